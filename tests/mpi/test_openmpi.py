@@ -1,0 +1,96 @@
+"""Open MPI's command line for a placement, held against the real mpirun, and reading what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from workshop import topology
+from workshop.mpi import openmpi
+from workshop.placement import Placement
+
+CORES = topology.allowed_cores(topology.machine())
+REPORT = (
+    "import os, json; from mpi4py import MPI; c = MPI.COMM_WORLD\n"
+    "found = c.gather((c.rank, sorted(os.sched_getaffinity(0)), os.environ['OMP_NUM_THREADS']))\n"
+    "if c.rank == 0: print(json.dumps(found))"
+)
+
+
+def launch(placement: Placement) -> subprocess.CompletedProcess[str]:
+    command = [openmpi.launcher(), "-n", str(placement.ranks), *openmpi.arguments(placement, CORES)]
+    return subprocess.run(
+        [*command, sys.executable, "-c", REPORT],
+        env=os.environ | openmpi.environment() | placement.rank_environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.mpi
+def test_two_ranks_get_cores_of_their_own() -> None:
+    if CORES < 2:
+        pytest.skip("this machine has one core")
+    found = json.loads(launch(Placement(ranks=2)).stdout)
+    units = [set(row[1]) for row in found]
+    assert units[0] and units[1] and not units[0] & units[1]
+
+
+@pytest.mark.mpi
+def test_more_ranks_than_cores_run_unbound() -> None:
+    found = json.loads(launch(Placement(ranks=CORES + 2)).stdout)
+    assert len(found) == CORES + 2
+    assert {tuple(row[1]) for row in found} == {tuple(sorted(os.sched_getaffinity(0)))}
+
+
+@pytest.mark.mpi
+def test_a_rank_can_own_several_cores() -> None:
+    if CORES < 2:
+        pytest.skip("this machine has one core")
+    found = json.loads(launch(Placement(ranks=1, cores_per_rank=2)).stdout)
+    assert len(found[0][1]) >= 2
+    assert found[0][2] == "2"
+
+
+@pytest.mark.mpi
+def test_a_refused_mapping_says_why_in_its_own_words() -> None:
+    refused = launch(Placement(ranks=2, map_by="package", per_resource=CORES + 1, cores_per_rank=CORES))
+    assert refused.returncode != 0
+    words = openmpi.refusal(refused.stdout + refused.stderr)
+    assert "more processes than the ppr" in words or "not enough" in words or "Out of resource" in words
+    assert "-----" not in words
+
+
+@pytest.mark.mpi
+def test_a_killed_rank_is_named() -> None:
+    killer = "import os; from mpi4py import MPI\nif MPI.COMM_WORLD.rank == 1: os.kill(os.getpid(), 9)\nMPI.COMM_WORLD.Barrier()"
+    command = [
+        openmpi.launcher(),
+        "-n",
+        "2",
+        *openmpi.arguments(Placement(ranks=2), CORES),
+        sys.executable,
+        "-c",
+        killer,
+    ]
+    ended = subprocess.run(command, env=os.environ | openmpi.environment(), capture_output=True, text=True, timeout=60)
+    died = openmpi.death(ended.stdout + ended.stderr)
+    assert died is not None
+    assert (died.rank, died.signal) == (1, 9)
+
+
+def test_the_workshops_two_socket_example() -> None:
+    hosts = [{"name": name, "slots": 2} for name in ("hostA", "hostB", "hostC")]
+    placement = Placement(ranks=6, hosts=hosts, map_by="package", per_resource=1, cores_per_rank=2)
+    words = " ".join(openmpi.command(placement, cores=8))
+    assert words.startswith("mpirun -n 6 --map-by ppr:1:package:pe=2 --bind-to core -H hostA:2,hostB:2,hostC:2")
+
+
+def test_a_quiet_end_is_not_a_death() -> None:
+    assert openmpi.death("all is well") is None
+    assert openmpi.refusal("") == ""

@@ -1,0 +1,1 @@
+"""Teaching distributed training on real MPI sessions."""

@@ -1,0 +1,1 @@
+"""Verdicts and reckonings: pure functions of records and events."""

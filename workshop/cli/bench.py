@@ -1,0 +1,52 @@
+"""Measure speed, ours and others' side by side in one run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from workshop.cli import common
+
+app = typer.Typer(help=__doc__, no_args_is_help=True)
+
+
+def _show(document: dict[str, Any], as_json: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    if as_json:
+        common.answer(document)
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("measured", "value", "unit"):
+        table.add_column(heading, justify="right" if heading == "value" else "left")
+    for row in document["rows"]:
+        value = row.get("value")
+        table.add_row(row["name"], "-" if value is None else f"{value:.4g}", row.get("note") or row.get("unit", ""))
+    for name, value in document["ratios"].items():
+        table.add_row(name, f"{value:.2f}", "x")
+    Console(highlight=False).print(table)
+
+
+@app.command()
+def kmeans(
+    repeats: Annotated[int, typer.Option(min=3, help="Interleaved repeats of which medians are taken.")] = 9,
+    as_json: common.JSON = False,
+) -> None:
+    """Distributed k-means against daal4py and scikit-learn: 1M x 10 float32, k = 10 and 100, 20 iterations."""
+    from workshop.bench import kmeans as bench
+
+    _show(bench.run(repeats=repeats), as_json)
+
+
+@app.command()
+def viewers(
+    count: Annotated[int, typer.Option("--viewers", min=1, max=500, help="Browsers that watch one run.")] = 40,
+    seconds: Annotated[float, typer.Option(min=5, max=300, help="How long they watch.")] = 20,
+    as_json: common.JSON = False,
+) -> None:
+    """How soon many viewers of one live run see a change, and what that costs the server."""
+    from workshop.bench import viewers as bench
+
+    _show(bench.run(viewers=count, seconds=seconds), as_json)

@@ -1,0 +1,73 @@
+"""What commands share: the options of a placement, showing answers, choosing a session."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from workshop.errors import BadInput
+from workshop.placement import Placement
+
+JSON = Annotated[bool, typer.Option("--json", help="Answer as one JSON document on standard output.")]
+
+# Options are taken as text and checked by the models, so that every error reads the same.
+Ranks = Annotated[str | None, typer.Option("--ranks", "-n", metavar="N", help="Number of MPI ranks.")]
+MapBy = Annotated[
+    str | None,
+    typer.Option(metavar="RESOURCE", help="Deal ranks out over: auto, slot, hwthread, core, l3cache, numa, package."),
+]
+PerResource = Annotated[str | None, typer.Option(metavar="N", help="Ranks on each such resource (Open MPI's ppr).")]
+CoresPerRank = Annotated[str | None, typer.Option(metavar="N", help="Cores that each rank owns (Open MPI's pe).")]
+BindTo = Annotated[
+    str | None,
+    typer.Option(metavar="RESOURCE", help="Bind ranks to: auto, none, hwthread, core, l3cache, numa, package."),
+]
+ThreadsPerRank = Annotated[str | None, typer.Option("--threads", metavar="N", help="Threads per rank.")]
+Environment = Annotated[
+    list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="A variable set on every rank; may be repeated.")
+]
+
+
+def stderr() -> Console:
+    return Console(stderr=True, highlight=False)
+
+
+def answer(document: Any) -> None:
+    """Print one JSON document on standard output."""
+    json.dump(document, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+    sys.stdout.flush()  # whoever reads a pipe should not have to wait for our end
+
+
+def placement_from(
+    base: Mapping[str, Any],
+    ranks: str | None,
+    map_by: str | None,
+    per_resource: str | None,
+    cores_per_rank: str | None,
+    bind_to: str | None,
+    threads: str | None,
+    env: list[str] | None,
+) -> Placement:
+    """A placement from command-line options on top of another one. Raises BadInput."""
+    given = {
+        "ranks": ranks,
+        "map_by": map_by,
+        "per_resource": per_resource,
+        "cores_per_rank": cores_per_rank,
+        "bind_to": bind_to,
+        "threads": threads,
+    }
+    values = {**base, **{name: value for name, value in given.items() if value is not None}}
+    if env:
+        pairs = [word.partition("=") for word in env]
+        for name, equals, _ in pairs:
+            if not equals:
+                raise BadInput(f"--env {name} has no value; write --env {name}=VALUE.")
+        values["environment"] = {**values.get("environment", {}), **{name: value for name, _, value in pairs}}
+    return Placement.parse(values)

@@ -1,0 +1,116 @@
+"""Run a workload: in the session that is up, or in a private one that ends with the command."""
+
+from __future__ import annotations
+
+import inspect
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from workshop.cli import common
+from workshop.errors import BadInput
+from workshop.workloads import Workload, workloads
+
+app = typer.Typer(help=__doc__, no_args_is_help=True)
+
+SessionName = Annotated[
+    str | None, typer.Option("--session", metavar="NAME", help="The session to run in; default: the one that is up.")
+]
+Private = Annotated[bool, typer.Option("--private", help="Start a session for this run alone.")]
+Measured = Annotated[bool, typer.Option("--measured", help="Fresh ranks, and nobody else measures meanwhile.")]
+Save = Annotated[Path | None, typer.Option("--save", metavar="DIR", help="Write the run's files there.")]
+
+
+def _execute(
+    chosen: Workload,
+    values: dict[str, Any],
+    session: str | None,
+    private: bool,
+    measured: bool,
+    save: Path | None,
+    as_json: bool,
+    **where: Any,
+) -> int:
+    from workshop.cli.show import show_run, watch_run
+    from workshop.session import client
+    from workshop.session.lifecycle import private_session
+    from workshop.store.store import Store
+
+    chosen.check(values)
+    store = Store.open()
+    if session and private:
+        raise BadInput("--session and --private exclude each other; give one of them.")
+    shared = None if private else _session(store, session)
+    placement = common.placement_from(shared.placement if shared else {}, **where)
+    client.check_placement(placement)
+    if shared is None and chosen.inputs:
+        chosen.inputs(chosen.check(values))  # nothing is started for a file that can't be read
+    err = common.stderr()
+    if shared is None:
+        err.print(f"Starting a private session: {placement.describe()}")
+    with nullcontext(shared) if shared else private_session(store, placement) as place:
+        submitted = client.submit(store, place, chosen.name, values, placement.as_json(), measured=measured)
+        run = watch_run(store, submitted, err)
+    if save is not None:
+        save.mkdir(parents=True, exist_ok=True)
+        for artifact in store.artifacts(run.id):
+            (save / artifact.name.replace("/", "-")).write_bytes(store.artifact(run.id, artifact.name).data or b"")
+    if as_json:
+        common.answer(run.as_json())
+    else:
+        show_run(run, err)
+    return 0 if run.status == "completed" else 1
+
+
+def _session(store: Any, name: str | None) -> Any:
+    """The session of that name, the only shared one that is up, or None."""
+    if name:
+        return store.session(name)
+    up = [s for s in store.sessions() if s.state not in ("stopped", "failed", "lost") and not s.private]
+    if len(up) > 1:
+        raise BadInput(f"Several sessions are up: {', '.join(s.name for s in up)}; choose one with --session.")
+    return up[0] if up else None
+
+
+def _command(chosen: Workload) -> Any:
+    """A command whose options are the workload's params."""
+    names = list(chosen.params.model_fields)
+
+    def command(**given: Any) -> int:
+        values = {name: given.pop(name) for name in names}
+        values = {name: value for name, value in values.items() if value is not None}
+        return _execute(chosen, values, **given)
+
+    parameters = []
+    for name, field in chosen.params.model_fields.items():
+        help_text = f"{field.description or name} (default: {field.default})"
+        option = typer.Option(f"--{name.replace('_', '-')}", metavar="VALUE", help=help_text)
+        parameters.append((name, Annotated[str | None, option], None))
+    parameters += [
+        ("ranks", common.Ranks, None),
+        ("map_by", common.MapBy, None),
+        ("per_resource", common.PerResource, None),
+        ("cores_per_rank", common.CoresPerRank, None),
+        ("bind_to", common.BindTo, None),
+        ("threads", common.ThreadsPerRank, None),
+        ("env", common.Environment, None),
+        ("session", SessionName, None),
+        ("private", Private, False),
+        ("measured", Measured, False),
+        ("save", Save, None),
+        ("as_json", common.JSON, False),
+    ]
+    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+            for name, annotation, default in parameters
+        ]
+    )
+    command.__annotations__ = {name: annotation for name, annotation, _ in parameters}
+    return command
+
+
+for _workload in workloads().values():
+    app.command(_workload.name, help=_workload.summary)(_command(_workload))

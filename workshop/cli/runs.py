@@ -1,0 +1,91 @@
+"""List, show, cancel and export runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workshop.cli import common
+
+app = typer.Typer(help=__doc__, no_args_is_help=True)
+RunId = Annotated[int, typer.Argument(metavar="RUN", help="The run's number.")]
+
+
+@app.command("list")
+def list_(
+    session: Annotated[str | None, typer.Option(metavar="NAME", help="Only this session's.")] = None,
+    workload: Annotated[str | None, typer.Option(metavar="NAME", help="Only this workload's.")] = None,
+    status: Annotated[str | None, typer.Option(metavar="STATUS", help="Only those of this status.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many, the newest first.")] = 20,
+    as_json: common.JSON = False,
+) -> None:
+    """List runs, the newest first."""
+    from rich.console import Console
+
+    from workshop.cli.show import runs_table
+    from workshop.store.store import Store
+
+    store = Store.open()
+    wanted = store.session(session).id if session else None
+    found = store.runs(session_id=wanted, workload=workload, status=status, limit=limit)
+    if as_json:
+        common.answer([run.as_json() for run in found])
+    else:
+        Console(highlight=False).print(runs_table(found))
+
+
+@app.command()
+def show(run: RunId, as_json: common.JSON = False) -> None:
+    """Show one run with its figures and its verdict."""
+    from workshop.cli.show import show_run
+    from workshop.store.store import Store
+
+    found = Store.open().run(run)
+    if as_json:
+        common.answer(found.as_json())
+    else:
+        show_run(found, common.stderr())
+
+
+@app.command()
+def cancel(run: RunId) -> None:
+    """Ask for the end of a run; ranks that don't end within 5 s are ended."""
+    from workshop.session import client
+    from workshop.store.store import Store
+
+    client.cancel(Store.open(), run)
+    common.stderr().print(f"Run {run} is asked to end.")
+
+
+@app.command()
+def export(
+    run: RunId,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write; made if it isn't there.")],
+    as_json: common.JSON = False,
+) -> None:
+    """Write a run into a folder: run.json, events.jsonl and its files."""
+    from workshop.errors import BadInput
+    from workshop.store.store import Store
+
+    store = Store.open()
+    found = store.run(run)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        written = [folder / "run.json", folder / "events.jsonl"]
+        written[0].write_text(json.dumps(found.as_json(), indent=2) + "\n")
+        with open(written[1], "w") as file:
+            for event in store.all_events(run):
+                file.write(json.dumps(vars(event)) + "\n")
+        for artifact in store.artifacts(run):
+            target = folder / artifact.name.replace("/", "-")
+            target.write_bytes(store.artifact(run, artifact.name).data or b"")
+            written.append(target)
+    except OSError as error:
+        raise BadInput(f"{folder} can't be written ({error.strerror}); give a folder of your own.") from error
+    if as_json:
+        common.answer({"run": run, "files": [str(path) for path in written]})
+    else:
+        common.stderr().print(f"Wrote {len(written)} files to {folder}")

@@ -1,0 +1,110 @@
+"""Launch, list, show, reset and stop sessions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from workshop.cli import common
+
+app = typer.Typer(help=__doc__, no_args_is_help=True)
+Name = Annotated[str, typer.Argument(help="The session's name: lower-case letters, digits and -.")]
+
+
+@app.command()
+def start(
+    name: Name = "workshop",
+    ranks: common.Ranks = None,
+    map_by: common.MapBy = None,
+    per_resource: common.PerResource = None,
+    cores_per_rank: common.CoresPerRank = None,
+    bind_to: common.BindTo = None,
+    threads: common.ThreadsPerRank = None,
+    env: common.Environment = None,
+    as_json: common.JSON = False,
+) -> None:
+    """Launch a session, which runs until it is stopped."""
+    from workshop.cli.show import session_json
+    from workshop.session import lifecycle
+    from workshop.store.store import Store
+
+    placement = common.placement_from({}, ranks, map_by, per_resource, cores_per_rank, bind_to, threads, env)
+    store = Store.open()
+    err = common.stderr()
+    err.print(f"Starting session {name}: {placement.describe()}")
+    session, conductor = lifecycle.start_session(store, name, placement)
+    ready = lifecycle.wait_ready(store, session, conductor)
+    if as_json:
+        common.answer(session_json(ready))
+    else:
+        err.print(f"Session {name} is ready; stop it with: workshop session stop {name}")
+
+
+@app.command("list")
+def list_(
+    everything: Annotated[bool, typer.Option("--all", help="Stopped and private sessions, too.")] = False,
+    as_json: common.JSON = False,
+) -> None:
+    """List sessions."""
+    from rich.console import Console
+
+    from workshop.cli.show import session_json, sessions_table
+    from workshop.store.store import Store
+
+    sessions = [s for s in Store.open().sessions() if everything or not (s.private or s.state == "stopped")]
+    if as_json:
+        common.answer([session_json(session) for session in sessions])
+    elif sessions:
+        Console(highlight=False).print(sessions_table(sessions))
+    else:
+        common.stderr().print("No session is up; launch one with: workshop session start")
+
+
+@app.command()
+def show(name: Name = "workshop", as_json: common.JSON = False) -> None:
+    """Show one session: its state, its ranks, its queue."""
+    from rich.console import Console
+
+    from workshop.cli.show import runs_table, session_json, sessions_table
+    from workshop.store.store import Store
+
+    store = Store.open()
+    session = store.session(name)
+    queue = store.queue(session.id)
+    if as_json:
+        common.answer(session_json(session) | {"queue": [run.as_json() for run in queue]})
+        return
+    out = Console(highlight=False)
+    out.print(sessions_table([session]))
+    for rank in (session.rank_map or {"ranks": []})["ranks"]:
+        units = ", ".join(map(str, rank["units"]))
+        out.print(
+            f"  rank {rank['rank']}  {rank['host']}  pid {rank['pid']}  units {units}  threads {len(rank['threads'])}"
+        )
+    if queue:
+        out.print(runs_table(queue))
+
+
+@app.command()
+def reset(name: Name = "workshop") -> None:
+    """End the session's ranks and start new ones; a run that is under way is cancelled, the queue stays."""
+    from workshop.store.store import Store
+
+    store = Store.open()
+    store.request_reset(store.session(name).id)
+    common.stderr().print(f"Session {name} starts its ranks anew.")
+
+
+@app.command()
+def stop(name: Name = "workshop", as_json: common.JSON = False) -> None:
+    """Stop a session and every process of it."""
+    from workshop.cli.show import session_json
+    from workshop.session import lifecycle
+    from workshop.store.store import Store
+
+    stopped = lifecycle.stop_session(Store.open(), name)
+    if as_json:
+        common.answer(session_json(stopped))
+    else:
+        common.stderr().print(f"Session {name} is stopped.")

@@ -1,0 +1,99 @@
+"""How runs and sessions look in a terminal of 80 columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from workshop.placement import Placement
+from workshop.session import client
+from workshop.store.records import RunRecord, SessionRecord
+from workshop.store.store import Store
+
+COLOURS = {"completed": "green", "failed": "red", "cancelled": "yellow", "interrupted": "red", "running": "cyan"}
+
+
+def watch_run(store: Store, run: RunRecord, err: Console) -> RunRecord:
+    """Wait for a run with a progress bar; Ctrl-C cancels it and waits for its end."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(f"run {run.id}", total=None)
+
+        def look(now: RunRecord) -> None:
+            if now.status == "queued":
+                ahead = [queued.id for queued in store.queue(now.session_id)]
+                position = ahead.index(now.id) + 1 if now.id in ahead else 1
+                bar.update(task, description=f"run {now.id}: queued, number {position}")
+            else:
+                done, total = now.progress or (0, None)
+                bar.update(task, description=f"run {now.id}: {now.workload}", completed=done, total=total)
+
+        try:
+            return client.wait(store, run.id, look)
+        except KeyboardInterrupt:
+            bar.update(task, description=f"run {run.id}: cancelling")
+            client.cancel(store, run.id)
+            return client.wait(store, run.id, timeout=30)
+
+
+def show_run(run: RunRecord, err: Console) -> None:
+    """One run: what it was, how it ended, its figures and its verdict."""
+    out = Console(highlight=False)
+    words = f"{run.workload} on {Placement.parse(run.placement).describe()}"
+    out.print(f"Run {run.id}: {words} - [{COLOURS.get(run.status, 'white')}]{run.status}[/]")
+    if run.started_at and run.finished_at:
+        out.print(
+            f"  took {run.finished_at - run.started_at:.2f} s after {run.started_at - run.queued_at:.2f} s of waiting"
+        )
+    table = Table(box=None, show_header=False, padding=(0, 1))
+    for name, value in run.metrics.items():
+        if isinstance(value, int | float | str | bool):
+            table.add_row(name, f"{value:.6g}" if isinstance(value, float) else str(value))
+    if table.row_count:
+        out.print(table)
+    for title, words in (run.verdict or {}).items():
+        out.print(Text.assemble((f"{title.capitalize()}: ", "bold"), words))
+    for notice in run.notices:
+        out.print(Text(f"Notice: {notice}", style="yellow"))
+    if run.error:
+        where = f"rank {run.error['rank']} on {run.error['host']}: " if run.error["rank"] is not None else ""
+        err.print(Text(f"{where}{run.error['type']}: {run.error['message']}", style="red"))
+        if run.error["traceback"]:
+            err.print(Text(f"The traceback is in `workshop runs show {run.id} --json`."))
+
+
+def runs_table(runs: list[RunRecord]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("run", "workload", "status", "placement", "by", "seconds"):
+        table.add_column(heading, justify="right" if heading in ("run", "seconds") else "left")
+    for run in runs:
+        seconds = f"{run.finished_at - run.started_at:.2f}" if run.finished_at and run.started_at else ""
+        status = Text(run.status, style=COLOURS.get(run.status, "white"))
+        where = Placement.parse(run.placement).describe()
+        table.add_row(str(run.id), run.workload, status, where, Text(run.submitted_by), seconds)
+    return table
+
+
+def sessions_table(sessions: list[SessionRecord]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("session", "state", "placement", "message"):
+        table.add_column(heading)
+    for session in sessions:
+        where = Placement.parse(session.placement).describe()
+        table.add_row(session.name, session.state, where, Text(session.message))
+    return table
+
+
+def session_json(session: SessionRecord) -> dict[str, Any]:
+    names = "id name state message placement private machine rank_map created_at heartbeat_at"
+    return {name: getattr(session, name) for name in names.split()} | {"limits": vars(session.limits)}

@@ -1,0 +1,52 @@
+"""Where state lives: one folder (`WORKSHOP_HOME`) and one database (`WORKSHOP_DATABASE_URL`)."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+import platformdirs
+
+from workshop.errors import BadInput
+
+
+def home() -> Path:
+    """The folder of all state, made if it isn't there. Raises BadInput where it can't be written."""
+    folder = Path(os.environ.get("WORKSHOP_HOME") or platformdirs.user_data_dir("workshop")).expanduser().absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        probe = folder / f".writable-{os.getpid()}-{secrets.token_hex(4)}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise BadInput(
+            f"The state folder {folder} can't be written ({error.strerror}); "
+            "set WORKSHOP_HOME to a folder of your own on a local disk."
+        ) from error
+    return folder
+
+
+def database_url() -> str:
+    """The store's SQLAlchemy URL: `WORKSHOP_DATABASE_URL`, or a SQLite file in the state folder."""
+    return os.environ.get("WORKSHOP_DATABASE_URL") or f"sqlite:///{home() / 'workshop.db'}"
+
+
+def session_folder(session_id: int) -> Path:
+    """The folder of one session: connection files, logs, locks. Only its owner can look inside."""
+    folder = home() / "sessions" / str(session_id)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+def cache_folder(name: str) -> Path:
+    """A folder for what can be made again (compiled kernels, MPI prefixes)."""
+    folder = home() / "cache" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def app_folder() -> Path:
+    """The dashboard's Streamlit pages: beside the package in a checkout, inside it in a wheel."""
+    inside = Path(__file__).parent / "_data" / "app"
+    return inside if inside.is_dir() else Path(__file__).parent.parent / "app"

@@ -1,0 +1,84 @@
+"""A workload without any session: `mpirun -n 2 python -m workshop.engine kmeans --clusters 16`, or without mpirun.
+
+The same function as in a session, on the ranks of MPI's world. Options are the workload's params; the result is one
+JSON document on rank 0's standard output, and with `--output DIR` the run's artifacts and events as files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from workshop.engine.context import Memory, RankContext
+from workshop.errors import BadInput, WorkshopError
+from workshop.workloads import Workload, workload, workloads
+
+
+def _options(words: list[str]) -> tuple[Workload, dict[str, Any], Path | None]:
+    """Read the command line; values stay text, which the params model turns into what it needs."""
+    parser = argparse.ArgumentParser(prog="python -m workshop.engine", description=__doc__)
+    commands = parser.add_subparsers(dest="workload", required=True, metavar="WORKLOAD")
+    for known in workloads().values():
+        command = commands.add_parser(known.name, help=known.summary, argument_default=argparse.SUPPRESS)
+        for name, field in known.params.model_fields.items():
+            help_text = f"{field.description or name} (default: {field.default})".replace("%", "%%")
+            command.add_argument(f"--{name.replace('_', '-')}", dest=name, help=help_text, metavar="VALUE")
+        command.add_argument("--output", type=Path, help="folder for artifacts and events", metavar="DIR")
+    values = vars(parser.parse_args(words))
+    return workload(values.pop("workload")), values, values.pop("output", None)
+
+
+def _write(folder: Path, rank: int, sink: Memory) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / f"events-{rank}.jsonl", "w") as file:
+        for time, name, step, value in sink.events:
+            file.write(json.dumps({"rank": rank, "time": time, "name": name, "step": step, "value": value}) + "\n")
+    for name, (_, data) in sink.artifacts.items():
+        (folder / Path(name).name).write_bytes(data)
+
+
+def main() -> int:
+    """Run on this rank; returns the exit code. A rank that fails takes the whole world with it."""
+    from mpi4py import MPI
+
+    world = MPI.COMM_WORLD
+    sink = Memory()
+    try:
+        chosen, values, output = _options(sys.argv[1:])
+        params = chosen.check(values)
+        # One rank reads the files, as the client does for a session.
+        found = None
+        if world.rank == 0:
+            try:
+                found = chosen.inputs(params) if chosen.inputs else {}
+            except WorkshopError as error:
+                found = error
+        found = world.bcast(found)
+        if isinstance(found, WorkshopError):
+            raise found
+    except WorkshopError as error:  # the same on every rank: all end alike
+        if world.rank == 0:
+            print(error, file=sys.stderr)
+        return error.exit_code
+    ctx = RankContext(world, sink, found)
+    try:
+        metrics = chosen.load()(ctx, params)
+        if output is not None:
+            _write(output, world.rank, sink)
+    except Exception as error:
+        print(f"rank {world.rank}: {error if isinstance(error, BadInput) else traceback.format_exc()}", file=sys.stderr)
+        sys.stderr.flush()
+        world.Abort(1)
+    phases = world.gather(ctx.phase_seconds)
+    if world.rank == 0:
+        seconds = [{name: round(value, 6) for name, value in rank.items()} for rank in phases]
+        print(json.dumps({"workload": chosen.name, "ranks": world.size, "metrics": metrics, "phase_seconds": seconds}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""What a workload is given on each rank."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+
+class Sink(Protocol):
+    """Where a rank's events and artifacts go: to the conductor, or nowhere in particular."""
+
+    def emit(self, name: str, value: float, step: int | None, time: float) -> None: ...
+    def progress(self, done: float, total: float) -> None: ...
+    def artifact(self, name: str, data: bytes, media_type: str) -> None: ...
+    def stop_requested(self) -> bool: ...
+
+
+class Memory:
+    """A sink that keeps everything, for plain mpirun, single processes and tests."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[float, str, int | None, float]] = []  # time, name, step, value
+        self.artifacts: dict[str, tuple[str, bytes]] = {}  # name -> media type, data
+        self.done: tuple[float, float] | None = None
+        self.stop = False
+
+    def emit(self, name: str, value: float, step: int | None, time: float) -> None:
+        self.events.append((time, name, step, value))
+
+    def progress(self, done: float, total: float) -> None:
+        self.done = (done, total)
+
+    def artifact(self, name: str, data: bytes, media_type: str) -> None:
+        self.artifacts[name] = (media_type, data)
+
+    def stop_requested(self) -> bool:
+        return self.stop
+
+
+class RankContext:
+    """One rank's view of its run. With a world of one it works without mpirun.
+
+    `comm` is a communicator of the run's own; `inputs` the files that came with the run.
+    """
+
+    def __init__(self, comm: Any, sink: Sink | None = None, inputs: Mapping[str, bytes] | None = None) -> None:
+        self.comm = comm
+        self.rank: int = comm.Get_rank()
+        self.size: int = comm.Get_size()
+        self.inputs: Mapping[str, bytes] = inputs or {}
+        self.phase_seconds: dict[str, float] = {}  # since the run began
+        self._step_seconds: dict[str, float] = {}  # since the last end_step
+        self._sink: Sink = sink if sink is not None else Memory()
+
+    def emit(self, name: str, value: float, step: int | None = None) -> None:
+        """Tell one value; it reaches whoever watches within half a second."""
+        self._sink.emit(name, float(value), step, time.time())
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Account the enclosed time to a phase: "compute", "communicate", "wait" or a name of the workload's own."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            seconds = time.perf_counter() - start
+            self.phase_seconds[name] = self.phase_seconds.get(name, 0.0) + seconds
+            self._step_seconds[name] = self._step_seconds.get(name, 0.0) + seconds
+
+    def end_step(self, step: int) -> None:
+        """Tell the seconds of every phase since the last step, as events `time.<phase>`."""
+        now = time.time()
+        for name, seconds in self._step_seconds.items():
+            self._sink.emit(f"time.{name}", seconds, step, now)
+        self._step_seconds.clear()
+
+    def synchronise(self) -> None:
+        """Wait for all ranks, accounted as "wait": what is spent here is spent on somebody slower."""
+        with self.phase("wait"):
+            self.comm.Barrier()
+
+    def progress(self, done: float, total: float) -> None:
+        """Tell how far the run is; rank 0's word counts."""
+        if self.rank == 0:
+            self._sink.progress(float(done), float(total))
+
+    def artifact(self, name: str, data: bytes, media_type: str = "application/octet-stream") -> None:
+        """Keep a file with the run, at most 64 MB. A second one of the same name replaces the first."""
+        self._sink.artifact(name, bytes(data), media_type)
+
+    def stop_requested(self) -> bool:
+        """Whether to end early. Collective: all ranks get the same answer, so all leave the same iteration."""
+        from mpi4py import MPI
+
+        return bool(self.comm.allreduce(int(self._sink.stop_requested()), op=MPI.MAX))

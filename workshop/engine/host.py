@@ -1,0 +1,86 @@
+"""A rank of a session: an ipyparallel engine with a line to its conductor. Run by mpirun as `-m workshop.engine.host`.
+
+The conductor calls `report()` when engines have started and `execute()` for each run, on all ranks at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from workshop import rankmap, topology
+from workshop.engine.context import RankContext
+from workshop.engine.reporter import Reporter
+from workshop.workloads import workload
+
+CHANNEL = "WORKSHOP_CHANNEL"  # the file that tells engines how to reach their conductor
+_reporter: Reporter | None = None
+
+
+def _world() -> Any:
+    from mpi4py import MPI
+
+    return MPI.COMM_WORLD
+
+
+def _local_rank(world: Any) -> int:
+    """This rank's number among those of its host."""
+    hosts = world.allgather(socket.gethostname())
+    return hosts[: world.rank].count(hosts[world.rank])
+
+
+def report() -> dict[str, Any]:
+    """What this rank is, and the machine it is on. Collective."""
+    world = _world()
+    assert _reporter is not None, "an engine starts with its reporter"
+    measured = rankmap.measure(world.rank, _local_rank(world), _reporter.threads)
+    return {"report": measured, "size": world.size, "machine": topology.machine() if world.rank == 0 else None}
+
+
+def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes]) -> str:
+    """Run a workload on this rank and tell the conductor how it ended. Collective."""
+    reporter = _reporter
+    assert reporter is not None, "an engine starts with its reporter"
+    reporter.begin(run)
+    try:
+        chosen = workload(name)
+        comm = _world().Dup()  # the run's own: a message that an earlier run left behind never reaches it
+        ctx = RankContext(comm, reporter, inputs)
+        metrics = chosen.load()(ctx, chosen.check(values))
+        comm.Free()
+        word = {"kind": "finished", "metrics": dict(metrics) if ctx.rank == 0 else {}}
+    except BaseException as error:  # also KeyboardInterrupt and SystemExit: the conductor must hear of every end
+        word = {
+            "kind": "failed",
+            "type": type(error).__name__,
+            "message": str(error),
+            "traceback": traceback.format_exc(),
+        }
+    reporter.threads.look()
+    reporter.end({**word, "threads": reporter.threads.as_json()})
+    return word["kind"]
+
+
+def main() -> None:
+    """Become an engine. Command-line options are ipyparallel's own."""
+    global _reporter
+    # Where memory runs out, the kernel should end a rank before anybody else's program.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("500")
+    channel = json.loads(Path(os.environ[CHANNEL]).read_text())
+    from ipyparallel.engine.app import main as engine_main
+
+    # This module is __main__ here, but the conductor's calls arrive at its importable name.
+    sys.modules["workshop.engine.host"] = sys.modules[__name__]
+    _reporter = Reporter(channel, _world().rank)
+    engine_main()
+
+
+if __name__ == "__main__":
+    main()

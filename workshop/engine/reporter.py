@@ -1,0 +1,180 @@
+"""A rank's line to its conductor: events go up in numbered batches, acknowledgements and stop requests come down.
+
+One thread owns the socket. It is also the rank's lifeline: a rank that hears nothing of its conductor for
+`SILENCE` seconds ends itself, so that no engine outlives a conductor that was killed, on whatever host.
+
+Messages are JSON (artifacts: a second frame of bytes) over ZeroMQ with CURVE: nothing is unpickled here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+import traceback
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import psutil
+import zmq
+
+from workshop.rankmap import Threads
+
+EVERY = 0.1  # seconds between batches
+SILENCE = 7.0  # seconds without a word from the conductor after which a rank ends itself
+RESEND = 2.0  # seconds after which an unacknowledged message is sent again
+BATCH = 20_000  # events in one message, at most
+EXIT_ORPHANED = 86
+
+
+@dataclass
+class _Outbox:
+    """What one run has to say, guarded by the reporter's lock."""
+
+    run: int
+    # Appended to without the lock, which would cost the workload more than the event itself.
+    events: deque[tuple[float, str, int | None, float]] = field(default_factory=deque)
+    progress: tuple[float, float] | None = None
+    files: deque[tuple[dict[str, Any], bytes]] = field(default_factory=deque)
+    unacknowledged: dict[int, tuple[float, list[bytes]]] = field(default_factory=dict)  # number -> sent at, frames
+    sent: int = 0
+    stop: bool = False
+
+
+class Reporter:
+    """The sink of a rank that belongs to a session. `channel` is what the conductor wrote for its engines."""
+
+    def __init__(self, channel: dict[str, str], rank: int) -> None:
+        self.rank = rank
+        self.threads = Threads()
+        self._channel = channel
+        self._lock = threading.Lock()
+        self._wake = threading.Condition(self._lock)
+        self._outbox: _Outbox | None = None
+        self._heard = time.monotonic()
+        threading.Thread(target=self._live, name="reporter", daemon=True).start()
+
+    # What workloads call, by way of RankContext.
+
+    def emit(self, name: str, value: float, step: int | None, time: float) -> None:
+        outbox = self._outbox
+        if outbox is not None:
+            outbox.events.append((time, name, step, value))
+
+    def progress(self, done: float, total: float) -> None:
+        if self._outbox is not None:
+            self._outbox.progress = (done, total)
+
+    def artifact(self, name: str, data: bytes, media_type: str) -> None:
+        if self._outbox is not None:
+            self._outbox.files.append(({"kind": "artifact", "name": name, "media_type": media_type}, data))
+
+    def stop_requested(self) -> bool:
+        return self._outbox is not None and self._outbox.stop
+
+    # What the host of the run calls.
+
+    def begin(self, run: int) -> None:
+        self.threads.forget()
+        with self._lock:
+            self._outbox = _Outbox(run)
+
+    def end(self, message: dict[str, Any], seconds: float = 20.0) -> None:
+        """Send the last word of a run behind all its events, and wait until the conductor has stored everything.
+
+        Raises TimeoutError when it hasn't within `seconds`; the conductor then misses the rank's last word and
+        treats the run as failed."""
+        with self._wake:
+            outbox = self._outbox
+            if outbox is None:
+                raise RuntimeError("end without begin")
+            outbox.files.append((message, b""))
+            deadline = time.monotonic() + seconds
+            while outbox.files or outbox.events or outbox.unacknowledged:
+                if not self._wake.wait(max(deadline - time.monotonic(), 0)):
+                    raise TimeoutError(f"the conductor has not acknowledged rank {self.rank}'s events in {seconds} s")
+            self._outbox = None
+
+    # The thread.
+
+    def _live(self) -> None:
+        try:
+            self._serve()
+        except BaseException:
+            # A rank without its lifeline must not go on: nobody would hear of it, nothing would end it.
+            traceback.print_exc()
+            os._exit(EXIT_ORPHANED)
+
+    def _serve(self) -> None:
+        context = zmq.Context()
+        line = context.socket(zmq.DEALER)
+        line.curve_publickey, line.curve_secretkey = zmq.curve_keypair()
+        line.curve_serverkey = self._channel["server_key"].encode()
+        line.linger = 0
+        line.connect(self._channel["address"])
+        greeting = 0.0
+        while True:
+            now = time.monotonic()
+            if now - greeting > 1.0:
+                greeting = now
+                self._send(line, {"kind": "alive", "rss": psutil.Process().memory_info().rss})
+                self.threads.look()
+            if line.poll(EVERY * 1000):
+                self._heard = time.monotonic()
+                while line.poll(0):
+                    self._receive(json.loads(line.recv()))
+            if time.monotonic() - self._heard > SILENCE:
+                os._exit(EXIT_ORPHANED)
+            self._flush(line)
+
+    def _send(self, line: zmq.Socket[bytes], message: dict[str, Any], *frames: bytes) -> None:
+        signed = {**message, "rank": self.rank, "token": self._channel["token"]}
+        line.send_multipart([json.dumps(signed).encode(), *frames])
+
+    def _receive(self, message: dict[str, Any]) -> None:
+        with self._wake:
+            outbox = self._outbox
+            if outbox is None or message.get("run") != outbox.run:
+                return
+            if message["kind"] == "ack":
+                outbox.unacknowledged.pop(message["number"], None)
+                self._wake.notify_all()
+            elif message["kind"] == "stop":
+                outbox.stop = True
+
+    def _flush(self, line: zmq.Socket[bytes]) -> None:
+        with self._wake:
+            outbox = self._outbox
+            if outbox is None:
+                return
+            now = time.monotonic()
+            for number, (sent, frames) in outbox.unacknowledged.items():
+                if now - sent > RESEND:
+                    outbox.unacknowledged[number] = (now, frames)
+                    line.send_multipart(frames)
+            events = [outbox.events.popleft() for _ in range(len(outbox.events))]
+            progress, outbox.progress = outbox.progress, None
+            for start in range(0, max(len(events), 1 if progress else 0), BATCH):
+                batch = {"kind": "batch", "events": events[start : start + BATCH], "progress": progress}
+                self._post(line, outbox, batch)
+            # Files and last words go behind the events that were told before them.
+            while outbox.files:
+                message, data = outbox.files.popleft()
+                self._post(line, outbox, message, data)
+
+    def _post(self, line: zmq.Socket[bytes], outbox: _Outbox, message: dict[str, Any], *frames: bytes) -> None:
+        outbox.sent += 1
+        signed = {
+            **message,
+            "run": outbox.run,
+            "number": outbox.sent,
+            "rank": self.rank,
+            "host": socket.gethostname(),
+            "token": self._channel["token"],
+        }
+        sealed = [json.dumps(signed).encode(), *frames]
+        outbox.unacknowledged[outbox.sent] = (time.monotonic(), sealed)
+        line.send_multipart(sealed)

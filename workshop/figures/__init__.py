@@ -1,0 +1,1 @@
+"""Plotly figures: pure functions of records, used by dashboard, notebooks and reports alike."""

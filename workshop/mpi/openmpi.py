@@ -1,0 +1,91 @@
+"""Open MPI 5: its command line, its defaults that matter here, and what it says when it refuses or a rank dies."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from workshop.errors import BadInput
+from workshop.placement import Placement
+
+# Ranks that poll without yielding take a whole core from those who work; yielding is worth up to a third of the
+# throughput where ranks and cores are even, and far more where ranks outnumber cores.
+MCA = ("--mca", "mpi_yield_when_idle", "1")
+
+_DIED = re.compile(r"process rank (\d+) with PID (\d+) on node (\S+)\s+exited\s+on\s+signal\s+(\d+)")
+_RULE = re.compile(r"^-{20,}\s*$", re.M)
+
+
+def launcher() -> str:
+    """The environment's own mpirun: another Open MPI's would start worlds of size 1. Raises BadInput."""
+    mpirun = Path(sys.prefix) / "bin" / "mpirun"
+    if not mpirun.exists():
+        raise BadInput(f"Open MPI's mpirun is not in {mpirun.parent}; install the package openmpi there.")
+    return str(mpirun)
+
+
+def arguments(placement: Placement, cores: int) -> list[str]:
+    """mpirun's options for a placement, without the number of ranks.
+
+    `cores` is what the machine has; it decides what `auto` means and whether to allow more ranks than cores.
+    """
+    scarce = not placement.hosts and placement.ranks * placement.cores_per_rank > cores
+    if placement.per_resource is not None:
+        mapping = f"ppr:{placement.per_resource}:{placement.map_by}"
+    elif placement.map_by != "auto":
+        mapping = placement.map_by
+    else:
+        # Dealing out over cores would refuse ranks that own several.
+        mapping = "slot" if scarce or placement.hosts or placement.cores_per_rank > 1 else "core"
+    modifiers = []
+    binding = placement.bind_to
+    if binding == "auto":
+        binding = "none" if scarce and placement.per_resource is None else "core"
+    if placement.cores_per_rank > 1 and binding != "none":
+        modifiers.append(f"pe={placement.cores_per_rank}")
+    if scarce and placement.per_resource is None:
+        modifiers.append("OVERSUBSCRIBE")
+    options = ["--map-by", ":".join([mapping, *modifiers]), "--bind-to", binding]
+    if placement.hosts:
+        options += ["-H", ",".join(f"{host.name}:{host.slots}" for host in placement.hosts)]
+    return [*options, *MCA]
+
+
+def command(placement: Placement, cores: int) -> list[str]:
+    """The whole command up to the program, as a person would type it."""
+    exports = [word for name in sorted(placement.rank_environment()) for word in ("-x", name)]
+    return ["mpirun", "-n", str(placement.ranks), *arguments(placement, cores), *exports]
+
+
+def environment() -> dict[str, str]:
+    """Variables for mpirun itself. As root it refuses to start unless told twice."""
+    if os.geteuid() != 0:
+        return {}
+    return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+@dataclass(frozen=True)
+class Death:
+    """A rank that was ended by a signal, as mpirun tells it."""
+
+    rank: int
+    pid: int
+    host: str
+    signal: int
+
+
+def death(output: str) -> Death | None:
+    """Which rank died first, if mpirun's output says that one did."""
+    found = _DIED.search(output)
+    return Death(int(found[1]), int(found[2]), found[3], int(found[4])) if found else None
+
+
+def refusal(output: str) -> str:
+    """mpirun's own words on why it refused, without its rules and repetitions; the output's end if it drew none."""
+    blocks = [block.strip() for block in _RULE.split(output)]
+    marked = [block for index, block in enumerate(blocks) if block and index % 2 == 1]
+    text = marked[0] if marked else output.strip()[-2000:]
+    return "\n".join(line.rstrip() for line in text.splitlines())

@@ -1,0 +1,126 @@
+"""Placement: what should run where. Frozen and validated; each MPI turns it into its own command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from workshop.errors import bad_input
+
+MPI = Literal["openmpi", "mpich", "intelmpi"]
+Resource = Literal["auto", "slot", "hwthread", "core", "l3cache", "numa", "package", "node"]
+Binding = Literal["auto", "none", "hwthread", "core", "l3cache", "numa", "package"]
+
+# Variables by which numerical libraries take their number of threads.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "TF_NUM_INTRAOP_THREADS",
+    "TF_NUM_INTEROP_THREADS",
+)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
+
+
+class Host(BaseModel):
+    """A host and how many ranks it takes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    slots: int = Field(1, ge=1, le=1024)
+
+    @field_validator("name")
+    @classmethod
+    def _is_a_host_name(cls, name: str) -> str:
+        if not _HOST.fullmatch(name):
+            raise ValueError(f"{name!r} is not a host name")
+        return name
+
+
+class Placement(BaseModel):
+    """What should run where.
+
+    `auto` gives each rank cores of its own where there are enough, and leaves ranks unbound where there are fewer
+    cores than ranks; everything else is passed to the MPI as it stands, which may refuse it in its own words.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mpi: MPI = Field("openmpi", description="which MPI starts the ranks")
+    ranks: int = Field(2, ge=1, le=1024, description="number of MPI ranks")
+    hosts: tuple[Host, ...] = Field((), description="hosts and their slots; empty: this machine")
+    map_by: Resource = Field("auto", description="deal ranks out over this resource, one after the other")
+    per_resource: Annotated[int, Field(ge=1, le=1024)] | None = Field(
+        None, description="ranks on each such resource (Open MPI's ppr); empty: one at a time"
+    )
+    cores_per_rank: int = Field(1, ge=1, le=1024, description="cores that each rank owns (Open MPI's pe)")
+    bind_to: Binding = Field("auto", description="what a rank may not leave")
+    threads: Annotated[int, Field(ge=1, le=1024)] | None = Field(
+        None, description="threads per rank; empty: as many as cores per rank"
+    )
+    environment: dict[str, str] = Field(default_factory=dict, description="variables set on every rank")
+
+    @field_validator("environment")
+    @classmethod
+    def _are_variables(cls, environment: dict[str, str]) -> dict[str, str]:
+        for name, value in environment.items():
+            if not _VARIABLE.fullmatch(name):
+                raise ValueError(f"{name!r} is not the name of a variable")
+            if "\0" in value or "\n" in value:
+                raise ValueError(f"{name} has a value of more than one line")
+        return dict(sorted(environment.items()))
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Placement:
+        if self.per_resource is not None and self.map_by in ("auto", "slot"):
+            raise ValueError(
+                f"per_resource is {self.per_resource}, but of which resource? map_by should be one of hwthread, "
+                "core, l3cache, numa, package, node"
+            )
+        if self.hosts and self.ranks > (slots := sum(host.slots for host in self.hosts)):
+            raise ValueError(f"ranks is {self.ranks}, but the hosts have {slots} slots together")
+        return self
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any]) -> Placement:
+        """Read a placement. Raises BadInput with one sentence."""
+        try:
+            return cls.model_validate(dict(values))
+        except ValidationError as error:
+            raise bad_input(error) from error
+
+    def as_json(self) -> dict[str, Any]:
+        return self.model_dump(mode="json")
+
+    @property
+    def threads_per_rank(self) -> int:
+        return self.threads or self.cores_per_rank
+
+    def rank_environment(self) -> dict[str, str]:
+        """Variables that every rank gets: threads first, so that what was asked for by name wins."""
+        return dict.fromkeys(THREAD_VARIABLES, str(self.threads_per_rank)) | self.environment
+
+    def describe(self) -> str:
+        """A few words for a queue or a table: `2 ranks x 1 thread, by core`."""
+
+        def count(n: int, word: str) -> str:
+            return f"{n} {word}{'s' if n != 1 else ''}"
+
+        words = [f"{count(self.ranks, 'rank')} x {count(self.threads_per_rank, 'thread')}"]
+        if self.per_resource is not None:
+            words.append(f"{self.per_resource} per {self.map_by}")
+        elif self.map_by != "auto":
+            words.append(f"by {self.map_by}")
+        if self.bind_to != "auto":
+            words.append("unbound" if self.bind_to == "none" else f"bound to {self.bind_to}")
+        if self.hosts:
+            words.append(f"on {', '.join(host.name for host in self.hosts)}")
+        if self.mpi != "openmpi":
+            words.append(self.mpi)
+        return ", ".join(words)

@@ -1,0 +1,155 @@
+"""The conductor's end of the line to its ranks: stores what they tell, acknowledges it, and keeps them alive.
+
+See `workshop.engine.reporter` for the other end. One thread owns the socket; what the conductor has to decide on
+(a rank finished, a rank failed) arrives in `words`.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import queue
+import secrets
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import zmq
+
+from workshop.errors import BadInput
+
+if TYPE_CHECKING:
+    from workshop.store.store import Store
+
+ALIVE_EVERY = 1.0  # seconds
+
+
+@dataclass(frozen=True)
+class Word:
+    """A rank's last word on a run."""
+
+    kind: str  # finished or failed
+    run: int
+    rank: int
+    body: dict[str, Any]
+
+
+@dataclass
+class Channel:
+    """Binds to a free port of `host` (loopback by default) and writes the file by which engines find it."""
+
+    store: Store
+    file: Path
+    host: str = "127.0.0.1"
+    words: queue.Queue[Word] = field(default_factory=queue.Queue)
+    memory: dict[int, int] = field(default_factory=dict)  # rank -> resident bytes
+    log: Callable[[str], None] = print
+
+    def __post_init__(self) -> None:
+        self._token = secrets.token_urlsafe(32)
+        self._stops: queue.Queue[int] = queue.Queue()
+        self._ending = threading.Event()
+        self._context = zmq.Context()
+        self._line = self._context.socket(zmq.ROUTER)
+        self._line.linger = 0
+        public, secret = zmq.curve_keypair()
+        self._line.curve_server = True
+        self._line.curve_secretkey = secret
+        port = self._line.bind_to_random_port(f"tcp://{self.host}")
+        described = {"address": f"tcp://{self.host}:{port}", "server_key": public.decode(), "token": self._token}
+        self.file.unlink(missing_ok=True)
+        with open(os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            json.dump(described, file)
+        self._ranks: dict[int, bytes] = {}  # rank -> ZeroMQ identity
+        self._thread = threading.Thread(target=self._serve, name="channel", daemon=True)
+        self._thread.start()
+
+    def stop(self, run: int) -> None:
+        """Ask every rank to end the run at its next opportunity."""
+        self._stops.put(run)
+
+    def forget_ranks(self) -> None:
+        """The engines are gone; new ones will introduce themselves."""
+        self._ranks = {}
+        self.memory.clear()
+
+    def close(self) -> None:
+        self._ending.set()
+        self._thread.join(5)
+        self.file.unlink(missing_ok=True)
+
+    def _serve(self) -> None:
+        alive = 0.0
+        while not self._ending.is_set():
+            if time.monotonic() - alive > ALIVE_EVERY:
+                alive = time.monotonic()
+                self._tell({"kind": "alive"})
+            while not self._stops.empty():
+                self._tell({"kind": "stop", "run": self._stops.get()})
+            if not self._line.poll(50):
+                continue
+            messages = []
+            while len(messages) < 64 and self._line.poll(0):
+                messages.append(self._line.recv_multipart())
+            try:
+                self._handle(messages)
+            except Exception:
+                # A full disk or a busy database: nothing was acknowledged, so the ranks send it again.
+                self.log(traceback.format_exc())
+        self._line.close()
+        self._context.term()
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        for identity in list(self._ranks.values()):
+            self._line.send_multipart([identity, json.dumps(message).encode()])
+
+    def _handle(self, messages: list[list[bytes]]) -> None:
+        """Store first, acknowledge afterwards: what was acknowledged is never lost, what wasn't comes again."""
+        batches, acknowledgements, words = [], [], []
+        for identity, head, *frames in messages:
+            message = self._read(head)
+            if message is None:
+                continue
+            rank = message["rank"]
+            self._ranks[rank] = identity
+            if message["kind"] == "alive":
+                self.memory[rank] = message["rss"]
+                continue
+            run = message["run"]
+            acknowledgements.append((identity, {"kind": "ack", "run": run, "number": message["number"]}))
+            if message["kind"] == "batch":
+                batches.append((run, rank, message["number"], message["events"]))
+                if message["progress"] and rank == 0:
+                    self.store.set_run(run, progress=tuple(message["progress"]))
+            elif message["kind"] == "artifact":
+                batches.append((run, rank, message["number"], []))
+                self._keep(run, message, frames[0])
+            else:
+                batches.append((run, rank, message["number"], []))
+                words.append(Word(message["kind"], run, rank, message))
+        if batches:
+            self.store.add_batches(batches)
+        for identity, acknowledgement in acknowledgements:
+            self._line.send_multipart([identity, json.dumps(acknowledgement).encode()])
+        for word in words:
+            self.words.put(word)
+
+    def _keep(self, run: int, message: dict[str, Any], data: bytes) -> None:
+        try:
+            self.store.put_artifact(run, message["name"], message["media_type"], data)
+        except BadInput as refused:
+            self.store.set_run(run, notices=[*self.store.run(run).notices, str(refused)])
+
+    def _read(self, head: bytes) -> dict[str, Any] | None:
+        """A message that carries the session's token; others on this machine can reach the port, too."""
+        try:
+            message = json.loads(head)
+            token = message.pop("token")
+            return message if hmac.compare_digest(token.encode(), self._token.encode()) else None
+        except (ValueError, KeyError, AttributeError, TypeError):
+            return None

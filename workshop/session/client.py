@@ -1,0 +1,119 @@
+"""The client's side of a session: submit runs, wait for them, cancel them. Never touches MPI."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workshop import topology
+from workshop.errors import BadInput, WorkshopError
+from workshop.placement import Placement
+from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
+from workshop.store.store import Store
+from workshop.workloads import workload
+
+RANKS_PER_CORE = 8  # more oversubscription than that teaches nothing and eats the memory
+
+# What a learner may set on ranks: knobs of threads and libraries, nothing that loads or starts anything.
+LEARNERS_VARIABLES = ("OMP_", "KMP_", "MKL_", "OPENBLAS_", "NUMBA_NUM_THREADS", "TF_", "HOROVOD_", "I_MPI_PIN")
+
+
+def check_placement(placement: Placement) -> None:
+    """Refuse what this machine can't carry. Raises BadInput."""
+    if placement.mpi != "openmpi":
+        raise BadInput(f"Sessions run on Open MPI; {placement.mpi} can't start one yet.")
+    if placement.hosts:
+        raise BadInput("Sessions run on this machine; several hosts can't be used yet.")
+    cores = topology.allowed_cores(topology.machine())
+    most = RANKS_PER_CORE * cores
+    if placement.ranks > most:
+        raise BadInput(
+            f"ranks is {placement.ranks}: with its {cores} cores this machine takes at most {most}, "
+            f"{RANKS_PER_CORE} per core."
+        )
+
+
+def check_limits(placement: Placement, limits: Limits) -> None:
+    """Refuse what the instructor's limits don't allow a learner. Raises BadInput."""
+    if placement.ranks > limits.ranks:
+        raise BadInput(f"ranks is {placement.ranks}: this session allows at most {limits.ranks}.")
+    if placement.threads_per_rank > limits.threads:
+        raise BadInput(
+            f"threads is {placement.threads_per_rank} per rank: this session allows at most {limits.threads}."
+        )
+    for name in placement.environment:
+        if not name.startswith(LEARNERS_VARIABLES):
+            raise BadInput(f"{name} can't be set here: only variables that start with {', '.join(LEARNERS_VARIABLES)}.")
+
+
+def submit(
+    store: Store,
+    session: SessionRecord,
+    name: str,
+    values: Mapping[str, Any],
+    placement: Mapping[str, Any] | None = None,
+    *,
+    identity: Identity | None = None,
+    measured: bool = False,
+) -> RunRecord:
+    """Put a run into a session's queue, after checking all that can be checked beforehand. Raises BadInput.
+
+    `identity` is who came in through the dashboard, None for the command line; a learner's run has to stay within the
+    session's limits. Files that params name are read here, with the rights of whoever calls.
+    """
+    if session.state in ("stopped", "failed"):
+        raise BadInput(
+            f"Session {session.name} is {session.state}; start it first (workshop session start {session.name})."
+        )
+    chosen = workload(name)
+    params = chosen.check(values)
+    where = Placement.parse(placement if placement is not None else session.placement)
+    check_placement(where)
+    if identity is not None and identity.role == "learner":
+        check_limits(where, session.limits)
+        _check_queued(store, session, identity)
+    inputs = chosen.inputs(params) if chosen.inputs else {}
+    return store.submit(
+        session.id,
+        name,
+        params.model_dump(mode="json"),
+        where.as_json(),
+        submitted_by=identity.nickname if identity else "",
+        identity_id=identity.id if identity else None,
+        measured=measured,
+        inputs=inputs,
+    )
+
+
+def _check_queued(store: Store, session: SessionRecord, identity: Identity) -> None:
+    recent = store.runs(session_id=session.id, limit=1000)
+    unfinished = sum(run.identity_id == identity.id and not run.ended for run in recent)
+    if unfinished >= session.limits.queued:
+        raise BadInput(
+            f"You have {unfinished} unfinished runs, as many as this session allows; wait for one or cancel it."
+        )
+
+
+def cancel(store: Store, run_id: int, identity: Identity | None = None) -> None:
+    """Ask for the end of a run; learners may end their own. Raises BadInput."""
+    run = store.run(run_id)
+    if identity is not None and identity.role == "learner" and run.identity_id != identity.id:
+        raise BadInput(f"Run {run_id} is {run.submitted_by or 'the instructor'}'s; you can cancel your own runs.")
+    store.request_cancel(run_id)
+
+
+def wait(
+    store: Store, run_id: int, on_look: Callable[[RunRecord], None] | None = None, timeout: float | None = None
+) -> RunRecord:
+    """Wait until a run has ended. Raises WorkshopError after `timeout` seconds."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    while True:
+        run = store.run(run_id)
+        if on_look:
+            on_look(run)
+        if run.ended:
+            return run
+        if deadline is not None and time.monotonic() > deadline:
+            raise WorkshopError(f"Run {run_id} has not ended within {timeout:g} s; it is {run.status}.")
+        time.sleep(0.1)

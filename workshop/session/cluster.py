@@ -1,0 +1,217 @@
+"""One ipyparallel cluster: a controller and at most one set of engines, which are the ranks of one MPI world.
+
+All of ipyparallel's coroutines run on one loop in one thread that lives as long as the process: its callbacks need
+that, and so do the guards, since the kernel's parent-death signal follows the thread that started a process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import ipyparallel as ipp
+from traitlets.config import Config
+
+from workshop import rankmap
+from workshop.engine import host as engine
+from workshop.errors import WorkshopError
+from workshop.mpi import openmpi
+from workshop.placement import Placement
+from workshop.session import processes
+from workshop.session.guard import guarded
+
+T = TypeVar("T")
+READY = 60.0  # seconds within which engines must have registered
+STOP = 10.0  # seconds within which a stop must have happened
+NOTICED = 3.0  # seconds within which the controller must have noticed that engines are gone
+HEARTBEAT = 200  # milliseconds; engines count as registered after one, and as dead after 25
+
+
+class EnginesFailed(WorkshopError):
+    """Engines did not start; the text holds the MPI's own words."""
+
+
+class Engines:
+    """What is known of the set of engines that is up."""
+
+    def __init__(self, placement: Placement, set_id: str, tag: str, launcher: Any) -> None:
+        self.placement = placement
+        self.set_id = set_id
+        self.tag = tag
+        self.launcher = launcher
+        self.died = threading.Event()
+        self.rank_map: dict[str, Any] = {}
+        self.machine: dict[str, Any] = {}
+        launcher.on_stop(lambda _: self.died.set())
+
+    @property
+    def output(self) -> str:
+        """What mpirun and the ranks printed, once they have ended; ipyparallel removes the file then."""
+        return self.launcher.get_output(remove=False) if self.died.is_set() else ""
+
+
+class Cluster:
+    """Start, use and stop ranks for one placement after the other. Used by one thread, the conductor's."""
+
+    def __init__(self, folder: Path, tag: str, channel_file: Path, cores: int) -> None:
+        self.engines: Engines | None = None
+        self._folder = folder
+        self._tag = tag
+        self._channel_file = channel_file
+        self._cores = cores
+        self._sets = 0
+        self._cluster: Any = None
+        self._client: Any = None
+        self._controller_died = threading.Event()
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, name="ipyparallel", daemon=True).start()
+
+    def _wait(self, coroutine: Coroutine[Any, Any, T], seconds: float) -> T:
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result(seconds)
+        except TimeoutError:
+            future.cancel()
+            raise WorkshopError(f"ipyparallel has not answered within {seconds:.0f} s") from None
+
+    @property
+    def controller_alive(self) -> bool:
+        return self._cluster is not None and not self._controller_died.is_set()
+
+    @property
+    def alive(self) -> bool:
+        return self.controller_alive and self.engines is not None and not self.engines.died.is_set()
+
+    def start_controller(self) -> None:
+        """Start the controller, on loopback, with a heartbeat short enough to notice a dead engine soon."""
+        config = Config()
+        config.LocalControllerLauncher.controller_cmd = guarded([sys.executable, "-m", "ipyparallel.controller"])
+        engine_set = config.MPIEngineSetLauncher
+        engine_set.mpi_cmd = guarded([openmpi.launcher()])
+        engine_set.engine_cmd = [sys.executable, "-m", "workshop.engine.host"]
+
+        async def make() -> Any:
+            return ipp.Cluster(
+                engines="mpi",
+                profile_dir=str(self._folder / "profile"),
+                cluster_id="",
+                work_dir=str(self._folder),
+                delay=0,
+                config=config,
+                controller_args=[
+                    f"--HeartMonitor.period={HEARTBEAT}",
+                    "--HeartMonitor.max_heartmonitor_misses=25",
+                    "--usethreads",
+                ],
+                shutdown_atexit=False,
+                log_level=logging.ERROR,
+            )
+
+        self._cluster = self._wait(make(), 5)
+        self._controller_died.clear()
+        self._wait(self._cluster.start_controller(), READY)
+        self._cluster.controller.on_stop(lambda _: self._controller_died.set())
+
+    def start_engines(self, placement: Placement) -> Engines:
+        """Start the ranks of a placement, which take the place of those that are up.
+
+        Raises EnginesFailed with the MPI's own words where it refuses, or with what went wrong.
+        """
+        self.stop_engines()
+        if not self.controller_alive:
+            self.stop()
+            self.start_controller()
+        self._sets += 1
+        engines_tag = f"{self._tag}-{os.getpid()}-{self._sets}"
+        launch = self._cluster.config.MPIEngineSetLauncher
+        launch.mpi_args = openmpi.arguments(placement, self._cores)
+        launch.environment = {
+            **openmpi.environment(),
+            **placement.rank_environment(),
+            engine.CHANNEL: str(self._channel_file),
+            processes.ENGINES_TAG: engines_tag,
+        }
+        set_id = self._wait(self._cluster.start_engines(placement.ranks), READY)
+        engines = self.engines = Engines(placement, set_id, engines_tag, self._cluster.engines[set_id])
+        try:
+            self._connect(engines)
+            replies = self._client[:].apply_async(engine.report).get(READY)
+            self._check_world(replies, placement)
+        except (EnginesFailed, TimeoutError, ipp.error.IPythonError) as error:
+            text = error if isinstance(error, EnginesFailed) else self._why(engines, error)
+            self.stop_engines()
+            raise EnginesFailed(str(text)) from error
+        engines.rank_map = rankmap.rank_map(reply["report"] for reply in replies)
+        engines.machine = next(reply["machine"] for reply in replies if reply["machine"])
+        return engines
+
+    def _connect(self, engines: Engines) -> None:
+        self._client = self._wait(self._cluster.connect_client(), READY)
+        deadline = time.monotonic() + READY
+        while len(self._client.ids) < engines.placement.ranks:
+            if engines.died.wait(0.02):
+                raise EnginesFailed(openmpi.refusal(engines.output) or "mpirun ended without a word")
+            if time.monotonic() > deadline:
+                raise EnginesFailed(
+                    f"{len(self._client.ids)} of {engines.placement.ranks} ranks have started within {READY:.0f} s"
+                )
+
+    @staticmethod
+    def _check_world(replies: list[dict[str, Any]], placement: Placement) -> None:
+        sizes = sorted({reply["size"] for reply in replies})
+        if sizes != [placement.ranks]:
+            raise EnginesFailed(
+                f"the ranks found themselves in worlds of size {sizes} instead of one of {placement.ranks}: "
+                "mpirun and mpi4py's library are not of the same MPI"
+            )
+
+    @staticmethod
+    def _why(engines: Engines, error: Exception) -> str:
+        if engines.died.is_set():
+            return openmpi.refusal(engines.output) or "mpirun ended without a word"
+        return f"the ranks did not report themselves: {type(error).__name__}: {error}"
+
+    def call(self, function: Any, *arguments: Any) -> Any:
+        """Call a function on all ranks; returns ipyparallel's AsyncResult."""
+        return self._client[:].apply_async(function, *arguments)
+
+    def stop_engines(self) -> None:
+        """End the ranks that are up, whatever state they are in; nothing of them is left afterwards."""
+        engines, self.engines = self.engines, None
+        if engines is not None and self.controller_alive:
+            # Ranks may be stuck in a collective, deaf to SIGTERM. mpirun notices that they are gone and follows.
+            for report in engines.rank_map.get("ranks", []):
+                processes.kill(report["pid"], processes.ENGINES_TAG, engines.tag)
+            engines.died.wait(2.0)
+        if self._cluster is not None:
+            for set_id in list(self._cluster.engines):
+                with contextlib.suppress(Exception):  # a set that is dead already; the tag below is what counts
+                    self._wait(self._cluster.stop_engines(set_id), STOP)
+        if self._client is not None:
+            # The engines' nannies tell the controller; without them it would take its heartbeat to notice.
+            deadline = time.monotonic() + NOTICED
+            while self.controller_alive and self._client.ids and time.monotonic() < deadline:
+                time.sleep(0.02)
+            if self._client.ids:
+                self._controller_died.set()  # it still counts the dead: start a new one
+            with contextlib.suppress(Exception):
+                self._client.close()
+            self._client = None
+        if engines is not None:
+            processes.end_all(processes.ENGINES_TAG, engines.tag, seconds=0.5)
+
+    def stop(self) -> None:
+        """End everything."""
+        self.stop_engines()
+        if self._cluster is not None:
+            with contextlib.suppress(Exception):
+                self._wait(self._cluster.stop_controller(), STOP)
+            self._cluster = None

@@ -1,0 +1,211 @@
+"""The conductor: one process per session that owns its cluster and takes its runs in order.
+
+Run as `python -m workshop.session.conductor SESSION_ID [--with-parent PID]`. It reconciles: whatever a run's placement
+asks for is brought up before the run, whatever broke is thrown away and started anew, and everything that happens is
+written to the store, where everybody else reads it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from workshop import config, topology
+from workshop.analysis.verdict import verdict
+from workshop.engine import host as engine
+from workshop.errors import WorkshopError
+from workshop.placement import Placement
+from workshop.session import processes
+from workshop.session.channel import Channel
+from workshop.session.cluster import Cluster, EnginesFailed
+from workshop.session.guard import end_with_parent
+from workshop.session.measuring import measuring_lock
+from workshop.session.watch import Outcome, Watch, problem
+from workshop.store.records import RunRecord
+from workshop.store.store import Store
+
+LOOK = 0.1  # seconds between looks at the store
+HEARTBEAT = 1.0  # seconds
+MEMORY_GROWTH = 2 << 30  # bytes by which equal placements may grow before their engines are started anew
+
+
+class Conductor:
+    def __init__(self, session_id: int) -> None:
+        self.id = session_id
+        self.folder = config.session_folder(session_id)
+        self.store = Store.open()
+        self.session = self.store.session(session_id)
+        self.machine = topology.machine()
+        self.ending = threading.Event()
+        self.channel = Channel(self.store, self.folder / "channel.json", log=self.log)
+        self.cluster = Cluster(
+            self.folder, processes.session_tag(session_id), self.channel.file, topology.allowed_cores(self.machine)
+        )
+        self._baseline: dict[int, int] = {}  # resident bytes of each rank after its first run
+
+    def log(self, text: str) -> None:
+        print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
+
+    # The life of a session.
+
+    def live(self) -> None:
+        """Bring the session up, take runs until somebody asks for an end, and leave nothing behind."""
+        signal.signal(signal.SIGTERM, lambda *_: self.ending.set())
+        signal.signal(signal.SIGINT, lambda *_: self.ending.set())
+        # What a conductor before us left: its engines end themselves, but not before we would want theirs.
+        processes.end_all(processes.TAG, processes.session_tag(self.id))
+        self.store.clear_requests(self.id)
+        self.store.interrupt_left(self.id)
+        self._say("starting", "starting the controller and the ranks", conductor_pid=os.getpid(), machine=self.machine)
+        threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
+        try:
+            self._bring_up(Placement.parse(self.session.placement))
+            while not self.ending.is_set():
+                self._look()
+                self.ending.wait(LOOK)
+            self._say("stopped", "")
+        except Exception as error:
+            self.log(traceback.format_exc())
+            self._say("failed", str(error) if isinstance(error, WorkshopError) else f"{type(error).__name__}: {error}")
+            raise
+        finally:
+            self.cluster.stop()
+            self.channel.close()
+            processes.end_all(processes.TAG, processes.session_tag(self.id))
+
+    def _beat(self) -> None:
+        while True:
+            try:
+                self.store.heartbeat(self.id)
+            except Exception:
+                self.log(traceback.format_exc())
+            time.sleep(HEARTBEAT)
+
+    def _say(self, state: str, message: str, **more: Any) -> None:
+        self.log(f"{state} {message}")
+        self.store.update_session(self.id, state=state, message=message, **more)
+
+    def _look(self) -> None:
+        session = self.session = self.store.session(self.id)
+        if session.stop_requested:
+            self.ending.set()
+        elif session.reset_requested:
+            self.store.clear_requests(self.id)
+            self._say("restarting", "starting all anew, as the instructor asked")
+            self.cluster.stop()
+            self._bring_up(Placement.parse(session.placement))
+        elif run := self.store.take_next(self.id):
+            self._conduct(run)
+        elif not self.cluster.alive:
+            self._say("restarting", "the ranks are gone; starting new ones")
+            self._bring_up(Placement.parse(session.placement))
+
+    def _bring_up(self, placement: Placement) -> None:
+        """Start engines for a placement, and tell everybody what runs where."""
+        self.channel.forget_ranks()
+        self._baseline = {}
+        engines = self.cluster.start_engines(placement)
+        self.store.update_session(
+            self.id, state="ready", message="", rank_map=engines.rank_map, machine=engines.machine
+        )
+
+    # The life of a run.
+
+    def _conduct(self, run: RunRecord) -> None:
+        self._say("running", f"run {run.id}: {run.workload} on {Placement.parse(run.placement).describe()}")
+        try:
+            if run.measured:
+                with measuring_lock(give_up=lambda: self.ending.is_set() or self.store.run(run.id).cancel_requested):
+                    outcome = self._run(run)
+            else:
+                outcome = self._run(run)
+        except Exception as error:
+            if not isinstance(error, WorkshopError):
+                self.log(traceback.format_exc())
+            outcome = Outcome("failed", error=problem(type(error).__name__, str(error)), reusable=False)
+        self._finish(run, outcome)
+        if not outcome.reusable:
+            self.cluster.stop_engines()
+        if not self.ending.is_set():
+            self._say("ready" if self.cluster.alive else "restarting", "")
+
+    def _finish(self, run: RunRecord, outcome: Outcome) -> None:
+        missing = self.store.missing_batches(run.id)
+        if missing:
+            words = ", ".join(f"{len(numbers)} of rank {rank}" for rank, numbers in sorted(missing.items()))
+            known = self.store.run(run.id).notices
+            self.store.set_run(run.id, notices=[*known, f"Messages were lost on the way here: {words}."])
+        ended = replace(
+            self.store.run(run.id),
+            status=outcome.status,
+            metrics=outcome.metrics,
+            error=outcome.error,
+            finished_at=time.time(),
+        )
+        said = verdict(ended, self.store.totals(run.id))
+        self.store.finish(run.id, outcome.status, metrics=outcome.metrics, error=outcome.error, verdict=said)
+        self.log(f"run {run.id} {outcome.status}")
+
+    def _run(self, run: RunRecord) -> Outcome:
+        try:
+            self._engines_for(run)
+        except EnginesFailed as refused:
+            return Outcome("failed", error=problem("EnginesFailed", str(refused)), reusable=False)
+        engines = self.cluster.engines
+        assert engines is not None, "just brought up"
+        self.store.set_run(run.id, rank_map=engines.rank_map, machine=engines.machine)
+        inputs = {
+            artifact.name.removeprefix("input/"): self.store.artifact(run.id, artifact.name).data or b""
+            for artifact in self.store.artifacts(run.id)
+            if artifact.name.startswith("input/")
+        }
+        result = self.cluster.call(engine.execute, run.id, run.workload, run.params, inputs)
+        return Watch(self, run, engines.placement.ranks, result).until_ended()
+
+    def _engines_for(self, run: RunRecord) -> None:
+        """Equal placements share engines until they have grown; whoever measures gets fresh ones."""
+        placement = Placement.parse(run.placement)
+        engines = self.cluster.engines
+        if self.cluster.alive and engines is not None and engines.placement == placement and not run.measured:
+            grown = {
+                rank: now - self._baseline.setdefault(rank, now) for rank, now in dict(self.channel.memory).items()
+            }
+            if max(grown.values(), default=0) < MEMORY_GROWTH:
+                return
+        self.store.update_session(self.id, message=f"starting {placement.describe()} for run {run.id}")
+        self._bring_up(placement)
+        self._say("running", f"run {run.id}: {run.workload} on {placement.describe()}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The conductor of one session; started by `workshop`.")
+    parser.add_argument("session", type=int)
+    parser.add_argument("--with-parent", type=int, help="end when this process, our parent, does")
+    options = parser.parse_args()
+    if options.with_parent:
+        end_with_parent(options.with_parent)
+    # Held as long as we live; the kernel lets go of it however we end.
+    lock = os.open(config.session_folder(options.session) / "conductor.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit(f"Session {options.session} has a conductor already.")
+    os.environ["NUMBA_CACHE_DIR"] = str(config.cache_folder("numba"))
+    os.environ["IPYTHONDIR"] = str(Path(config.session_folder(options.session)) / "ipython")
+    try:
+        Conductor(options.session).live()
+    except WorkshopError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""Starting and stopping sessions, and cleaning up after those whose conductor was killed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from workshop import config, topology
+from workshop.errors import WorkshopError
+from workshop.placement import Placement
+from workshop.session import processes
+from workshop.session.client import check_placement
+from workshop.store.records import Limits, SessionRecord, SessionState
+from workshop.store.store import Store
+
+READY = 90.0  # seconds within which a session must be ready
+STOPPED = 20.0  # seconds within which it must have stopped
+
+
+def _conductor(session_id: int, *, attached: bool) -> subprocess.Popen[bytes]:
+    """Start a conductor: attached to this process, or on its own. A terminal's Ctrl-C reaches neither."""
+    command = [sys.executable, "-m", "workshop.session.conductor", str(session_id)]
+    if attached:
+        command += ["--with-parent", str(os.getpid())]
+    environment = os.environ | {processes.TAG: processes.session_tag(session_id)}
+    with open(config.session_folder(session_id) / "conductor.log", "ab") as log:
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=environment
+        )
+
+
+def start_session(
+    store: Store,
+    name: str,
+    placement: Placement,
+    *,
+    limits: Limits | None = None,
+    private: bool = False,
+    attached: bool = False,
+) -> tuple[SessionRecord, subprocess.Popen[bytes]]:
+    """Launch a session; returns at once, `wait_ready` waits. A session whose conductor was killed is started anew.
+
+    `attached` sessions end with this process. Raises BadInput where the session runs already or the placement can't.
+    """
+    check_placement(placement)
+    known = next((session for session in store.sessions() if session.name == name), None)
+    if known is not None and known.state == "lost":
+        clean_up(store, known)
+    session = store.create_session(
+        name, placement.as_json(), limits or Limits(), private=private, machine=topology.machine()
+    )
+    return session, _conductor(session.id, attached=attached)
+
+
+def revive(store: Store, session: SessionRecord, *, attached: bool) -> subprocess.Popen[bytes]:
+    """Start another conductor for a session whose own has died; its queue goes on."""
+    clean_up(store, session, state="starting")
+    return _conductor(session.id, attached=attached)
+
+
+def wait_ready(
+    store: Store, session: SessionRecord, conductor: subprocess.Popen[bytes], seconds: float = READY
+) -> SessionRecord:
+    """Wait until a launched session takes runs. Raises WorkshopError with the reason where it doesn't come up."""
+    deadline = time.monotonic() + seconds
+    while True:
+        ended = conductor.poll() is not None
+        now = store.session(session.id)
+        if now.state in ("ready", "running") and not ended:
+            return now
+        if now.state in ("failed", "stopped") or ended:
+            why = now.message or _last_line(session.id) or "its conductor ended without a word"
+            if ended and now.state not in ("failed", "stopped"):
+                store.update_session(session.id, state="failed", message=why)
+            raise WorkshopError(f"Session {session.name} did not start: {why}")
+        if time.monotonic() > deadline:
+            conductor.terminate()
+            raise WorkshopError(f"Session {session.name} was not ready within {seconds:.0f} s: {now.message}")
+        time.sleep(0.05)
+
+
+def _last_line(session_id: int) -> str:
+    lines = (config.session_folder(session_id) / "conductor.log").read_text(errors="replace").splitlines()
+    return lines[-1] if lines else ""
+
+
+def stop_session(store: Store, name: str) -> SessionRecord:
+    """End a session and all its processes, also what a dead conductor left. Waits until nothing is left."""
+    session = store.session(name)
+    store.request_stop(session.id)
+    deadline = time.monotonic() + STOPPED
+    tag = processes.session_tag(session.id)
+    while session.state != "lost" and processes.tagged(processes.TAG, tag) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    clean_up(store, session)
+    return store.session(session.id)
+
+
+def clean_up(store: Store, session: SessionRecord, state: SessionState = "stopped") -> None:
+    """End and record what a dead conductor left behind."""
+    processes.end_all(processes.TAG, processes.session_tag(session.id))
+    store.interrupt_left(session.id)
+    store.update_session(session.id, state=state, message="")
+
+
+@contextmanager
+def private_session(store: Store, placement: Placement) -> Iterator[SessionRecord]:
+    """A session of this process's own, that ends with it."""
+    session, conductor = start_session(
+        store, f"private-{os.getpid()}-{int(time.time()) % 100_000}", placement, private=True, attached=True
+    )
+    try:
+        yield wait_ready(store, session, conductor)
+    finally:
+        end_conductor(conductor)
+
+
+def end_conductor(conductor: subprocess.Popen[bytes]) -> None:
+    """End a conductor that we started, and with it its session; kill it when it takes too long."""
+    conductor.terminate()
+    try:
+        conductor.wait(STOPPED)
+    except subprocess.TimeoutExpired:
+        conductor.kill()
+        conductor.wait()

@@ -1,0 +1,57 @@
+"""Finding and ending the processes that belong to a session, by a tag in their environment that children inherit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+import psutil
+
+from workshop import config
+
+TAG = "WORKSHOP_SESSION_TAG"  # every process of a session
+ENGINES_TAG = "WORKSHOP_ENGINES_TAG"  # every process of one set of engines
+
+
+def session_tag(session_id: int) -> str:
+    """What marks every process of a session, on this machine and for this state folder."""
+    return f"{config.home()}#{session_id}"
+
+
+def tagged(name: str, value: str) -> list[psutil.Process]:
+    """This user's processes that carry the tag, ourselves left out."""
+    found = []
+    for process in psutil.process_iter():
+        if process.pid == os.getpid():
+            continue
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.environ().get(name) == value and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
+def kill(pid: int, name: str, value: str) -> None:
+    """Kill a process if it is there and carries the tag; numbers are reused."""
+    with contextlib.suppress(psutil.Error, OSError):
+        process = psutil.Process(pid)
+        if process.environ().get(name) == value:
+            process.kill()
+
+
+def end_all(name: str, value: str, seconds: float = 3.0) -> int:
+    """End every process that carries the tag: ask, wait at most `seconds`, then kill. Returns how many there were."""
+    ended: set[int] = set()
+    deadline = time.monotonic() + seconds
+    while processes := tagged(name, value):
+        patient = time.monotonic() < deadline
+        for process in processes:
+            if patient and process.pid in ended:
+                continue
+            ended.add(process.pid)
+            with contextlib.suppress(psutil.Error):
+                process.terminate() if patient else process.kill()
+        psutil.wait_procs(processes, timeout=0.2)
+        if time.monotonic() > deadline + 10:
+            break  # in uninterruptible sleep: nobody can end those
+    return len(ended)

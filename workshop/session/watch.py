@@ -1,0 +1,156 @@
+"""Watching one run until it has ended: finished, failed, cancelled, over a limit, or without its ranks."""
+
+from __future__ import annotations
+
+import queue
+import signal
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from workshop import rankmap
+from workshop.mpi import openmpi
+from workshop.store.records import RunRecord, RunStatus
+
+if TYPE_CHECKING:
+    from workshop.session.conductor import Conductor
+
+LOOK = 0.1  # seconds between looks at the ranks
+GRACE = 2.0  # seconds that the other ranks get to end by themselves after one has failed
+CANCEL = 5.0  # seconds that ranks get to end after a stop request, before their engines are ended
+MEMORY_LEFT = 0.04  # share of the machine's memory that a run must leave, before the kernel ends somebody else
+
+
+@dataclass
+class Outcome:
+    """How a run ended."""
+
+    status: RunStatus
+    metrics: dict[str, Any] = field(default_factory=dict)
+    error: dict[str, Any] | None = None
+    reusable: bool = True  # whether the engines are fit for another run
+
+
+def problem(
+    type_: str, message: str, rank: int | None = None, host: str | None = None, trace: str = ""
+) -> dict[str, Any]:
+    return {"rank": rank, "host": host, "type": type_, "message": message, "traceback": trace}
+
+
+class Watch:
+    """Watches one run until it has ended, whichever way."""
+
+    def __init__(self, conductor: Conductor, run: RunRecord, ranks: int, result: Any) -> None:
+        self.conductor = conductor
+        self.run = run
+        self.ranks = ranks
+        self.result = result
+        self.finished: dict[int, dict[str, Any]] = {}
+        self.failed: dict[int, dict[str, Any]] = {}
+        self.started = time.monotonic()
+        self.deadline: float | None = None  # for those who have not ended yet
+        self.because: Outcome | None = None  # why we asked them to end
+
+    def until_ended(self) -> Outcome:
+        while True:
+            self._hear()
+            outcome = self._ended()
+            if outcome is not None:
+                break
+            if self.deadline is None:
+                self._ask_to_end()
+        threads = {rank: body["threads"] for rank, body in (self.finished | self.failed).items()}
+        engines = self.conductor.cluster.engines
+        if engines is not None:
+            self.conductor.store.set_run(self.run.id, rank_map=rankmap.with_threads(engines.rank_map, threads))
+        return outcome
+
+    def _hear(self) -> None:
+        """Take in what ranks said; wait a moment if they said nothing."""
+        wait = LOOK
+        while True:
+            try:
+                word = self.conductor.channel.words.get(timeout=wait)
+            except queue.Empty:
+                return
+            wait = 0.0
+            if word.run != self.run.id:
+                continue
+            known = self.finished if word.kind == "finished" else self.failed
+            known.setdefault(word.rank, word.body)
+            if word.kind == "failed" and self.deadline is None:
+                self.deadline = time.monotonic() + GRACE
+
+    def _ended(self) -> Outcome | None:
+        """The outcome, once there is one."""
+        cluster = self.conductor.cluster
+        if len(self.finished) + len(self.failed) == self.ranks:
+            return self._last_words()
+        if not cluster.alive:
+            return self._last_words() if self.failed else self._death()
+        if self.result.ready() and not self.result.successful():
+            # The engine itself gave up, for instance because the conductor could not store what it said.
+            failure = problem("EngineError", str(self.result.exception() or "a rank gave up without a word"))
+            return Outcome("failed", error=failure, reusable=False)
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            outcome = self._last_words()
+            outcome.reusable = False  # some ranks are stuck in a collective that nobody else will join
+            return outcome
+        return None
+
+    def _last_words(self) -> Outcome:
+        """Whoever failed first decides; nobody failed: the run did what it should, or stopped as it was asked."""
+        if self.failed:
+            rank, body = next(iter(self.failed.items()))
+            failure = problem(body["type"], body["message"], rank, body["host"], body["traceback"])
+            return Outcome("failed", error=failure, reusable=False)
+        metrics = self.finished.get(0, {}).get("metrics", {})
+        if self.because is not None:
+            self.because.metrics = metrics
+            return self.because
+        return Outcome("completed", metrics=metrics)
+
+    def _death(self) -> Outcome:
+        engines = self.conductor.cluster.engines
+        if not self.conductor.cluster.controller_alive:
+            failure = problem("ControllerDied", "the session's controller died in the middle of the run")
+            return Outcome("failed", error=failure, reusable=False)
+        output = engines.output if engines else ""
+        died = openmpi.death(output)
+        if died is None:
+            words = openmpi.refusal(output) or "without a word"
+            return Outcome("failed", error=problem("EnginesDied", f"the ranks' mpirun ended: {words}"), reusable=False)
+        name = signal.Signals(died.signal).name if died.signal in signal.valid_signals() else f"signal {died.signal}"
+        message = f"rank {died.rank} (process {died.pid} on {died.host}) was ended by {name}"
+        return Outcome("failed", error=problem("RankDied", message, died.rank, died.host), reusable=False)
+
+    def _ask_to_end(self) -> None:
+        """Look for a reason to end the run early, and ask the ranks to."""
+        conductor, run = self.conductor, self.run
+        session = conductor.store.session(conductor.id)
+        minutes = session.limits.minutes
+        memory = psutil.virtual_memory()
+        if conductor.store.run(run.id).cancel_requested:
+            because = Outcome("cancelled")
+        elif conductor.ending.is_set() or session.stop_requested:
+            conductor.ending.set()
+            because = Outcome("cancelled", error=problem("SessionStopped", "the session was stopped during the run"))
+        elif session.reset_requested:
+            because = Outcome("cancelled", error=problem("SessionReset", "the instructor reset the session"))
+        elif run.identity_id is not None and time.monotonic() - self.started > minutes * 60:
+            words = f"the run took longer than the {minutes:g} minutes that this session allows"
+            because = Outcome("failed", error=problem("TimeLimit", words))
+        elif memory.available < MEMORY_LEFT * memory.total:
+            used = sum(conductor.channel.memory.values())
+            words = (
+                f"the machine's memory ran out: the ranks hold {used / 2**30:.1f} of {memory.total / 2**30:.1f} GiB; "
+                "take fewer ranks or less data"
+            )
+            because = Outcome("failed", error=problem("MemoryLimit", words), reusable=False)
+        else:
+            return
+        self.because = because
+        self.deadline = time.monotonic() + (0.0 if because.error and because.error["type"] == "MemoryLimit" else CANCEL)
+        conductor.channel.stop(run.id)

@@ -1,0 +1,129 @@
+"""What the store hands out: plain, frozen records. Times are seconds since the epoch (UTC)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+RunStatus = Literal["queued", "running", "completed", "failed", "cancelled", "interrupted"]
+SessionState = Literal["starting", "ready", "running", "restarting", "stopped", "failed", "lost"]
+Role = Literal["instructor", "learner"]
+
+ENDED: frozenset[str] = frozenset({"completed", "failed", "cancelled", "interrupted"})
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a learner's run may ask for; the instructor sets them per session."""
+
+    ranks: int = 8
+    threads: int = 8  # per rank
+    minutes: float = 10.0  # of one run
+    queued: int = 3  # unfinished runs of one learner
+
+
+@dataclass(frozen=True)
+class SessionRecord:
+    """One cluster that somebody launched, and what its conductor last said of it."""
+
+    id: int
+    name: str
+    state: SessionState  # "lost" is derived: the conductor's heartbeat has gone silent
+    message: str  # one sentence: what it is doing, or why it failed
+    placement: dict[str, Any]  # the session's own placement, for runs that bring none
+    limits: Limits
+    private: bool  # belongs to one command or notebook and ends with it
+    machine: dict[str, Any]  # topology of the host, see workshop.topology
+    rank_map: dict[str, Any] | None  # of the engines that are up now, see workshop.rankmap
+    conductor_pid: int | None
+    heartbeat_at: float | None
+    created_at: float
+    stop_requested: bool
+    reset_requested: bool
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One workload with params on one placement. `status` is as read: a run without a living conductor reads
+    `interrupted`."""
+
+    id: int
+    session_id: int
+    session: str  # the session's name
+    workload: str
+    status: RunStatus
+    params: dict[str, Any]
+    placement: dict[str, Any]
+    submitted_by: str  # nickname; "" for the command line
+    identity_id: int | None  # who submitted it, where it came through the dashboard
+    measured: bool
+    rank_map: dict[str, Any] | None
+    machine: dict[str, Any] | None
+    metrics: dict[str, Any]
+    verdict: dict[str, str] | None  # verdict, why, next
+    error: dict[str, Any] | None  # rank, host, type, message, traceback
+    notices: list[str]  # what the platform noticed, e.g. lost event batches
+    progress: tuple[float, float] | None  # done, total
+    queued_at: float
+    started_at: float | None
+    finished_at: float | None
+    cancel_requested: bool
+
+    @property
+    def ended(self) -> bool:
+        return self.status in ENDED
+
+    def as_json(self) -> dict[str, Any]:
+        """The run as the command line and exports show it."""
+        names = (
+            "id session workload status params placement submitted_by measured rank_map metrics verdict error "
+            "notices queued_at started_at finished_at"
+        )
+        return {name: getattr(self, name) for name in names.split()}
+
+
+@dataclass(frozen=True)
+class Event:
+    """One value that one rank told."""
+
+    rank: int
+    time: float
+    name: str
+    step: int | None
+    value: float
+
+
+@dataclass(frozen=True)
+class Series:
+    """The events of one name and rank, thinned for a plot: each point stands for the events in one span of steps."""
+
+    name: str
+    rank: int
+    count: int  # events behind the points
+    steps: list[int] = field(default_factory=list)  # last step of each span
+    times: list[float] = field(default_factory=list)  # last time of each span
+    lows: list[float] = field(default_factory=list)
+    means: list[float] = field(default_factory=list)
+    highs: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A file that a run made or was given. `data` is None in listings."""
+
+    name: str
+    media_type: str
+    sha256: str
+    size: int  # bytes
+    created_at: float
+    data: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Somebody who came in through the dashboard's door."""
+
+    id: int
+    role: Role
+    nickname: str
+    created_at: float

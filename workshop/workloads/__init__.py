@@ -1,0 +1,71 @@
+"""The registry of workloads: functions `(ctx, params) -> metrics` that run on every rank.
+
+Other packages add theirs through the entry point group `workshop.workloads`, each naming a `Workload`.
+Nothing here imports a numerical library: descriptors must be cheap enough for `workshop --help`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from workshop.errors import BadInput, bad_input
+
+
+class Params(BaseModel):
+    """Base of every workload's params: frozen, and an unknown setting is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What the platform knows of a workload before it runs.
+
+    `function` is "module:function", imported on ranks only. `inputs(params)` runs where the run is submitted, with
+    the rights of whoever submits it: it reads the files that params name and returns their bytes, which reach every
+    rank as `ctx.inputs`; it raises BadInput for whatever can be known to be wrong beforehand.
+    """
+
+    name: str
+    title: str
+    summary: str
+    params: type[Params]
+    function: str
+    inputs: Callable[[Any], Mapping[str, bytes]] | None = None
+
+    def check(self, values: Mapping[str, Any]) -> Params:
+        """Validate params. Raises BadInput with one sentence."""
+        try:
+            return self.params.model_validate(dict(values))
+        except ValidationError as error:
+            raise bad_input(error, self.name) from error
+
+    def load(self) -> Callable[..., Mapping[str, Any]]:
+        """Import the function that ranks run."""
+        module, _, name = self.function.partition(":")
+        return getattr(import_module(module), name)
+
+
+@cache
+def workloads() -> Mapping[str, Workload]:
+    """Every known workload by name."""
+    found = {}
+    for entry in entry_points(group="workshop.workloads"):
+        workload = entry.load()
+        found[workload.name] = workload
+    return dict(sorted(found.items()))
+
+
+def workload(name: str) -> Workload:
+    """The workload of that name. Raises BadInput naming the known ones."""
+    try:
+        return workloads()[name]
+    except KeyError:
+        raise BadInput(f"There is no workload {name!r}; there are {', '.join(workloads())}.") from None
