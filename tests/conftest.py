@@ -1,15 +1,59 @@
-"""Fixtures for every test: state in a temporary folder, never the user's own."""
+"""Fixtures for every test: state in a temporary folder, never the user's own, and workloads to probe with."""
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
+
+from workshop import workloads
+
+PROBES = Path(__file__).parent / "probes"
 
 
 @pytest.fixture
-def workshop_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A state folder of the test's own; processes that the test starts inherit it."""
-    monkeypatch.setenv("WORKSHOP_HOME", str(tmp_path / "home"))
+def workshop_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A state folder of the test's own; processes that the test starts inherit it, and none may outlive the test."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("WORKSHOP_HOME", str(home))
     monkeypatch.delenv("WORKSHOP_DATABASE_URL", raising=False)
-    return tmp_path / "home"
+    yield home
+    left = leftovers(home)
+    for process in left:
+        process.kill()
+    assert not left, f"processes were left behind: {left}"
+
+
+def leftovers(home: Path) -> list[psutil.Process]:
+    """Processes that work with this state folder, this one left out."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.pid != os.getpid() and process.environ().get("WORKSHOP_HOME") == str(home):
+                found.append(process)
+        except (psutil.Error, OSError):
+            continue
+    return [process for process in found if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+
+
+@pytest.fixture
+def probe_workloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The workloads of tests/probes, registered as an installed package's would be, here and in every process."""
+    installed = tmp_path / "site"
+    described = installed / "probe_workloads-0.dist-info"
+    described.mkdir(parents=True)
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: probe-workloads\nVersion: 0\n")
+    (described / "entry_points.txt").write_text(
+        "[workshop.workloads]\ntell = probe_workloads:TELL\nbreak = probe_workloads:BREAK\n"
+    )
+    (installed / "probe_workloads.py").write_text((PROBES / "probe_workloads.py").read_text())
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(installed), os.environ.get("PYTHONPATH")])))
+    monkeypatch.syspath_prepend(str(installed))
+    workloads.workloads.cache_clear()
+    yield
+    sys.modules.pop("probe_workloads", None)
+    workloads.workloads.cache_clear()

@@ -77,8 +77,10 @@ def export(
         written = [folder / "run.json", folder / "events.jsonl"]
         written[0].write_text(json.dumps(found.as_json(), indent=2) + "\n")
         with open(written[1], "w") as file:
-            for event in store.all_events(run):
-                file.write(json.dumps(vars(event)) + "\n")
+            after = 0
+            while events := store.events(run, after=after):
+                file.writelines(json.dumps(vars(event)) + "\n" for event in events)
+                after = events[-1].id
         for artifact in store.artifacts(run):
             target = folder / artifact.name.replace("/", "-")
             target.write_bytes(store.artifact(run, artifact.name).data or b"")

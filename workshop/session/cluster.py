@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import shutil
 import sys
 import threading
 import time
@@ -61,12 +62,13 @@ class Engines:
 class Cluster:
     """Start, use and stop ranks for one placement after the other. Used by one thread, the conductor's."""
 
-    def __init__(self, folder: Path, tag: str, channel_file: Path, cores: int) -> None:
+    def __init__(self, folder: Path, tag: str, channel_file: Path, cores: int, ending: threading.Event) -> None:
         self.engines: Engines | None = None
         self._folder = folder
         self._tag = tag
         self._channel_file = channel_file
         self._cores = cores
+        self._ending = ending  # nobody waits for ranks that are no longer wanted
         self._sets = 0
         self._cluster: Any = None
         self._client: Any = None
@@ -80,7 +82,7 @@ class Cluster:
             return future.result(seconds)
         except TimeoutError:
             future.cancel()
-            raise WorkshopError(f"ipyparallel has not answered within {seconds:.0f} s") from None
+            raise WorkshopError(f"ipyparallel has given up, or not answered within {seconds:.0f} s") from None
 
     @property
     def controller_alive(self) -> bool:
@@ -92,6 +94,8 @@ class Cluster:
 
     def start_controller(self) -> None:
         """Start the controller, on loopback, with a heartbeat short enough to notice a dead engine soon."""
+        profile = self._folder / "profile"
+        shutil.rmtree(profile, ignore_errors=True)  # a dead controller's connection files would lead engines astray
         config = Config()
         config.LocalControllerLauncher.controller_cmd = guarded([sys.executable, "-m", "ipyparallel.controller"])
         engine_set = config.MPIEngineSetLauncher
@@ -101,7 +105,7 @@ class Cluster:
         async def make() -> Any:
             return ipp.Cluster(
                 engines="mpi",
-                profile_dir=str(self._folder / "profile"),
+                profile_dir=str(profile),
                 cluster_id="",
                 work_dir=str(self._folder),
                 delay=0,
@@ -159,6 +163,8 @@ class Cluster:
         while len(self._client.ids) < engines.placement.ranks:
             if engines.died.wait(0.02):
                 raise EnginesFailed(openmpi.refusal(engines.output) or "mpirun ended without a word")
+            if self._ending.is_set():
+                raise EnginesFailed("the session was asked to end")
             if time.monotonic() > deadline:
                 raise EnginesFailed(
                     f"{len(self._client.ids)} of {engines.placement.ranks} ranks have started within {READY:.0f} s"

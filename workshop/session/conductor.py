@@ -48,7 +48,11 @@ class Conductor:
         self.ending = threading.Event()
         self.channel = Channel(self.store, self.folder / "channel.json", log=self.log)
         self.cluster = Cluster(
-            self.folder, processes.session_tag(session_id), self.channel.file, topology.allowed_cores(self.machine)
+            self.folder,
+            processes.session_tag(session_id),
+            self.channel.file,
+            topology.allowed_cores(self.machine),
+            self.ending,
         )
         self._baseline: dict[int, int] = {}  # resident bytes of each rank after its first run
 
@@ -99,8 +103,8 @@ class Conductor:
         if session.stop_requested:
             self.ending.set()
         elif session.reset_requested:
-            self.store.clear_requests(self.id)
             self._say("restarting", "starting all anew, as the instructor asked")
+            self.store.clear_requests(self.id)
             self.cluster.stop()
             self._bring_up(Placement.parse(session.placement))
         elif run := self.store.take_next(self.id):

@@ -90,7 +90,8 @@ class Event:
     time: float
     name: str
     step: int | None
-    value: float
+    value: float  # may be NaN
+    id: int = 0  # counts from 1 within its run; `events(run_id, after=id)` gives those behind it
 
 
 @dataclass(frozen=True)

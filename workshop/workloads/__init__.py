@@ -6,6 +6,7 @@ Nothing here imports a numerical library: descriptors must be cheap enough for `
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -55,11 +56,15 @@ class Workload:
 
 @cache
 def workloads() -> Mapping[str, Workload]:
-    """Every known workload by name."""
+    """Every known workload by name. One that can't be loaded is named on standard error and left out."""
     found = {}
     for entry in entry_points(group="workshop.workloads"):
-        workload = entry.load()
-        found[workload.name] = workload
+        try:
+            loaded = entry.load()
+        except Exception as error:  # somebody else's package: whatever is wrong with it, ours must go on
+            print(f"The workload {entry.name} ({entry.value}) can't be loaded: {error}", file=sys.stderr)
+        else:
+            found[loaded.name] = loaded
     return dict(sorted(found.items()))
 
 

@@ -1,0 +1,223 @@
+"""A real session: conductor, controller and MPI ranks; runs go down, events come up."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support import until
+from workshop.errors import BadInput
+from workshop.placement import Placement
+from workshop.session import client, lifecycle, processes
+from workshop.store.records import RunRecord, SessionRecord
+from workshop.store.store import Store
+
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(240)]
+
+
+@dataclass
+class Session:
+    store: Store
+    record: SessionRecord
+
+    def submit(self, workload: str, placement: Placement | None = None, **params: object) -> RunRecord:
+        where = placement.as_json() if placement else None
+        return client.submit(self.store, self.store.session(self.record.id), workload, params, where)
+
+    def run(self, workload: str, placement: Placement | None = None, **params: object) -> RunRecord:
+        return client.wait(self.store, self.submit(workload, placement, **params).id, timeout=60)
+
+    def wait(self, run: RunRecord, seconds: float = 60) -> RunRecord:
+        return client.wait(self.store, run.id, timeout=seconds)
+
+    def started(self, run: RunRecord, event: str = "value") -> None:
+        until(lambda: self.store.totals(run.id).get(event), 30, f"run {run.id} to tell {event}")
+
+    @property
+    def now(self) -> SessionRecord:
+        return self.store.session(self.record.id)
+
+
+@pytest.fixture
+def session(workshop_home: Path, probe_workloads: None) -> Iterator[Session]:
+    store = Store.open()
+    record, conductor = lifecycle.start_session(store, "test", Placement(ranks=2))
+    ready = lifecycle.wait_ready(store, record, conductor)
+    yield Session(store, ready)
+    lifecycle.stop_session(store, "test")
+    conductor.wait(10)
+    store.close()
+
+
+def test_runs_go_down_and_events_come_up(session: Session) -> None:
+    ranks = session.now.rank_map["ranks"]
+    assert [rank["rank"] for rank in ranks] == [0, 1]
+
+    first = session.run("tell", events=50)
+    assert first.status == "completed", first.error
+    assert first.metrics == {"told": 100, "threads": "1", "inputs": ["file"]}
+    assert first.progress == (50, 50)
+    assert [rank["pid"] for rank in first.rank_map["ranks"]] == [rank["pid"] for rank in ranks], "engines are reused"
+    for rank in (0, 1):
+        events = session.store.events(first.id, names=["value"], rank=rank)
+        assert [event.value for event in events] == [step * 10 + rank for step in range(50)]
+        assert [event.step for event in events] == list(range(50))
+    assert session.store.artifact(first.id, "note.txt").data == b"told"
+    assert session.store.missing_batches(first.id) == {}
+    assert set(first.verdict) == {"verdict", "why", "next"}
+
+    # Another placement starts other engines, which stay for whoever wants the same.
+    other = session.run("tell", Placement(ranks=3, threads=2), events=1)
+    assert other.status == "completed", other.error
+    assert other.metrics["threads"] == "2"
+    assert len(other.rank_map["ranks"]) == 3
+    again = session.run("tell", Placement(ranks=3, threads=2), events=1)
+    assert [rank["pid"] for rank in again.rank_map["ranks"]] == [rank["pid"] for rank in other.rank_map["ranks"]]
+
+    # A mapping that Open MPI refuses: its own words, and the next run works.
+    refused = session.run("tell", Placement(ranks=4, bind_to="core", cores_per_rank=4))
+    assert refused.status == "failed"
+    assert refused.error["type"] == "EnginesFailed"
+    assert "map" in refused.error["message"] or "cpus" in refused.error["message"]
+    assert session.run("tell", events=1).status == "completed"
+
+
+def test_events_are_stored_within_half_a_second(session: Session) -> None:
+    run = session.submit("tell", events=60, every=0.05)
+    session.started(run)
+    seen, delays = 0, []
+    while not session.store.run(run.id).ended:
+        events = session.store.events(run.id, names=["value"], rank=0)
+        now = time.time()
+        delays += [now - event.time for event in events[seen:]]
+        seen = len(events)
+        time.sleep(0.01)
+    assert len(delays) > 30
+    delays.sort()
+    assert delays[int(len(delays) * 0.9)] < 0.5, delays
+
+
+def test_cancelling(session: Session) -> None:
+    obedient = session.submit("tell", events=10_000, every=0.02)
+    session.started(obedient)
+    waiting = session.submit("tell", events=1)
+    asked = time.monotonic()
+    client.cancel(session.store, obedient.id)
+    ended = session.wait(obedient)
+    assert ended.status == "cancelled"
+    assert time.monotonic() - asked < 3
+    assert 0 < ended.metrics["told"] < 20_000, "it ended by itself, with what it had"
+    assert session.wait(waiting).status == "completed"
+
+    deaf = session.submit("tell", events=10_000, every=0.02, obedient=False)
+    session.started(deaf)
+    asked = time.monotonic()
+    client.cancel(session.store, deaf.id)
+    assert session.wait(deaf).status == "cancelled"
+    assert time.monotonic() - asked < 8
+    assert session.run("tell", events=1).status == "completed"
+
+
+@pytest.mark.parametrize("how", ["raise", "leave"])
+def test_a_rank_that_raises_does_not_leave_the_others_waiting(session: Session, how: str) -> None:
+    run = session.submit("break", rank=1, how=how)
+    session.started(run, "before")
+    ended = session.wait(run, 8)
+    assert ended.status == "failed"
+    assert ended.error["rank"] == 1
+    assert ended.error["type"] == {"raise": "ArithmeticError", "leave": "SystemExit"}[how]
+    if how == "raise":
+        assert ended.error["message"] == "this rank can't go on"
+        assert "raise ArithmeticError" in ended.error["traceback"]
+    assert ended.finished_at - min(event.time for event in session.store.events(run.id)) < 0.2 + 5
+    following = session.run("tell", events=1)
+    assert following.status == "completed"
+    assert following.finished_at - ended.finished_at < 10
+
+
+def test_kill_9_of_a_rank(session: Session) -> None:
+    run = session.submit("break", rank=1, how="kill")
+    ended = session.wait(run, 20)
+    assert ended.status == "failed"
+    assert (ended.error["rank"], ended.error["type"]) == (1, "RankDied")
+    assert "SIGKILL" in ended.error["message"]
+    assert session.store.totals(run.id)["before"][0] == (1, 1.0), "events up to then are kept"
+    following = session.run("tell", events=1)
+    assert following.status == "completed"
+    assert following.finished_at - ended.finished_at < 10
+
+
+def test_kill_9_of_the_controller(session: Session) -> None:
+    run = session.submit("tell", events=10_000, every=0.02)
+    session.started(run)
+    tag = processes.session_tag(session.record.id)
+    controllers = [p for p in processes.tagged(processes.TAG, tag) if "ipyparallel.controller" in p.cmdline()]
+    for process in controllers:
+        process.kill()
+    assert controllers
+    ended = session.wait(run, 20)
+    assert ended.status == "failed"
+    assert ended.error["type"] == "ControllerDied"
+    assert session.store.totals(run.id)["value"]
+    assert session.run("tell", events=1).status == "completed"
+
+
+def test_kill_9_of_the_conductor(session: Session) -> None:
+    run = session.submit("tell", events=100_000, every=0.02)
+    session.started(run)
+    tag = processes.session_tag(session.record.id)
+    os.kill(session.now.conductor_pid, 9)
+    killed = time.monotonic()
+    until(lambda: session.store.run(run.id).status == "interrupted", 8, "the run to read interrupted")
+    assert session.now.state == "lost"
+    until(lambda: not processes.tagged(processes.TAG, tag), 10 - (time.monotonic() - killed), "the engines to end")
+    told = session.store.totals(run.id)["value"]
+
+    # Starting the session again goes on with its queue and keeps what was told.
+    record, conductor = lifecycle.start_session(session.store, "test", Placement(ranks=2))
+    lifecycle.wait_ready(session.store, record, conductor)
+    assert session.store.run(run.id).status == "interrupted"
+    assert session.store.totals(run.id)["value"] == told
+    assert session.run("tell", events=1).status == "completed"
+
+
+def test_reset_and_stop(session: Session) -> None:
+    run = session.submit("tell", events=100_000, every=0.02)
+    session.started(run)
+    pids = {rank["pid"] for rank in session.now.rank_map["ranks"]}
+    session.store.request_reset(session.record.id)
+    assert session.wait(run, 15).status == "cancelled"
+    until(lambda: session.now.state == "ready" and not session.now.reset_requested, 20, "the session to be ready again")
+    assert not pids & {rank["pid"] for rank in session.now.rank_map["ranks"]}
+
+    last = session.submit("tell", events=100_000, every=0.02)
+    session.started(last)
+    assert lifecycle.stop_session(session.store, "test").state == "stopped"
+    assert session.store.run(last.id).status == "cancelled"
+    assert not processes.tagged(processes.TAG, processes.session_tag(session.record.id))
+    with pytest.raises(BadInput, match="stopped; start it first"):
+        session.submit("tell")
+
+
+def test_two_sessions_side_by_side(session: Session) -> None:
+    with pytest.raises(BadInput, match="test"):
+        lifecycle.start_session(session.store, "test", Placement())
+    with lifecycle.private_session(session.store, Placement(ranks=1)) as private:
+        mine = client.submit(session.store, private, "tell", {"events": 3})
+        theirs = session.submit("tell", events=3)
+        assert session.wait(mine).metrics["told"] == 3
+        assert session.wait(theirs).metrics["told"] == 6
+    assert session.store.session(private.id).state == "stopped"
+
+
+def test_measured_runs_get_fresh_ranks(session: Session) -> None:
+    before = {rank["pid"] for rank in session.now.rank_map["ranks"]}
+    run = client.submit(session.store, session.now, "tell", {"events": 1}, measured=True)
+    ended = session.wait(run)
+    assert ended.status == "completed"
+    assert not before & {rank["pid"] for rank in ended.rank_map["ranks"]}

@@ -1,0 +1,195 @@
+"""Opening a database and talking to it: SQLite in WAL mode, or PostgreSQL by URL, with the same promises.
+
+One writer at a time on either, so a method that reads, decides and writes is never interleaved with another one:
+SQLite by BEGIN IMMEDIATE, PostgreSQL by a lock that ends with the transaction. Readers wait for nobody.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, IntegrityError, ProgrammingError
+
+from workshop.errors import BadInput, WorkshopError
+from workshop.store import tables
+from workshop.store.mounts import network_filesystem
+
+BUSY = 10.0  # seconds to wait for another writer
+CONNECT = 5  # seconds to wait for a PostgreSQL server
+WRITERS_LOCK = 7_019_426_115  # any number that nobody else uses in this database
+
+
+class Database:
+    """A database with our tables. `reading` and `writing` are short transactions on a connection of the pool."""
+
+    def __init__(self, url: str) -> None:
+        self.url = _parse(url)
+        self._engine = _sqlite(self.url) if self.url.get_backend_name() == "sqlite" else _postgresql(self.url)
+        self._writer = self._engine.execution_options(writes=True)
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the store. Raises WorkshopError where the database doesn't answer."""
+        with self._worded(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """The only writing transaction of the moment. Raises WorkshopError where the database doesn't answer."""
+        with self._worded(), self._writer.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _worded(self, failure: type[WorkshopError] = WorkshopError) -> Iterator[None]:
+        """Tell in one sentence that a database is full, locked, damaged or gone; mistakes of ours stay as they are."""
+        try:
+            yield
+        except (IntegrityError, ProgrammingError):
+            raise
+        except DBAPIError as error:
+            raise failure(f"The store {self._where} {self._words(error)}.") from None
+
+    @property
+    def _where(self) -> str:
+        if self.url.get_backend_name() == "sqlite":
+            return str(self.url.database)
+        return self.url.render_as_string(hide_password=True)
+
+    def _words(self, error: DBAPIError) -> str:
+        """What a database said, as the rest of a sentence, without anything secret."""
+        said = " ".join(str(error.orig).split()).rstrip(".")
+        if self.url.password:
+            said = said.replace(str(self.url.password), "***")
+        if "not a database" in said or "malformed" in said:
+            return f"is damaged or not a store ({said}); move the file away, or restore it from a copy"
+        if "readonly" in said or "unable to open" in said:
+            return f"can't be written ({said}); set WORKSHOP_HOME to a folder of your own on a local disk"
+        if "full" in said:
+            return f"has no room left ({said}); free some space on its disk"
+        if self.url.get_backend_name() != "sqlite":
+            return f"doesn't answer ({said}); see that the server runs and that WORKSHOP_DATABASE_URL is right"
+        return f"doesn't answer ({said})"
+
+    def _prepare(self) -> None:
+        """Create the tables, or see that they are ours. Raises BadInput with one sentence."""
+        with self._worded(BadInput):
+            if self.url.get_backend_name() == "sqlite":
+                self._use_wal()
+            with self._engine.begin() as connection:
+                if self._version(connection) == tables.VERSION:
+                    return
+            with self._writer.begin() as connection:
+                found = self._version(connection)
+                if found is None:
+                    tables.metadata.create_all(connection)
+                    connection.execute(tables.spans.insert(), [{"n": n} for n in range(tables.SPANS)])
+                    connection.execute(tables.schema.insert().values(version=tables.VERSION))
+                elif found != tables.VERSION:
+                    raise BadInput(
+                        f"The store {self._where} has version {found}, this program reads version {tables.VERSION}: "
+                        "it was written by a newer version of the workshop, which is the one to use with it."
+                    )
+
+    @staticmethod
+    def _version(connection: Connection) -> int | None:
+        """The version of the tables, None where there are none."""
+        if not inspect(connection).has_table(tables.schema.name):
+            return None
+        return connection.scalar(tables.schema.select())
+
+    def _use_wal(self) -> None:
+        """WAL is a property of the file. Changing to it doesn't wait for others who do the same, hence the loop."""
+        deadline = time.monotonic() + BUSY
+        while True:
+            try:
+                connection = self._engine.raw_connection()
+                try:
+                    (mode,) = connection.cursor().execute("PRAGMA journal_mode = WAL").fetchone()
+                finally:
+                    connection.close()
+            except sqlite3.DatabaseError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise DatabaseError("PRAGMA journal_mode", None, error) from error
+                time.sleep(0.02)
+                continue
+            if mode != "wal":
+                raise BadInput(
+                    f"The store {self._where} can't use a write-ahead log there; set WORKSHOP_HOME to a folder on a "
+                    "local disk, or WORKSHOP_DATABASE_URL to a PostgreSQL database."
+                )
+            return
+
+
+def _parse(url: str) -> URL:
+    """The URL of a database that we can use. Raises BadInput; never repeats the URL, which may hold a password."""
+    right = "it should be like sqlite:////folder/workshop.db or postgresql://user@host/database"
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        raise BadInput(f"The database URL can't be read; {right}.") from None
+    if parsed.get_backend_name() == "sqlite":
+        if not parsed.database or parsed.database == ":memory:":
+            raise BadInput(f"The database URL names no file, and memory can't be shared between processes; {right}.")
+        return parsed
+    if parsed.get_backend_name() in ("postgresql", "postgres"):
+        return parsed.set(drivername="postgresql+psycopg")
+    raise BadInput(f"The database URL starts with {parsed.drivername!r}; {right}.")
+
+
+def _sqlite(url: URL) -> Engine:
+    """An engine on a SQLite file. Raises BadInput where such a file can't be kept."""
+    file = Path(url.database or "").expanduser().absolute()
+    kind = network_filesystem(file.parent)
+    if kind:
+        raise BadInput(
+            f"{file.parent} is on a network file system ({kind}), where SQLite loses data; set WORKSHOP_HOME to a "
+            "folder on a local disk (for instance under /tmp or /var/tmp), or WORKSHOP_DATABASE_URL to a PostgreSQL "
+            "database."
+        )
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise BadInput(
+            f"The store's folder {file.parent} can't be made ({error.strerror}); set WORKSHOP_HOME to a folder of your "
+            "own on a local disk."
+        ) from None
+    engine = create_engine(url.set(database=str(file)), connect_args={"timeout": BUSY}, max_overflow=40)
+
+    @event.listens_for(engine, "connect")
+    def _connected(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # transactions begin below, not where the driver thinks they should
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA synchronous = NORMAL")
+
+    @event.listens_for(engine, "begin")
+    def _begun(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _postgresql(url: URL) -> Engine:
+    connect = {} if "connect_timeout" in url.query else {"connect_timeout": CONNECT}
+    engine = create_engine(url, connect_args=connect, pool_pre_ping=True, max_overflow=40)
+
+    @event.listens_for(engine, "begin")
+    def _begun(connection: Connection) -> None:
+        if connection.get_execution_options().get("writes"):
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": WRITERS_LOCK})
+
+    return engine

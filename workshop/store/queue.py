@@ -1,0 +1,60 @@
+"""Who is next, and how long it will take: pure functions of the runs that wait."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from statistics import median
+
+from workshop.store.records import RunRecord
+
+
+def owner(run: RunRecord) -> Hashable:
+    """Whose turn a run takes: a person's who came in through the dashboard, else a nickname's ("": the command
+    line's)."""
+    return run.identity_id if run.identity_id is not None else run.submitted_by
+
+
+def turns(queued: Iterable[tuple[int, Hashable]], last_taken: Mapping[Hashable, float]) -> list[int]:
+    """The order in which queued runs will be taken: owners take turns, one run each, and their own runs stay in order.
+
+    `queued` holds (run id, owner); a lower id was queued earlier. `last_taken` tells when each owner's latest run was
+    taken: who has waited longest since then is first, who never had one before them all. Whatever is taken from the
+    front, the rest keeps its order.
+    """
+    waiting: dict[Hashable, list[int]] = defaultdict(list)
+    for run_id, who in sorted(queued, key=lambda pair: pair[0]):
+        waiting[who].append(run_id)
+    order = sorted(waiting, key=lambda who: (last_taken.get(who, float("-inf")), waiting[who][0]))
+    rounds = max(map(len, waiting.values()), default=0)
+    return [waiting[who][turn] for turn in range(rounds) for who in order if turn < len(waiting[who])]
+
+
+def expected_wait(
+    queue: Sequence[RunRecord], running: RunRecord | None, history: Iterable[RunRecord], now: float | None = None
+) -> dict[int, float | None]:
+    """Seconds until each queued run is likely to begin, by run id; None where nothing is known of what comes before.
+
+    A run is taken to last as long as the median of the ended runs of its workload in `history`, or of all of them
+    where its workload has none. `queue` is in the order of `turns`; `now` is in seconds since the epoch.
+    """
+    now = time.time() if now is None else now
+    past: dict[str, list[float]] = defaultdict(list)
+    for run in history:
+        if run.started_at is not None and run.finished_at is not None:
+            past[run.workload].append(run.finished_at - run.started_at)
+    usual = {workload: median(seconds) for workload, seconds in past.items()}
+    fallback = median(seconds for all_of_one in past.values() for seconds in all_of_one) if past else None
+
+    wait: float | None = 0.0
+    if running is not None:
+        lasts = usual.get(running.workload, fallback)
+        since = now - (running.started_at if running.started_at is not None else now)
+        wait = None if lasts is None else max(lasts - since, 0.0)
+    waits: dict[int, float | None] = {}
+    for run in queue:
+        waits[run.id] = wait
+        lasts = usual.get(run.workload, fallback)
+        wait = None if wait is None or lasts is None else wait + lasts
+    return waits

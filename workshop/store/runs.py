@@ -1,0 +1,211 @@
+"""Runs in the store: queued, taken, ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict, Unpack
+
+from sqlalchemy import Connection, Row, Select, and_, case, func, literal, select
+
+from workshop.errors import BadInput
+from workshop.store.artifacts import put
+from workshop.store.database import Database
+from workshop.store.queue import owner, turns
+from workshop.store.records import RunRecord, RunStatus
+from workshop.store.sessions import silent
+from workshop.store.tables import runs, sessions
+
+LEFT = "the session's conductor was gone before the run had ended"
+
+
+class RunChanges(TypedDict, total=False):
+    """What can be changed of a run before it has ended."""
+
+    rank_map: Mapping[str, Any] | None
+    machine: Mapping[str, Any] | None
+    progress: tuple[float, float] | None
+    notices: Sequence[str]
+
+
+class Runs:
+    """Workloads with params on placements. What a dead conductor left running reads `interrupted`."""
+
+    database: Database
+
+    def submit(
+        self,
+        session_id: int,
+        workload: str,
+        params: Mapping[str, Any],
+        placement: Mapping[str, Any],
+        *,
+        submitted_by: str = "",
+        identity_id: int | None = None,
+        measured: bool = False,
+        inputs: Mapping[str, bytes] | None = None,
+    ) -> RunRecord:
+        """Queue a run; `inputs` become its artifacts `input/<name>`. Raises BadInput for an input over 64 MB."""
+        with self.database.writing() as connection:
+            if connection.scalar(select(sessions.c.id).where(sessions.c.id == session_id)) is None:
+                raise BadInput(f"There is no session with the id {session_id}.")
+            run_id = connection.execute(
+                runs.insert().values(
+                    session_id=session_id,
+                    workload=workload,
+                    status="queued",
+                    params=dict(params),
+                    placement=dict(placement),
+                    submitted_by=submitted_by,
+                    identity_id=identity_id,
+                    measured=measured,
+                    metrics={},
+                    notices=[],
+                    queued_at=time.time(),
+                    cancel_requested=False,
+                    events=0,
+                )
+            ).inserted_primary_key[0]
+            for name, data in (inputs or {}).items():
+                put(connection, run_id, f"input/{name}", "application/octet-stream", data)
+        return self.run(run_id)
+
+    def run(self, run_id: int) -> RunRecord:
+        """One run. Raises BadInput where there is none of that id."""
+        with self.database.reading() as connection:
+            row = connection.execute(_select().where(runs.c.id == run_id)).first()
+        if row is None:
+            raise BadInput(f"There is no run {run_id}; `workshop runs list` shows those there are.")
+        return _record(row)
+
+    def runs(
+        self,
+        session_id: int | None = None,
+        workload: str | None = None,
+        status: RunStatus | None = None,
+        submitted_by: str | None = None,
+        limit: int = 100,
+        before_id: int | None = None,
+    ) -> list[RunRecord]:
+        """Runs that fit all that is given, newest first; `before_id` is for paging."""
+        query = _select().order_by(runs.c.id.desc()).limit(limit)
+        wanted = {runs.c.session_id: session_id, runs.c.workload: workload, runs.c.submitted_by: submitted_by}
+        for column, value in wanted.items():
+            if value is not None:
+                query = query.where(column == value)
+        if status is not None:
+            query = query.where(_status(time.time()) == status)
+        if before_id is not None:
+            query = query.where(runs.c.id < before_id)
+        with self.database.reading() as connection:
+            return [_record(row) for row in connection.execute(query)]
+
+    def queue(self, session_id: int) -> list[RunRecord]:
+        """The session's queued runs in the order in which they will be taken, see `workshop.store.queue.turns`."""
+        with self.database.reading() as connection:
+            return _queue(connection, session_id)
+
+    def take_next(self, session_id: int) -> RunRecord | None:
+        """Take the first run of the queue: it is `running` from now on, and nobody else gets it."""
+        with self.database.reading() as connection:
+            # Asked ten times a second: an empty queue must not make writers wait.
+            if connection.scalar(select(func.count()).where(*_queued(session_id))) == 0:
+                return None
+        now = time.time()
+        with self.database.writing() as connection:
+            cancelled = runs.update().where(*_queued(session_id), runs.c.cancel_requested)
+            connection.execute(cancelled.values(status="cancelled", finished_at=now))
+            queue = _queue(connection, session_id)
+            if not queue:
+                return None
+            run_id = queue[0].id
+            connection.execute(runs.update().where(runs.c.id == run_id).values(status="running", started_at=now))
+        return self.run(run_id)
+
+    def set_run(self, run_id: int, **changes: Unpack[RunChanges]) -> None:
+        """Write the given fields. Raises BadInput where there is no such run."""
+        with self.database.writing() as connection:
+            changed = connection.execute(runs.update().where(runs.c.id == run_id).values(**changes))
+            if changed.rowcount == 0:
+                raise BadInput(f"There is no run {run_id}.")
+
+    def finish(
+        self,
+        run_id: int,
+        status: RunStatus,
+        *,
+        metrics: Mapping[str, Any] | None = None,
+        error: Mapping[str, Any] | None = None,
+        verdict: Mapping[str, str] | None = None,
+    ) -> bool:
+        """End a run that is queued or running. False, and nothing changed, for one that has ended already."""
+        unfinished = and_(runs.c.id == run_id, runs.c.status.in_(("queued", "running")))
+        values = {"status": status, "metrics": metrics or {}, "error": error, "verdict": verdict}
+        with self.database.writing() as connection:
+            ended = connection.execute(runs.update().where(unfinished).values(**values, finished_at=time.time()))
+            return ended.rowcount == 1
+
+    def request_cancel(self, run_id: int) -> None:
+        """Cancel a run: at once while it is queued; one that runs is asked to end; one that has ended stays so."""
+        with self.database.writing() as connection:
+            status = connection.scalar(select(runs.c.status).where(runs.c.id == run_id))
+            if status is None:
+                raise BadInput(f"There is no run {run_id}; `workshop runs list` shows those there are.")
+            change = runs.update().where(runs.c.id == run_id)
+            if status == "queued":
+                connection.execute(change.values(status="cancelled", cancel_requested=True, finished_at=time.time()))
+            elif status == "running":
+                connection.execute(change.values(cancel_requested=True))
+
+    def interrupt_left(self, session_id: int) -> int:
+        """Write down as interrupted what a dead conductor left running. Returns how many runs that were."""
+        with self.database.writing() as connection:
+            heard = connection.scalar(select(sessions.c.heartbeat_at).where(sessions.c.id == session_id))
+            left = runs.update().where(runs.c.session_id == session_id, runs.c.status == "running")
+            values = {"status": "interrupted", "error": _interruption(), "finished_at": heard or time.time()}
+            return connection.execute(left.values(**values)).rowcount
+
+
+def _queued(session_id: int) -> tuple[Any, ...]:
+    return runs.c.session_id == session_id, runs.c.status == "queued"
+
+
+def _queue(connection: Connection, session_id: int) -> list[RunRecord]:
+    queued = {row.id: _record(row) for row in connection.execute(_select().where(*_queued(session_id)))}
+    taken = connection.execute(
+        select(runs.c.identity_id, runs.c.submitted_by, func.max(runs.c.started_at))
+        .where(runs.c.session_id == session_id, runs.c.started_at.is_not(None))
+        .group_by(runs.c.identity_id, runs.c.submitted_by)
+    )
+    last_taken = {who if who is not None else nickname: at for who, nickname, at in taken}
+    return [queued[run_id] for run_id in turns([(run.id, owner(run)) for run in queued.values()], last_taken)]
+
+
+def _interruption() -> dict[str, Any]:
+    return {"rank": None, "host": None, "type": "Interrupted", "message": LEFT, "traceback": ""}
+
+
+def _status(now: float) -> Any:
+    """The status as it reads: nobody works on a run whose conductor is dead, whatever was last written."""
+    return case((and_(runs.c.status == "running", silent(now)), literal("interrupted")), else_=runs.c.status)
+
+
+def _select() -> Select[Any]:
+    columns = [column for column in runs.c if column not in (runs.c.status, runs.c.events)]
+    return select(
+        *columns,
+        _status(time.time()).label("status"),
+        runs.c.status.label("written"),
+        sessions.c.name.label("session"),
+        sessions.c.heartbeat_at,
+    ).join_from(runs, sessions)
+
+
+def _record(row: Row[Any]) -> RunRecord:
+    values = dict(row._mapping)
+    written, heartbeat_at = values.pop("written"), values.pop("heartbeat_at")
+    if values["status"] != written:
+        values |= {"error": _interruption(), "finished_at": heartbeat_at}
+    if values["progress"] is not None:
+        values["progress"] = tuple(values["progress"])
+    return RunRecord(**values)

@@ -1,0 +1,155 @@
+"""Sessions in the store."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, TypedDict, Unpack
+
+from sqlalchemy import ColumnElement, Row, and_, case, func, literal, select
+
+from workshop.errors import BadInput
+from workshop.store.database import Database
+from workshop.store.records import Limits, SessionRecord, SessionState
+from workshop.store.tables import sessions
+
+SILENT = 5.0  # seconds without a heartbeat after which a conductor counts as dead
+GONE = ("stopped", "failed")  # states of a session that has no conductor, and says so
+_NAME = re.compile(r"[a-z0-9-]{1,40}")
+
+
+class SessionChanges(TypedDict, total=False):
+    """What can be changed of a session."""
+
+    state: SessionState
+    message: str
+    placement: Mapping[str, Any]
+    limits: Limits
+    machine: Mapping[str, Any]
+    rank_map: Mapping[str, Any] | None
+    conductor_pid: int | None
+
+
+def silent(now: float) -> ColumnElement[bool]:
+    """Whether a session's conductor has not been heard of for too long."""
+    return func.coalesce(sessions.c.heartbeat_at, sessions.c.created_at) < now - SILENT
+
+
+class Sessions:
+    """Clusters that somebody launched, and what their conductors say of them."""
+
+    database: Database
+
+    def create_session(
+        self,
+        name: str,
+        placement: Mapping[str, Any],
+        limits: Limits | None = None,
+        private: bool = False,
+        machine: Mapping[str, Any] | None = None,
+    ) -> SessionRecord:
+        """A new session in the state `starting`; a stopped or failed one of that name begins again, with its history.
+
+        Raises BadInput for a name that isn't one, or that a session which is up has.
+        """
+        if not _NAME.fullmatch(name):
+            raise BadInput(
+                f"{name!r} can't be a session's name; it should be 1 to 40 of the characters a to z, 0 to 9 and -."
+            )
+        now = time.time()
+        fresh = {
+            "state": "starting",
+            "message": "",
+            "placement": dict(placement),
+            "limits": asdict(limits or Limits()),
+            "private": private,
+            "machine": dict(machine or {}),
+            "rank_map": None,
+            "conductor_pid": None,
+            "heartbeat_at": now,
+            "created_at": now,
+            "stop_requested": False,
+            "reset_requested": False,
+        }
+        with self.database.writing() as connection:
+            known = connection.execute(
+                select(sessions.c.id, sessions.c.state, silent(now).label("silent")).where(sessions.c.name == name)
+            ).first()
+            if known is None:
+                session_id = connection.execute(sessions.insert().values(name=name, **fresh)).inserted_primary_key[0]
+            elif known.state in GONE:
+                session_id = known.id
+                connection.execute(sessions.update().where(sessions.c.id == session_id).values(**fresh))
+            elif known.silent:
+                raise BadInput(
+                    f"Session {name} was left by its conductor; clean up with `workshop session stop {name}` first."
+                )
+            else:
+                raise BadInput(
+                    f"Session {name} is {known.state} already; take another name, or stop it with "
+                    f"`workshop session stop {name}`."
+                )
+        return self.session(session_id)
+
+    def session(self, name_or_id: str | int) -> SessionRecord:
+        """One session, by its name (a str) or id (an int). Raises BadInput naming those there are."""
+        column = sessions.c.id if isinstance(name_or_id, int) else sessions.c.name
+        with self.database.reading() as connection:
+            row = connection.execute(_select().where(column == name_or_id)).first()
+            if row is not None:
+                return _record(row)
+            names = connection.scalars(
+                select(sessions.c.name).where(~sessions.c.private).order_by(sessions.c.name)
+            ).all()
+        there = f"there are {', '.join(names)}" if names else "there are none yet (workshop session start NAME)"
+        raise BadInput(f"There is no session {name_or_id!r}; {there}.")
+
+    def sessions(self, include_stopped: bool = True) -> list[SessionRecord]:
+        """All sessions, in the order of their names."""
+        query = _select().order_by(sessions.c.name)
+        if not include_stopped:
+            query = query.where(sessions.c.state != "stopped")
+        with self.database.reading() as connection:
+            return [_record(row) for row in connection.execute(query)]
+
+    def update_session(self, session_id: int, **changes: Unpack[SessionChanges]) -> None:
+        """Write the given fields; `state="starting"` also starts the time within which its conductor must be heard."""
+        values: dict[str, Any] = dict(changes)
+        if "limits" in changes:
+            values["limits"] = asdict(changes["limits"])
+        if changes.get("state") == "starting":
+            values["heartbeat_at"] = time.time()
+        self._change(session_id, **values)
+
+    def heartbeat(self, session_id: int) -> None:
+        """The conductor is alive."""
+        self._change(session_id, heartbeat_at=time.time())
+
+    def request_stop(self, session_id: int) -> None:
+        self._change(session_id, stop_requested=True)
+
+    def request_reset(self, session_id: int) -> None:
+        self._change(session_id, reset_requested=True)
+
+    def clear_requests(self, session_id: int) -> None:
+        self._change(session_id, stop_requested=False, reset_requested=False)
+
+    def _change(self, session_id: int, **values: Any) -> None:
+        with self.database.writing() as connection:
+            changed = connection.execute(sessions.update().where(sessions.c.id == session_id).values(**values))
+            if changed.rowcount == 0:
+                raise BadInput(f"There is no session with the id {session_id}.")
+
+
+def _select() -> Any:
+    state = case(
+        (and_(sessions.c.state.not_in(GONE), silent(time.time())), literal("lost")), else_=sessions.c.state
+    ).label("state")
+    return select(*(state if column is sessions.c.state else column for column in sessions.c))
+
+
+def _record(row: Row[Any]) -> SessionRecord:
+    values = dict(row._mapping)
+    return SessionRecord(**values | {"limits": Limits(**values["limits"])})

@@ -1,0 +1,41 @@
+"""The store: sessions, runs, events, artifacts and identities, in one SQLite file or a PostgreSQL database.
+
+Everybody reads it, from whatever thread or process; every method is a short transaction of its own.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from workshop import config
+from workshop.store.artifacts import Artifacts
+from workshop.store.database import Database
+from workshop.store.events import Events
+from workshop.store.identities import Identities
+from workshop.store.runs import Runs
+from workshop.store.sessions import Sessions
+
+
+class Store(Sessions, Runs, Events, Artifacts, Identities):
+    """Made by `Store.open`; close it, or use it in a `with`."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    @classmethod
+    def open(cls, url: str | None = None) -> Store:
+        """Open the store at a SQLAlchemy URL (default: the one of `workshop.config`), making it where there is none.
+
+        Raises BadInput for a place that can't be written, a network file system under a SQLite file, a damaged file,
+        a server that doesn't answer, and a store of another version.
+        """
+        return cls(Database(url or config.database_url()))
+
+    def close(self) -> None:
+        self.database.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()

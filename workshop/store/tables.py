@@ -1,0 +1,176 @@
+"""The tables, as SQLAlchemy Core sees them. Whoever changes them raises VERSION."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Dialect,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+)
+
+VERSION = 1
+SPANS = 2000  # rows of `spans`: the most points that a thinned series can have
+
+
+class Words(TypeDecorator[str]):
+    """Text that came from outside. PostgreSQL takes no NUL, neither database half a surrogate pair."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return None if value is None else value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+class Json(TypeDecorator[Any]):
+    """JSON as ASCII text: what Python writes it reads again, NaN and infinity of a diverged run included."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
+        return None if value is None else json.dumps(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
+        return None if value is None else json.loads(value)
+
+
+metadata = MetaData()
+
+schema = Table("schema", metadata, Column("version", Integer, primary_key=True))
+
+settings = Table(
+    "settings",
+    metadata,
+    Column("key", String(100), primary_key=True),
+    Column("value", Words, nullable=False),
+)
+
+identities = Table(
+    "identities",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("role", String(20), nullable=False),
+    Column("nickname", Words, nullable=False),
+    Column("token_hash", String(128), nullable=False, unique=True),
+    Column("created_at", Double, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(40), nullable=False, unique=True),
+    Column("state", String(20), nullable=False),
+    Column("message", Words, nullable=False),
+    Column("placement", Json, nullable=False),
+    Column("limits", Json, nullable=False),
+    Column("private", Boolean, nullable=False),
+    Column("machine", Json, nullable=False),
+    Column("rank_map", Json),
+    Column("conductor_pid", Integer),
+    Column("heartbeat_at", Double),
+    Column("created_at", Double, nullable=False),
+    Column("stop_requested", Boolean, nullable=False),
+    Column("reset_requested", Boolean, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("session_id", ForeignKey(sessions.c.id), nullable=False),
+    Column("workload", Words, nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("params", Json, nullable=False),
+    Column("placement", Json, nullable=False),
+    Column("submitted_by", Words, nullable=False),
+    Column("identity_id", ForeignKey(identities.c.id)),
+    Column("measured", Boolean, nullable=False),
+    Column("rank_map", Json),
+    Column("machine", Json),
+    Column("metrics", Json, nullable=False),
+    Column("verdict", Json),
+    Column("error", Json),
+    Column("notices", Json, nullable=False),
+    Column("progress", Json),
+    Column("queued_at", Double, nullable=False),
+    Column("started_at", Double),
+    Column("finished_at", Double),
+    Column("cancel_requested", Boolean, nullable=False),
+    Column("events", BigInteger, nullable=False),  # how many it has: the id of its last one
+    Index("runs_of_session", "session_id", "status"),
+    sqlite_autoincrement=True,
+)
+
+# Event names are few and long, events are many: an event carries its name's number.
+names = Table(
+    "names",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Words, nullable=False, unique=True),
+)
+
+# Which batches of a run have arrived: what tells duplicates and gaps.
+batches = Table(
+    "batches",
+    metadata,
+    Column("run_id", ForeignKey(runs.c.id), primary_key=True),
+    Column("rank", Integer, primary_key=True),
+    Column("batch", Integer, primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+# Clustered by run, so that following a run reads only what is new. `id` counts from 1 within its run. No foreign key:
+# a look-up for each of a million rows buys nothing, since runs are never deleted and `batches` has one.
+events = Table(
+    "events",
+    metadata,
+    Column("run_id", Integer, primary_key=True),
+    Column("id", BigInteger, primary_key=True),
+    Column("name_id", Integer, nullable=False),
+    Column("rank", Integer, nullable=False),
+    Column("step", BigInteger),
+    Column("time", Double, nullable=False),
+    Column("value", Double),  # null is not a number, which SQLite doesn't have
+    # Plots and totals are answered from this index alone.
+    Index("events_of_name", "run_id", "name_id", "rank", "step", "time", "value"),
+    sqlite_with_rowid=False,
+)
+
+# The numbers 0 to SPANS - 1. Joined with the events, span by span, they thin a series without sorting it.
+spans = Table("spans", metadata, Column("n", Integer, primary_key=True, autoincrement=False))
+
+blobs = Table(
+    "blobs",
+    metadata,
+    Column("sha256", String(64), primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+)
+
+artifacts = Table(
+    "artifacts",
+    metadata,
+    Column("run_id", ForeignKey(runs.c.id), primary_key=True),
+    Column("name", Words, primary_key=True),
+    Column("media_type", Words, nullable=False),
+    Column("sha256", ForeignKey(blobs.c.sha256), nullable=False, index=True),
+    Column("size", Integer, nullable=False),
+    Column("created_at", Double, nullable=False),
+)

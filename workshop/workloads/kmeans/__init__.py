@@ -1,0 +1,82 @@
+"""k-means over MPI ranks: vector quantisation of a photo, or blobs of any size. This file only describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from workshop.workloads import Params, Workload
+
+PHOTO = {"when": {"data": "photo"}}
+BLOBS = {"when": {"data": "blobs"}}
+ONLINE = {"when": {"mode": "online"}}
+ADVANCED = {"advanced": True}
+
+
+class KMeansParams(Params):
+    """What to cluster, and how."""
+
+    data: Literal["photo", "blobs"] = Field("photo", description="the pixels of a photo, or made-up blobs of points")
+    image: str = Field(
+        "china", min_length=1, description="china, flower, or the path of a photo", json_schema_extra=PHOTO
+    )
+    points: int = Field(1_000_000, ge=1, le=200_000_000, description="points over all ranks", json_schema_extra=BLOBS)
+    features: int = Field(10, ge=1, le=1024, description="features of each point", json_schema_extra=BLOBS)
+    clusters: int = Field(16, ge=1, le=4096, description="clusters; colours of the palette for a photo")
+    mode: Literal["batch", "online"] = Field(
+        "batch", description="all points in every iteration, or a stream that is seen once"
+    )
+    batch: int = Field(
+        4096, ge=1, le=10_000_000, description="points of the stream per step, over all ranks", json_schema_extra=ONLINE
+    )
+    iterations: int = Field(
+        100, ge=1, le=10_000, description="at most so many iterations", json_schema_extra={"when": {"mode": "batch"}}
+    )
+    tolerance: float = Field(
+        1e-4,
+        ge=0,
+        le=1,
+        allow_inf_nan=False,
+        description="converged when the centroids' squared moves add up to less than this share of the variance",
+        json_schema_extra={"when": {"mode": "batch"}, **ADVANCED},
+    )
+    init: Literal["k-means++", "random"] = Field(
+        "k-means++", description="start from points far apart, or from any points", json_schema_extra=ADVANCED
+    )
+    seed: int = Field(0, ge=0, le=2**32 - 1, description="seed of the start and of blobs", json_schema_extra=ADVANCED)
+    dtype: Literal["float32", "float64"] = Field("float32", description="precision", json_schema_extra=ADVANCED)
+    backend: Literal["numba", "numpy"] = Field(
+        "numba", description="the compiled kernel, or the readable one", json_schema_extra=ADVANCED
+    )
+    pace: float = Field(
+        0, ge=0, le=10, allow_inf_nan=False, description="least seconds per iteration, to watch it; not in timings"
+    )
+
+    @model_validator(mode="after")
+    def _enough_points(self) -> KMeansParams:
+        if self.data == "blobs" and self.clusters > self.points:
+            raise ValueError(f"{self.clusters} clusters need as many points; there are {self.points}")
+        if self.mode == "online" and self.clusters > self.batch:
+            raise ValueError(f"{self.clusters} clusters need as many points in a batch; there are {self.batch}")
+        return self
+
+
+def _inputs(params: KMeansParams) -> Mapping[str, bytes]:
+    """The photo's bytes, checked; nothing for blobs. Raises BadInput."""
+    if params.data == "blobs":
+        return {}
+    from workshop.workloads.kmeans.photo import read
+
+    return {"photo": read(params.image, params.clusters)}
+
+
+WORKLOAD = Workload(
+    name="kmeans",
+    title="k-means",
+    summary="Clusters points spread over ranks; on a photo, it finds the palette that shows it with few colours.",
+    params=KMeansParams,
+    function="workshop.workloads.kmeans.run:run",
+    inputs=_inputs,
+)

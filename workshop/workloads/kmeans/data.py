@@ -1,0 +1,67 @@
+"""Where points come from, and which of them a rank owns. The points don't depend on the number of ranks."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+BLOCK = 8192  # points that one seed makes
+SIDE = 10.0  # the blobs' centres lie in a cube of this side; each blob has variance 1 along every axis
+
+
+def shard(size: int, ranks: int, rank: int) -> tuple[int, int]:
+    """First and end of the points that a rank owns. Shards are contiguous and differ by at most one point."""
+    each, more = divmod(size, ranks)
+    first = rank * each + min(rank, more)
+    return first, first + each + (rank < more)
+
+
+class Source(Protocol):
+    """Points by number, readable piece by piece; `size` of them, each with `features`."""
+
+    size: int
+    features: int
+
+    def read(self, first: int, end: int) -> NDArray[np.floating]:
+        """Points `first` to `end`, (end - first, features)."""
+        ...
+
+
+class Blobs:
+    """Normal blobs around `clusters` random centres, made when they are read and never kept."""
+
+    def __init__(self, size: int, features: int, clusters: int, seed: int, dtype: DTypeLike) -> None:
+        self.size, self.features = size, features
+        self._seed, self._dtype = seed, dtype
+        self._centres = np.random.default_rng([seed, 0]).random((clusters, features), np.float32) * np.float32(SIDE)
+
+    def read(self, first: int, end: int) -> NDArray[np.floating]:
+        points = np.empty((end - first, self.features), self._dtype)
+        for block in range(first // BLOCK, -(-end // BLOCK)):
+            start = block * BLOCK
+            some = slice(max(first - start, 0), min(end - start, BLOCK))
+            points[start + some.start - first : start + some.stop - first] = self._block(block)[some]
+        return points
+
+    def _block(self, number: int) -> NDArray[np.float32]:
+        random = np.random.default_rng([self._seed, 1, number])
+        blob = random.integers(len(self._centres), size=BLOCK)
+        return self._centres[blob] + random.standard_normal((BLOCK, self.features), np.float32)
+
+
+class Pixels:
+    """A photo's pixels (height, width, 3) as points in colour space, 0 to 1, row by row or in a random order."""
+
+    features = 3
+
+    def __init__(self, photo: NDArray[np.uint8], dtype: DTypeLike, shuffle: int | None = None) -> None:
+        self._flat = photo.reshape(-1, 3)
+        self.size = len(self._flat)
+        self._dtype = np.dtype(dtype)
+        self._order = None if shuffle is None else np.random.default_rng([shuffle, 2]).permutation(self.size)
+
+    def read(self, first: int, end: int) -> NDArray[np.floating]:
+        some = self._flat[first:end] if self._order is None else self._flat[self._order[first:end]]
+        return some.astype(self._dtype) / self._dtype.type(255)

@@ -1,0 +1,118 @@
+"""Lloyd's algorithm over all ranks: each labels its own points, one all-reduce adds up what the labels make.
+
+Semantics are scikit-learn's: what happens to empty clusters, when it has converged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from workshop.engine.context import RankContext
+from workshop.workloads.kmeans.shards import Shard
+
+AT_ONCE = 65_536  # points whose distances are looked at together
+
+
+@dataclass(frozen=True)
+class Step:
+    """What all ranks know after an iteration; the same on each."""
+
+    number: int  # from 1
+    centroids: NDArray[np.floating]  # (k, features), moved
+    inertia: float  # of the points' labels, measured from the centroids before they moved
+    moved: int  # centroids that moved
+    changed: int  # points that changed their label
+    converged: bool
+
+
+def lloyd(ctx: RankContext, shard: Shard, centroids: NDArray[np.floating], tolerance: float) -> Iterator[Step]:
+    """Iterations from the given centroids (k, features), for as long as they are asked for.
+
+    `converged` is told when no label changed, or when the squared moves of all centroids add up to at most
+    `tolerance` (in the square of the data's unit).
+    """
+    number = 0
+    while True:
+        number += 1
+        sums, counts, inertia, changed = assign(ctx, shard, centroids)
+        with ctx.phase("compute"):
+            empty = np.flatnonzero(counts == 0)
+        if len(empty):
+            with ctx.phase("communicate"):
+                _relocate(ctx, shard, centroids, empty, sums, counts)
+        with ctx.phase("compute"):
+            means = sums / np.maximum(counts, 1)[:, None]
+            means[counts == 0] = means[np.argmax(counts)]  # fewer different points than clusters
+            before, centroids = centroids, means.astype(centroids.dtype)
+            shift = np.square(centroids.astype(np.float64) - before).sum(axis=1)
+        converged = changed == 0 or float(shift.sum()) <= tolerance
+        yield Step(number, centroids, inertia, int(np.count_nonzero(shift)), changed, converged)
+
+
+def assign(
+    ctx: RankContext, shard: Shard, centroids: NDArray[np.floating]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float, int]:
+    """Label every rank's points; returns what all of them make: sums (k, features), counts (k,), inertia, and how
+    many points changed their label. One all-reduce carries everything.
+
+    Inertia comes from the sums: sum |x - c|² = sum |x|² - 2 sum_j c_j·sums_j + sum_j counts_j |c_j|², in float64.
+    """
+    clusters, features = centroids.shape
+    with ctx.phase("compute"):
+        changed = shard.update(centroids)
+        exact = centroids.astype(np.float64)
+        inertia = shard.squares - 2 * np.vdot(exact, shard.sums) + shard.counts @ np.square(exact).sum(axis=1)
+        buffer = np.concatenate([shard.sums.ravel(), shard.counts, [inertia, changed]])
+    ctx.synchronise()
+    with ctx.phase("communicate"):
+        ctx.comm.Allreduce(MPI.IN_PLACE, buffer)
+    sums, counts = np.split(buffer[:-2], [clusters * features])
+    return sums.reshape(clusters, features), counts, max(float(buffer[-2]), 0.0), round(buffer[-1])
+
+
+def _relocate(
+    ctx: RankContext,
+    shard: Shard,
+    centroids: NDArray[np.floating],
+    empty: NDArray[np.integer],
+    sums: NDArray[np.float64],
+    counts: NDArray[np.float64],
+) -> None:
+    """Give each empty cluster one of the points farthest from their centroids, taken out of its own cluster's sums.
+
+    Changes `sums` and `counts`, alike on all ranks. Nothing changes where every point sits on its centroid.
+    """
+    far = _farthest(shard, centroids, len(empty))
+    gathered = ctx.comm.allgather((_distances(shard, centroids, far), shard.labels[far], shard.rows(far)))
+    distances, labels, points = (np.concatenate(parts) for parts in zip(*gathered, strict=True))
+    if distances.max() == 0:
+        return
+    order = np.argsort(-distances, kind="stable")
+    for cluster, chosen in zip(empty, order, strict=False):
+        point, donor = points[chosen].astype(np.float64), labels[chosen]
+        sums[donor] -= point
+        counts[donor] -= 1
+        sums[cluster], counts[cluster] = point, 1
+
+
+def _farthest(shard: Shard, centroids: NDArray[np.floating], count: int) -> NDArray[np.integer]:
+    """The `count` points of this rank that lie farthest from their centroids, in order of their number."""
+    if shard.size <= count:
+        return np.arange(shard.size)
+    found = np.concatenate(
+        [
+            _distances(shard, centroids, np.arange(first, min(first + AT_ONCE, shard.size)))
+            for first in range(0, shard.size, AT_ONCE)
+        ]
+    )
+    return np.sort(np.argsort(-found, kind="stable")[:count])
+
+
+def _distances(shard: Shard, centroids: NDArray[np.floating], index: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Squared distances of points of this rank from the centroids of their labels."""
+    return np.square(shard.rows(index).astype(np.float64) - centroids[shard.labels[index]]).sum(axis=1)

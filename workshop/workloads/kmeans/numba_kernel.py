@@ -1,0 +1,225 @@
+"""The fast kernel: labels and sums in one pass over the points, compiled by Numba for one core.
+
+Points are kept in blocks, features first (`blocks[block, feature, point]`), so that one vector register holds one
+feature of many points and the nearest centroids of all of them are found at once, without horizontal operations.
+A block stays in the first-level cache while every centroid passes over it. What else makes it fast:
+
+- |x - c|² is smallest where |c|²/2 - x·c is smallest: one multiply-add per feature and no subtraction.
+- The number of features is a constant of the compiled code, so a group of centroids lies in registers for a block.
+- Sums are kept from one iteration to the next and corrected by the points that changed their label, which are few
+  after the first iterations. They are float64, so nothing is lost that way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+BLOCK = 256  # points: 10 KB of ten float32 features
+GROUP = 3  # centroids that share each load of a point; three times ten features fill AVX-512's 32 registers
+NARROW = 12  # features up to which the compiler unrolls all of them
+CHUNK = 4  # features at a time beyond that
+
+# Multiply-adds may be fused. Sums stay in order, which is faster here, and infinities keep their meaning.
+FAST = {"contract", "nsz"}
+
+
+class NumbaShard:
+    """One rank's points, (n, features), and what every iteration needs of them. Knows nothing of other ranks.
+
+    `centre` (features,) is subtracted: near the origin float32 loses least. Centroids are given relative to it.
+    Attributes: `total` (features,) and `squares`, the sums of x and |x|²; after `update`: `labels` (n,),
+    `sums` (k, features) and `counts` (k,) of the points of each label. Sums are float64.
+    """
+
+    def __init__(self, points: NDArray[np.floating], centre: NDArray[np.floating]) -> None:
+        self.size, self.features = points.shape
+        rows = self.features if self.features <= NARROW else -(-self.features // CHUNK) * CHUNK
+        self.blocks = np.empty((-(-self.size // BLOCK), rows, BLOCK), points.dtype)
+        self.total = np.zeros(self.features)
+        self.squares: float = _fill(points, np.asarray(centre, points.dtype), self.blocks, self.total)
+        self._labels = np.full(len(self.blocks) * BLOCK, -1, np.int32)
+        self.sums = np.zeros((0, self.features))
+        self.counts = np.zeros(0)
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        return self._labels[: self.size]
+
+    def update(self, centroids: NDArray[np.floating]) -> int:
+        """Give every point the label of its nearest centroid (k, features). Returns how many changed."""
+        clusters = len(centroids)
+        if len(self.counts) != clusters:
+            self.sums, self.counts = np.zeros((clusters, self.features)), np.zeros(clusters)
+            self._labels[:] = -1
+        padded = np.zeros((-(-clusters // GROUP) * GROUP, self.blocks.shape[1]), self.blocks.dtype)
+        padded[:clusters, : self.features] = centroids
+        half = np.full(len(padded), np.inf, padded.dtype)
+        half[:clusters] = (padded[:clusters] ** 2).sum(axis=1) / 2
+        return _update(self.features)(self.blocks, self.size, padded, half, self._labels, self.sums, self.counts)
+
+    def distances(self, centroids: NDArray[np.floating]) -> NDArray[np.floating]:
+        """The squared distances of every point from each centroid (k, features), as (k, n)."""
+        found = np.empty((len(centroids), len(self.blocks) * BLOCK), self.blocks.dtype)
+        _distances(self.blocks, np.ascontiguousarray(centroids, self.blocks.dtype), found)
+        return found[:, : self.size]
+
+    def rows(self, index: NDArray[np.integer]) -> NDArray[np.floating]:
+        """Points by their number in this shard, (m, features), relative to the centre."""
+        return self.blocks[index // BLOCK, : self.features, index % BLOCK]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _fill(points, centre, blocks, total):
+    """Write points (n, features) minus the centre into blocks; returns the sum of |x|², adds up x in `total`.
+    Points that only fill the last block, and features that only fill a chunk, are zero."""
+    size, features = points.shape
+    squares = 0.0
+    for b in range(blocks.shape[0]):
+        first = b * BLOCK
+        valid = min(BLOCK, size - first)
+        block = blocks[b]
+        if valid < BLOCK or features < blocks.shape[1]:
+            block[:] = 0
+        for f in range(features):
+            for p in range(valid):
+                block[f, p] = points[first + p, f] - centre[f]
+        for f in range(features):
+            _add_up(block[f], total[f : f + 1])
+            squares += _square(block[f])
+    return squares
+
+
+@njit(nogil=True, cache=True, fastmath={"contract", "nsz", "reassoc"}, error_model="numpy")
+def _add_up(values, total):
+    summed = 0.0
+    for p in range(BLOCK):
+        summed += np.float64(values[p])
+    total[0] += summed
+
+
+@njit(nogil=True, cache=True, fastmath={"contract", "nsz", "reassoc"}, error_model="numpy")
+def _square(values):
+    summed = 0.0
+    for p in range(BLOCK):
+        summed += np.float64(values[p]) * np.float64(values[p])
+    return summed
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _distances(blocks, centroids, found):
+    """(x - c)² added up, for every centroid (k, features) and point: `found` (k, points)."""
+    for b in range(blocks.shape[0]):
+        block = blocks[b]
+        for j in range(centroids.shape[0]):
+            row = found[j, b * BLOCK : (b + 1) * BLOCK]
+            for p in range(BLOCK):
+                row[p] = 0
+            for f in range(centroids.shape[1]):
+                c = centroids[j, f]
+                for p in range(BLOCK):
+                    row[p] += (block[f, p] - c) ** 2
+
+
+@cache
+def _update(features: int) -> Callable[..., int]:
+    """Compiled for a number of features: labels all points, corrects sums and counts, returns how many changed."""
+    nearest = _nearest_narrow(features) if features <= NARROW else _nearest_wide
+
+    @njit(nogil=True, cache=True, error_model="numpy")
+    def update(blocks, size, centroids, half, labels, sums, counts):
+        best = np.empty(BLOCK, blocks.dtype)
+        label = np.empty(BLOCK, np.int32)
+        total = 0
+        for b in range(blocks.shape[0]):
+            block = blocks[b]
+            old = labels[b * BLOCK : (b + 1) * BLOCK]
+            nearest(block, centroids, half, best, label)
+            changed = 0
+            for p in range(BLOCK):
+                changed += label[p] != old[p]
+            if changed == 0:
+                continue
+            for p in range(min(BLOCK, size - b * BLOCK)):
+                before, now = old[p], label[p]
+                if before == now:
+                    continue
+                total += 1
+                old[p] = now
+                counts[now] += 1
+                for f in range(features):
+                    sums[now, f] += block[f, p]
+                if before >= 0:
+                    counts[before] -= 1
+                    for f in range(features):
+                        sums[before, f] -= block[f, p]
+        return total
+
+    return update
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _nearer(score, j, best, label):
+    nearer = score < best
+    return (score if nearer else best), (j if nearer else label)
+
+
+@cache
+def _nearest_narrow(features: int) -> Callable[..., None]:
+    """Compiled for a number of features: `label` (BLOCK,) becomes the nearest centroid of each point of a block.
+
+    `points` (features, BLOCK); `centroids` (k, features) and `half` (k,), |c|²/2, where k is a multiple of GROUP,
+    filled up by centroids with an infinite `half`; `best` (BLOCK,) is for scratch.
+    """
+
+    @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+    def nearest_narrow(points, centroids, half, best, label):
+        for p in range(BLOCK):
+            best[p] = np.inf
+            label[p] = 0
+        for j in range(0, half.shape[0], GROUP):
+            half0, half1, half2 = half[j], half[j + 1], half[j + 2]
+            j0, j1, j2 = np.int32(j), np.int32(j + 1), np.int32(j + 2)
+            for p in range(BLOCK):
+                score0, score1, score2 = half0, half1, half2
+                for f in range(features):
+                    x = points[f, p]
+                    score0 -= centroids[j, f] * x
+                    score1 -= centroids[j + 1, f] * x
+                    score2 -= centroids[j + 2, f] * x
+                least, found = _nearer(score0, j0, best[p], label[p])
+                least, found = _nearer(score1, j1, least, found)
+                best[p], label[p] = _nearer(score2, j2, least, found)
+
+    return nearest_narrow
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _nearest_wide(points, centroids, half, best, label):
+    """The same for any number of features, CHUNK at a time (more are zero); partial scores go through the cache."""
+    score = np.empty((GROUP, BLOCK), points.dtype)
+    for p in range(BLOCK):
+        best[p] = np.inf
+        label[p] = 0
+    for j in range(0, half.shape[0], GROUP):
+        half0, half1, half2 = half[j], half[j + 1], half[j + 2]
+        j0, j1, j2 = np.int32(j), np.int32(j + 1), np.int32(j + 2)
+        for p in range(BLOCK):
+            score[0, p], score[1, p], score[2, p] = half0, half1, half2
+        for first in range(0, points.shape[0], CHUNK):
+            for p in range(BLOCK):
+                score0, score1, score2 = score[0, p], score[1, p], score[2, p]
+                for f in range(first, first + CHUNK):
+                    x = points[f, p]
+                    score0 -= centroids[j, f] * x
+                    score1 -= centroids[j + 1, f] * x
+                    score2 -= centroids[j + 2, f] * x
+                score[0, p], score[1, p], score[2, p] = score0, score1, score2
+        for p in range(BLOCK):
+            least, found = _nearer(score[0, p], j0, best[p], label[p])
+            least, found = _nearer(score[1, p], j1, least, found)
+            best[p], label[p] = _nearer(score[2, p], j2, least, found)

@@ -1,0 +1,107 @@
+"""Photos in and out: checked where they come from the user, written with few colours."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from workshop.errors import BadInput
+
+BUNDLED = ("china", "flower")  # scikit-learn's sample photos
+MAX_SIDE = 16_384  # pixels
+MAX_PIXELS = 20_000_000  # their raw colours are 60 MB, so that they fit into an artifact even if nothing compresses
+MAX_BYTES = 64_000_000
+PREVIEW_SIDE = 320  # pixels
+
+
+def read(image: str, clusters: int) -> bytes:
+    """The bytes of a photo: `china`, `flower` or a path. Raises BadInput if it can't be quantised to that palette."""
+    if image in BUNDLED:
+        data = (files("sklearn.datasets") / "images" / f"{image}.jpg").read_bytes()
+        where = image
+    else:
+        path = Path(image).expanduser()
+        where = f"The photo {image}"
+        data = _bytes(path, where)
+    width, height = pixels(data, where).shape[1::-1]
+    if clusters > width * height:
+        raise BadInput(f"{clusters} clusters need as many points; {image} has {width * height} pixels.")
+    return data
+
+
+def _bytes(path: Path, where: str) -> bytes:
+    if not path.exists():
+        raise BadInput(f"{where} isn't there; give china, flower, or the path of a JPEG or PNG file.")
+    if not path.is_file():
+        raise BadInput(f"{where} is not a file; give china, flower, or the path of a JPEG or PNG file.")
+    try:
+        size = path.stat().st_size
+        if size == 0:
+            raise BadInput(f"{where} is empty; give a JPEG or PNG file.")
+        if size > MAX_BYTES:
+            raise BadInput(f"{where} has {size / 1e6:.0f} MB; at most {MAX_BYTES / 1e6:.0f} MB can be taken.")
+        return path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{where} can't be read ({error.strerror}); give a file that you may read.") from error
+
+
+def pixels(data: bytes, where: str = "The photo") -> NDArray[np.uint8]:
+    """A photo's colours, (height, width, 3), turned as its camera says. Raises BadInput for what is none."""
+    try:
+        with warnings.catch_warnings():
+            # Pillow's own guard warns at other sizes; ours follows before anything is decoded.
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            opened = Image.open(io.BytesIO(data))
+        width, height = opened.size
+        if width > MAX_SIDE or height > MAX_SIDE or width * height > MAX_PIXELS:
+            raise BadInput(
+                f"{where} is {width} x {height} pixels; at most {MAX_SIDE} a side and {MAX_PIXELS // 1_000_000} million "
+                "in all can be taken, so make it smaller first."
+            )
+        if opened.has_transparency_data:
+            raise BadInput(
+                f"{where} has an alpha channel, and transparent pixels have no colour to cluster; "
+                "save it without one, for instance as JPEG."
+            )
+        return np.asarray(ImageOps.exif_transpose(opened).convert("RGB"))
+    except Image.DecompressionBombError:
+        raise BadInput(
+            f"{where} has far too many pixels; at most {MAX_SIDE} a side and {MAX_PIXELS // 1_000_000} million "
+            "in all can be taken, so make it smaller first."
+        ) from None
+    except UnidentifiedImageError:
+        raise BadInput(f"{where} is not an image that can be read; give a JPEG or PNG file.") from None
+    except (OSError, SyntaxError, ValueError) as error:
+        raise BadInput(f"{where} is a damaged image ({error}); give a JPEG or PNG file that opens.") from error
+
+
+def smaller(photo: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """A photo (height, width, 3) thinned to at most PREVIEW_SIDE pixels a side."""
+    stride = -(-max(photo.shape[:2]) // PREVIEW_SIDE)
+    return photo[::stride, ::stride]
+
+
+def encode(photo: NDArray[np.uint8]) -> bytes:
+    """A photo (height, width, 3) as PNG, which keeps every colour."""
+    return _png(Image.fromarray(photo))
+
+
+def encode_quantised(labels: NDArray[np.integer], palette: NDArray[np.uint8]) -> bytes:
+    """Labels (height, width) with their colours (k, 3) as PNG: one byte or less a pixel and a palette where k <= 256."""
+    if len(palette) > 256:
+        return _png(Image.fromarray(palette[labels]))
+    image = Image.fromarray(labels.astype(np.uint8))
+    image.putpalette(palette.tobytes())
+    return _png(image)
+
+
+def _png(image: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", optimize=image.mode == "P")
+    return buffer.getvalue()

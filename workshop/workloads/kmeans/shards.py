@@ -1,0 +1,58 @@
+"""What the distributed algorithm asks of a kernel, and the two kernels there are."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from workshop.workloads.kmeans.numpy_kernel import NumpyShard
+
+
+class Shard(Protocol):
+    """One rank's points, relative to a centre; see NumpyShard for the shapes."""
+
+    size: int
+    features: int
+    dtype: np.dtype
+    total: NDArray[np.float64]
+    squares: float
+    sums: NDArray[np.float64]
+    counts: NDArray[np.float64]
+
+    @property
+    def labels(self) -> NDArray[np.int32]: ...
+    def update(self, centroids: NDArray[np.floating]) -> int: ...
+    def distances(self, centroids: NDArray[np.floating]) -> NDArray[np.floating]: ...
+    def rows(self, index: NDArray[np.integer]) -> NDArray[np.floating]: ...
+
+
+def kernel(backend: str) -> type[Shard]:
+    """`numpy` or `numba`. Numba is imported only where it is used."""
+    if backend == "numpy":
+        return NumpyShard
+    from workshop.workloads.kmeans.numba_kernel import NumbaShard
+
+    return NumbaShard
+
+
+def centre(comm: Any, points: NDArray[np.floating], first: int, total: int) -> NDArray[np.floating]:
+    """A place in the middle of all points, (features,), the same on all ranks: the mean of some of them will do.
+
+    `first` is the number of this rank's first point among all `total`; which points are taken depends on it alone.
+    """
+    stride = max(total // 10_000, 1)
+    some = points[-first % stride :: stride]
+    found = np.append(some.sum(axis=0, dtype=np.float64), len(some))
+    comm.Allreduce(MPI.IN_PLACE, found)
+    return (found[:-1] / max(found[-1], 1)).astype(points.dtype)
+
+
+def mean_variance(comm: Any, shard: Shard) -> float:
+    """The variance of all ranks' points, averaged over features."""
+    found = np.concatenate([shard.total, [shard.squares, shard.size]])
+    comm.Allreduce(MPI.IN_PLACE, found)
+    total, squares, size = found[:-2], found[-2], found[-1]
+    return float(squares / size - np.square(total / size).sum()) / shard.features

@@ -1,0 +1,65 @@
+"""Where centroids start: points of the data, chosen over all ranks.
+
+The random numbers are the same on every rank, and so is the start for every number of ranks (as far as sums of
+floating-point numbers are, which depend a little on who adds up what).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from workshop.workloads.kmeans.shards import Shard
+
+
+def random_points(comm: Any, shard: Shard, clusters: int, seed: int) -> NDArray[np.floating]:
+    """`clusters` different points, (clusters, features)."""
+    edges = _edges(comm, shard.size)
+    chosen = np.random.default_rng(seed).choice(int(edges[-1]), clusters, replace=False)
+    return _collect(comm, shard, chosen - edges[comm.Get_rank()], clusters)
+
+
+def plus_plus(comm: Any, shard: Shard, clusters: int, seed: int) -> NDArray[np.floating]:
+    """k-means++ (Arthur and Vassilvitskii, 2007), (clusters, features): each next centroid is a point drawn in
+    proportion to its squared distance from the nearest centroid so far; the best of 2 + log k draws is kept, as
+    scikit-learn does.
+    """
+    random = np.random.default_rng(seed)
+    rank, trials = comm.Get_rank(), 2 + int(np.log(clusters))
+    edges = _edges(comm, shard.size)
+    centroids = np.empty((clusters, shard.features), shard.dtype)
+    centroids[:1] = _collect(comm, shard, random.integers(int(edges[-1]), size=1) - edges[rank], 1)
+    closest = shard.distances(centroids[:1])[0]
+    for j in range(1, clusters):
+        # A draw is a place on the line of all points' squared distances laid end to end; some rank owns it.
+        line = np.cumsum(closest, dtype=np.float64)
+        edges = _edges(comm, line[-1] if shard.size else 0.0)
+        draws = random.random(trials) * edges[-1]
+        owner = np.minimum(np.searchsorted(edges[1:], draws), comm.Get_size() - 1)
+        local = np.searchsorted(line, draws - edges[rank])
+        local = np.where(owner == rank, np.minimum(local, shard.size - 1), -1)
+        candidates = _collect(comm, shard, local, trials)
+
+        nearer = np.minimum(shard.distances(candidates), closest)
+        potentials = nearer.sum(axis=1, dtype=np.float64)
+        comm.Allreduce(MPI.IN_PLACE, potentials)
+        best = int(np.argmin(potentials))
+        centroids[j], closest = candidates[best], nearer[best]
+    return centroids
+
+
+def _edges(comm: Any, amount: float) -> NDArray[Any]:
+    """Where each rank's part of a total begins, and the total: (ranks + 1,)."""
+    return np.cumsum([0, *comm.allgather(amount)])
+
+
+def _collect(comm: Any, shard: Shard, local: NDArray[np.integer], count: int) -> NDArray[np.floating]:
+    """On all ranks the points (count, features) that one rank each owns: there `local` is within the shard."""
+    found = np.zeros((count, shard.features), shard.dtype)
+    mine = (local >= 0) & (local < shard.size)
+    found[mine] = shard.rows(local[mine])
+    comm.Allreduce(MPI.IN_PLACE, found)
+    return found
