@@ -68,7 +68,11 @@ def test_a_refused_mapping_says_why_in_its_own_words() -> None:
 
 @pytest.mark.mpi
 def test_a_killed_rank_is_named() -> None:
-    killer = "import os; from mpi4py import MPI\nif MPI.COMM_WORLD.rank == 1: os.kill(os.getpid(), 9)\nMPI.COMM_WORLD.Barrier()"
+    killer = (
+        "import os; from mpi4py import MPI\n"
+        "if MPI.COMM_WORLD.rank == 1: os.kill(os.getpid(), 9)\n"
+        "MPI.COMM_WORLD.Barrier()"
+    )
     command = [
         openmpi.launcher(),
         "-n",

@@ -55,7 +55,9 @@ class Reporter:
         self._wake = threading.Condition(self._lock)
         self._outbox: _Outbox | None = None
         self._heard = time.monotonic()
-        threading.Thread(target=self._live, name="reporter", daemon=True).start()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._live, name="reporter", daemon=True)
+        self._thread.start()
 
     # What workloads call, by way of RankContext.
 
@@ -98,6 +100,11 @@ class Reporter:
                     raise TimeoutError(f"the conductor has not acknowledged rank {self.rank}'s events in {seconds} s")
             self._outbox = None
 
+    def close(self) -> None:
+        """Hang up; from now on nobody ends this process when its conductor falls silent."""
+        self._closing.set()
+        self._thread.join()
+
     # The thread.
 
     def _live(self) -> None:
@@ -116,7 +123,7 @@ class Reporter:
         line.linger = 0
         line.connect(self._channel["address"])
         greeting = 0.0
-        while True:
+        while not self._closing.is_set():
             now = time.monotonic()
             if now - greeting > 1.0:
                 greeting = now
@@ -129,6 +136,8 @@ class Reporter:
             if time.monotonic() - self._heard > SILENCE:
                 os._exit(EXIT_ORPHANED)
             self._flush(line)
+        line.close()
+        context.term()
 
     def _send(self, line: zmq.Socket[bytes], message: dict[str, Any], *frames: bytes) -> None:
         signed = {**message, "rank": self.rank, "token": self._channel["token"]}

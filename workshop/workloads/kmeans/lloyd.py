@@ -59,20 +59,24 @@ def assign(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, int]:
     """Label every rank's points; returns what all of them make: sums (k, features), counts (k,), inertia, and how
     many points changed their label. One all-reduce carries everything.
-
-    Inertia comes from the sums: sum |x - c|² = sum |x|² - 2 sum_j c_j·sums_j + sum_j counts_j |c_j|², in float64.
     """
     clusters, features = centroids.shape
     with ctx.phase("compute"):
         changed = shard.update(centroids)
-        exact = centroids.astype(np.float64)
-        inertia = shard.squares - 2 * np.vdot(exact, shard.sums) + shard.counts @ np.square(exact).sum(axis=1)
-        buffer = np.concatenate([shard.sums.ravel(), shard.counts, [inertia, changed]])
+        buffer = np.concatenate([shard.sums.ravel(), shard.counts, [inertia_of(shard, centroids), changed]])
     ctx.synchronise()
     with ctx.phase("communicate"):
         ctx.comm.Allreduce(MPI.IN_PLACE, buffer)
     sums, counts = np.split(buffer[:-2], [clusters * features])
     return sums.reshape(clusters, features), counts, max(float(buffer[-2]), 0.0), round(buffer[-1])
+
+
+def inertia_of(shard: Shard, centroids: NDArray[np.floating]) -> float:
+    """One rank's share of inertia, after `update` with these centroids (k, features). It follows from the sums,
+    in float64: sum |x - c|² = sum |x|² - 2 sum_j c_j·sums_j + sum_j counts_j |c_j|².
+    """
+    exact = centroids.astype(np.float64)
+    return float(shard.squares - 2 * np.vdot(exact, shard.sums) + shard.counts @ np.square(exact).sum(axis=1))
 
 
 def _relocate(

@@ -38,10 +38,13 @@ class NumbaShard:
 
     def __init__(self, points: NDArray[np.floating], centre: NDArray[np.floating]) -> None:
         self.size, self.features = points.shape
+        self.dtype = points.dtype
         rows = self.features if self.features <= NARROW else -(-self.features // CHUNK) * CHUNK
         self.blocks = np.empty((-(-self.size // BLOCK), rows, BLOCK), points.dtype)
         self.total = np.zeros(self.features)
-        self.squares: float = _fill(points, np.asarray(centre, points.dtype), self.blocks, self.total)
+        # One layout and one kind of array: every other would be compiled anew.
+        points = np.require(points, requirements=["C_CONTIGUOUS", "WRITEABLE"])
+        self.squares: float = _fill(points, centre.astype(points.dtype), self.blocks, self.total)
         self._labels = np.full(len(self.blocks) * BLOCK, -1, np.int32)
         self.sums = np.zeros((0, self.features))
         self.counts = np.zeros(0)

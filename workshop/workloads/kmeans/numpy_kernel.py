@@ -40,10 +40,12 @@ class NumpyShard:
 
     def __init__(self, points: NDArray[np.floating], centre: NDArray[np.floating]) -> None:
         self.size, self.features = points.shape
+        self.dtype = points.dtype
         self.points = points - centre.astype(points.dtype)
         self.total = self.points.sum(axis=0, dtype=np.float64)
         self.squares = float(np.square(self.points, dtype=np.float64).sum())
         self.labels = np.full(self.size, -1, np.int32)
+        self.sums, self.counts = np.zeros((0, self.features)), np.zeros(0)
 
     def update(self, centroids: NDArray[np.floating]) -> int:
         """Give every point the label of its nearest centroid (k, features). Returns how many changed."""

@@ -13,6 +13,8 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from workshop.errors import BadInput
 
+# Formats that Pillow reads by itself; others start programs or hold anything.
+FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "BMP", "GIF", "PPM")
 BUNDLED = ("china", "flower")  # scikit-learn's sample photos
 MAX_SIDE = 16_384  # pixels
 MAX_PIXELS = 20_000_000  # their raw colours are 60 MB, so that they fit into an artifact even if nothing compresses
@@ -57,7 +59,7 @@ def pixels(data: bytes, where: str = "The photo") -> NDArray[np.uint8]:
         with warnings.catch_warnings():
             # Pillow's own guard warns at other sizes; ours follows before anything is decoded.
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            opened = Image.open(io.BytesIO(data))
+            opened = Image.open(io.BytesIO(data), formats=FORMATS)
         width, height = opened.size
         if width > MAX_SIDE or height > MAX_SIDE or width * height > MAX_PIXELS:
             raise BadInput(

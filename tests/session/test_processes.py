@@ -1,0 +1,77 @@
+"""Processes end with their parents, and whatever carries a session's tag can be found and ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.support import until
+from workshop.errors import WorkshopError
+from workshop.session import measuring, processes
+from workshop.session.guard import guarded
+
+SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
+
+
+def test_a_guarded_program_ends_with_its_parent(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    parent = (
+        "import subprocess, sys, time\n"
+        "from workshop.session.guard import guarded\n"
+        f"child = subprocess.Popen(guarded({SLEEP!r}))\n"
+        "time.sleep(1)\n"
+        f"open({str(pid_file)!r}, 'w').write(str(child.pid))\n"
+        "time.sleep(600)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", parent])
+    until(pid_file.exists, 20, "the child to start")
+    child = int(until(pid_file.read_text, 5, "the child's pid"))
+    assert psutil.pid_exists(child)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    until(lambda: not psutil.pid_exists(child), 5, "the child to end")
+
+
+def test_a_guarded_program_whose_parent_is_dead_already_does_not_start() -> None:
+    command = guarded([sys.executable, "-c", "print('started')"])
+    command[3] = "1"  # somebody who isn't our parent
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert (ended.returncode, ended.stdout) == (1, "")
+
+
+def test_tagged_processes_are_found_and_ended(workshop_home: Path) -> None:
+    deaf = [sys.executable, "-c", "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"]
+    environment = os.environ | {processes.TAG: "ours"}
+    started = [subprocess.Popen(command, env=environment) for command in (SLEEP, deaf)]
+    other = subprocess.Popen(SLEEP, env=os.environ | {processes.TAG: "theirs"})
+    try:
+        time.sleep(0.5)
+        assert {process.pid for process in processes.tagged(processes.TAG, "ours")} == {p.pid for p in started}
+        assert processes.end_all(processes.TAG, "ours", seconds=0.5) == 2
+        assert processes.tagged(processes.TAG, "ours") == []
+        assert not any(psutil.pid_exists(process.pid) for process in started)
+        assert other.poll() is None
+        processes.kill(other.pid, processes.TAG, "ours")
+        assert other.poll() is None, "another tag is another's process"
+    finally:
+        for process in [*started, other]:
+            process.kill()
+            process.wait()
+
+
+def test_only_one_measures_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "LOCK", tmp_path / "lock")
+    with measuring.measuring_lock():
+        with pytest.raises(WorkshopError, match="measuring on this machine"), measuring.measuring_lock(seconds=0.3):
+            pass
+        with pytest.raises(WorkshopError), measuring.measuring_lock(give_up=lambda: True):
+            pass
+    with measuring.measuring_lock(seconds=0.1):
+        pass

@@ -1,0 +1,119 @@
+"""What happened to a run that did not complete, and what to try next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workshop.analysis import words
+from workshop.store.records import RunRecord
+
+LONG = 400  # characters of somebody else's words; the run's error has all of them
+
+# By the type of the error: the verdict, and what to try next.
+_KNOWN = {
+    "EnginesFailed": (
+        "The ranks did not start.",
+        "Ask for what the machine has: fewer ranks, or --map-by auto --bind-to auto with --cores-per-rank 1.",
+    ),
+    "EnginesDied": (
+        "The ranks ended in the middle of the run.",
+        "Start it again; if it ends the same way, try one rank (--ranks 1) and less data.",
+    ),
+    "ControllerDied": (
+        "The session lost its controller in the middle of the run.",
+        "Start the run again; the session brings up new ranks by itself.",
+    ),
+    "TimeLimit": (
+        "The run took longer than allowed.",
+        "Ask for less work, or have the instructor raise the session's limit of minutes.",
+    ),
+    "MemoryLimit": ("The machine's memory ran out.", "Take fewer ranks or less data: each rank holds its own share."),
+    "MemoryError": ("The machine's memory ran out.", "Take fewer ranks or less data: each rank holds its own share."),
+    "BadInput": ("The run was given something it can't use.", "Change that setting and start it again."),
+    "SessionStopped": ("Cancelled: the session was stopped.", "Start the session, then start the run again."),
+    "SessionReset": ("Cancelled: the instructor reset the session.", "Start the run again when the session is ready."),
+}
+
+
+def ending(run: RunRecord) -> dict[str, str] | None:
+    """Verdict, why and next of a run that failed, was cancelled or interrupted, or has not begun; None for others."""
+    if run.status == "queued":
+        return _said("Not started yet.", "The run waits for its turn.", "Watch the queue on the session's page.")
+    if run.status == "interrupted":
+        return _said(
+            "Interrupted: the session's conductor died during the run.",
+            f"{_until(run)}{_kept(run)}",
+            f"Start the session again (workshop session start {run.session}), then the run.",
+        )
+    error = run.error or {}
+    known = _KNOWN.get(error.get("type", ""))
+    if run.status == "cancelled":
+        verdict, following = known or ("Cancelled.", "Start it again, or with fewer steps if it took too long.")
+        if run.started_at is None:
+            return _said(verdict, "It was cancelled while it waited, so no rank has worked on it.", following)
+        return _said(verdict, f"{_until(run)}{_kept(run)}", following)
+    if run.status == "failed":
+        verdict, following = known or _failure(error)
+        return _said(verdict, f"{_because(error)} {_until(run)}".strip(), following)
+    return None
+
+
+def _said(verdict: str, why: str, following: str) -> dict[str, str]:
+    return {"verdict": verdict, "why": why, "next": following}
+
+
+def _failure(error: Mapping[str, Any]) -> tuple[str, str]:
+    """The verdict and what is next for a rank that died or raised something."""
+    kind = error.get("type") or "an error without a name"
+    who = f"Rank {error['rank']}" if _has_rank(error) else "The run"
+    if kind == "RankDied":
+        return (
+            f"{who} died.",
+            "A rank that gets SIGKILL without anybody sending it was usually ended by the kernel for want of memory: "
+            "try fewer ranks or less data. After SIGSEGV or SIGABRT look into the session's log.",
+        )
+    where = _line(error.get("traceback") or "")
+    return f"{who} failed with {kind}.", f"Look at {where}; --ranks 1 shows whether it takes several ranks to fail."
+
+
+def _because(error: Mapping[str, Any]) -> str:
+    """What went wrong, in the words of whoever said it, as sentences."""
+    message = " ".join((error.get("message") or "").split()).rstrip(".")
+    if not message:
+        return ""
+    if len(message) > LONG:
+        message = f"{message[:LONG].rpartition(' ')[0]} …"
+    if error.get("type") in _KNOWN or error.get("type") == "RankDied":
+        return f"{message[0].upper()}{message[1:]}."
+    stopped = " The other ranks were stopped: they would have waited for it for ever." if _has_rank(error) else ""
+    return f"It said: {message}.{stopped}"
+
+
+def _has_rank(error: Mapping[str, Any]) -> bool:
+    return error.get("rank") is not None
+
+
+def _line(traceback: str) -> str:
+    """The innermost line of a Python traceback, in words."""
+    for text in reversed(traceback.splitlines()):
+        text = text.strip()
+        if text.startswith("File ") and ", line " in text:
+            file, line, *_ = text.removeprefix("File ").split(", ")
+            return f"{line} of {file.strip(chr(34)).rpartition('/')[2]}, where it happened"
+    return "its traceback"
+
+
+def _until(run: RunRecord) -> str:
+    """How long it ran and how far it came."""
+    if run.started_at is None or run.finished_at is None:
+        return ""
+    ran = f"It ran for {words.seconds(max(run.finished_at - run.started_at, 0.0))}"
+    if run.progress is None or run.progress[1] <= 0:
+        return f"{ran}."
+    done, total = run.progress
+    return f"{ran} and had done {done:g} of {total:g} steps."
+
+
+def _kept(run: RunRecord) -> str:
+    return " What it had told until then is kept." if run.started_at is not None else ""

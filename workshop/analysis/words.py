@@ -1,0 +1,50 @@
+"""Numbers and lists as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+# (factor to seconds, unit), the finest first.
+_UNITS = ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
+
+
+def seconds(value: float) -> str:
+    """A time with two or three digits that mean something: 85 µs, 1.3 ms, 4.2 s, 3.5 min."""
+    if value >= 120:
+        return f"{value / 60:.1f} min"
+    if value == 0:
+        return "0 s"
+    factor, unit = next(((f, u) for f, u in _UNITS if value < 1000 * f), _UNITS[-1])
+    scaled = value / factor
+    return f"{scaled:.1f} {unit}" if scaled < 10 else f"{scaled:.0f} {unit}"
+
+
+def percent(share: float) -> str:
+    """A share as a whole percentage: 0.314 is 31 %."""
+    return f"{100 * share:.0f} %"
+
+
+def count(number: int, word: str) -> str:
+    """A number of things: 1 rank, 2 ranks."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def listed(words: Iterable[object]) -> str:
+    """Words as a sentence lists them: a, b and c."""
+    texts = [str(word) for word in words]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}" if texts else ""
+
+
+def numbered(word: str, numbers: Sequence[int]) -> str:
+    """Things by number, long runs of neighbours drawn together: rank 3; ranks 0 and 2; ranks 0 to 7."""
+    ordered = sorted(set(numbers))
+    spans: list[list[int]] = []
+    for number in ordered:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    parts: list[str] = []
+    for first, last in spans:
+        parts += [f"{first} to {last}"] if last - first >= 2 else [str(number) for number in range(first, last + 1)]
+    return f"{word}{'' if len(ordered) == 1 else 's'} {listed(parts)}"

@@ -1,0 +1,211 @@
+"""The workload: what a rank does in a run of k-means, from the data to the metrics."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from workshop.engine.context import RankContext
+from workshop.workloads.kmeans import KMeansParams, photo, start
+from workshop.workloads.kmeans.data import Blobs, Pixels, Source, shard
+from workshop.workloads.kmeans.lloyd import Step, inertia_of, lloyd
+from workshop.workloads.kmeans.numpy_kernel import nearest
+from workshop.workloads.kmeans.online import online
+from workshop.workloads.kmeans.shards import Shard, centre, kernel, mean_variance
+
+TOLD = 4096  # numbers of centroids that metrics carry
+AT_ONCE = 262_144  # points that a rank labels at once where it doesn't keep them
+NAP = 0.2  # seconds of a pause without asking whether to stop
+
+
+def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
+    """Cluster the points over all ranks and tell what came out. Collective.
+
+    Events: `inertia` and `moved` (centroids that moved) per iteration from rank 0, every rank's `time.*`. Artifacts
+    of a photo, from rank 0: original.png, quantised.png, and preview.png in every iteration of a paced run.
+    """
+    seconds: dict[str, float] = {}
+    picture = photo.pixels(ctx.inputs["photo"]) if params.data == "photo" else None
+    source = _source(params, picture)
+    shards = kernel(params.backend)
+    batch = params.mode == "batch"
+    known = source.size if batch else min(params.batch, source.size)  # a stream starts from its first batch
+
+    with _timed(ctx, "prepare", seconds):
+        _compile(shards, source.features, params)
+        begin, end = shard(known, ctx.size, ctx.rank)
+        points = source.read(begin, end)
+    with _timed(ctx, "initialise", seconds):
+        middle = centre(ctx.comm, points, begin, known)
+        mine = shards(points, middle)
+        del points  # the kernel has its own copy
+        choose = start.plus_plus if params.init == "k-means++" else start.random_points
+        centroids = choose(ctx.comm, mine, params.clusters, params.seed)
+        tolerance = params.tolerance * mean_variance(ctx.comm, mine)
+    ctx.end_step(0)
+
+    if batch:
+        steps, most = lloyd(ctx, mine, centroids, tolerance), params.iterations
+    else:
+        steps = online(ctx, shards, source, params.batch, middle, centroids)
+        most = -(-source.size // params.batch)
+    preview = _preview(ctx, picture, middle) if params.pace and picture is not None else None
+    step, stopped, seconds["fit"] = _iterate(ctx, steps, most, params.pace, preview)
+
+    inertia, sizes, labels = step.inertia, None, None
+    if not stopped:
+        if batch:
+            pieces: Iterator[Shard] = iter([mine])
+        else:
+            source = _source(params, picture, shuffled=False)
+            pieces = _pieces(ctx, shards, source, middle)
+        with _timed(ctx, "predict", seconds):
+            inertia, sizes, labels = _predict(ctx, pieces, step.centroids, keep=picture is not None)
+        ctx.end_step(step.number + 1)
+    found = (step.centroids + middle).astype(np.float64)
+    metrics = {
+        "inertia": inertia,
+        "iterations": step.number,
+        "converged": step.converged,
+        "stopped": stopped,
+        "points": source.size,
+        "features": source.features,
+        "points_per_rank": [end - begin for begin, end in (shard(source.size, ctx.size, r) for r in range(ctx.size))],
+        "clusters": params.clusters,
+        "sizes": sizes,
+        "centroids": found.tolist() if found.size <= TOLD else None,
+        "backend": params.backend,
+        "seconds": {name: round(value, 6) for name, value in seconds.items()},
+    }
+    if picture is not None and labels is not None:
+        metrics |= _picture(ctx, picture, labels, _colours(found))
+    return metrics
+
+
+def _source(params: KMeansParams, picture: NDArray[np.uint8] | None, shuffled: bool = True) -> Source:
+    """The points; a photo's as a stream come in random order, or the sky would come first."""
+    if picture is None:
+        return Blobs(params.points, params.features, params.clusters, params.seed, params.dtype)
+    return Pixels(picture, params.dtype, params.seed if shuffled and params.mode == "online" else None)
+
+
+@contextmanager
+def _timed(ctx: RankContext, name: str, seconds: dict[str, float]) -> Iterator[None]:
+    """Account a part of the run, from when all ranks begin it to when this one has ended it."""
+    ctx.comm.Barrier()
+    began = time.perf_counter()
+    with ctx.phase(name):
+        yield
+    seconds[name] = time.perf_counter() - began
+
+
+def _compile(shards: type[Shard], features: int, params: KMeansParams) -> None:
+    """Have the kernel compiled (or read from its cache) before anything is timed."""
+    one = np.zeros((1, features), params.dtype)
+    tiny = shards(one, one[0])
+    tiny.update(one)
+    tiny.distances(one)
+
+
+def _iterate(
+    ctx: RankContext, steps: Iterator[Step], most: int, pace: float, preview: Callable[[Step], None] | None
+) -> tuple[Step, bool, float]:
+    """Go through at most `most` steps. Returns the last one, whether a stop was asked for, and the seconds that the
+    steps took without pauses and previews."""
+    seconds = 0.0
+    while True:
+        began = time.perf_counter()
+        step = next(steps)
+        seconds += time.perf_counter() - began
+        ctx.end_step(step.number)
+        if ctx.rank == 0:
+            ctx.emit("inertia", step.inertia, step.number)
+            ctx.emit("moved", step.moved, step.number)
+        ctx.progress(step.number, most)
+        if preview is not None:
+            preview(step)
+        stopped = _pause(ctx, began + pace) if pace else ctx.stop_requested()
+        if stopped or step.converged or step.number == most:
+            ctx.progress(step.number, step.number)
+            return step, stopped, seconds
+
+
+def _pause(ctx: RankContext, until: float) -> bool:
+    """Sleep until a time of rank 0's clock; returns early, and True, when a stop is asked for."""
+    for _ in range(ctx.comm.bcast(math.ceil((until - time.perf_counter()) / NAP))):
+        if ctx.stop_requested():
+            return True
+        time.sleep(min(NAP, max(until - time.perf_counter(), 0)))
+    return ctx.stop_requested()
+
+
+def _pieces(
+    ctx: RankContext, shards: type[Shard], source: Source, middle: NDArray[np.floating]
+) -> Iterator[Shard]:
+    """This rank's points of a source, read again piece by piece."""
+    begin, end = shard(source.size, ctx.size, ctx.rank)
+    for first in range(begin, end, AT_ONCE):
+        yield shards(source.read(first, min(first + AT_ONCE, end)), middle)
+
+
+def _predict(
+    ctx: RankContext, pieces: Iterator[Shard], centroids: NDArray[np.floating], keep: bool
+) -> tuple[float, list[int], NDArray[np.int32] | None]:
+    """Assign all points to fixed centroids: inertia, points of each cluster, and all labels on rank 0 if kept."""
+    buffer = np.zeros(len(centroids) + 1)
+    labels = [np.empty(0, np.int32)]
+    for piece in pieces:
+        piece.update(centroids)
+        buffer[0] += inertia_of(piece, centroids)
+        buffer[1:] += piece.counts
+        if keep:
+            labels.append(piece.labels)
+    ctx.comm.Allreduce(MPI.IN_PLACE, buffer)
+    gathered = ctx.comm.gather(np.concatenate(labels)) if keep else None
+    return max(float(buffer[0]), 0.0), buffer[1:].astype(int).tolist(), np.concatenate(gathered) if gathered else None
+
+
+def _colours(centroids: NDArray[np.floating]) -> NDArray[np.uint8]:
+    """Centroids in colour space, 0 to 1, as bytes."""
+    return np.clip(np.rint(centroids * 255), 0, 255).astype(np.uint8)
+
+
+def _preview(
+    ctx: RankContext, picture: NDArray[np.uint8], middle: NDArray[np.floating]
+) -> Callable[[Step], None]:
+    """What shows a step of a paced run: rank 0 paints a small copy of the photo with the present palette."""
+    small = photo.smaller(picture)
+    points = small.reshape(-1, 3) / np.float32(255) - middle
+
+    def show(step: Step) -> None:
+        if ctx.rank == 0:
+            labels = nearest(points, step.centroids).reshape(small.shape[:2])
+            image = photo.encode_quantised(labels, _colours(step.centroids + middle))
+            ctx.artifact("preview.png", image, "image/png")
+
+    return show
+
+
+def _picture(
+    ctx: RankContext, picture: NDArray[np.uint8], labels: NDArray[np.int32], palette: NDArray[np.uint8]
+) -> dict[str, Any]:
+    """Rank 0 keeps the photo before and after, and tells the palette and both sizes in bytes."""
+    before = photo.encode(picture)
+    after = photo.encode_quantised(labels.reshape(picture.shape[:2]), palette)
+    ctx.artifact("original.png", before, "image/png")
+    ctx.artifact("quantised.png", after, "image/png")
+    return {
+        "palette": ["#" + colour.tobytes().hex() for colour in palette],
+        "width": picture.shape[1],
+        "height": picture.shape[0],
+        "bytes_file": len(ctx.inputs["photo"]),  # as it was given
+        "bytes_before": len(before),  # as PNG with all its colours
+        "bytes_after": len(after),  # as PNG with the palette's
+    }
