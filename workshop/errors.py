@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+
+_NUMBER = re.compile(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?")
 
 
 class WorkshopError(Exception):
@@ -36,8 +39,21 @@ def bad_input(error: ValidationError, what: str = "") -> BadInput:
         elif problem["type"] == "missing":
             parts.append(f"{field} is missing")
         else:
-            given = repr(problem["input"])
-            given = given if len(given) <= 60 else given[:57] + "..."
-            expected = message[0].lower() + message[1:]
-            parts.append(f"{field} is {given}: {expected.replace('input should', 'it should')}")
+            parts.append(f"{field} is {_shown(problem['input'])}: it should be {_expected(problem['type'], message)}")
     return BadInput((f"{what}: " if what else "") + "; ".join(parts))
+
+
+def _shown(given: object) -> str:
+    """What was given, short; numbers look like numbers even where they came as text."""
+    text = given if isinstance(given, str) and _NUMBER.fullmatch(given) else repr(given)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _expected(kind: str, message: str) -> str:
+    """pydantic's message without its preamble, in fewer words."""
+    if kind in ("int_parsing", "int_type", "int_from_float"):
+        return "a whole number"
+    if kind in ("float_parsing", "float_type"):
+        return "a number"
+    words = message.removeprefix("Input should be ").removeprefix("a valid ")
+    return words.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")

@@ -28,8 +28,8 @@ _KNOWN = {
         "The run took longer than allowed.",
         "Ask for less work, or have the instructor raise the session's limit of minutes.",
     ),
-    "MemoryLimit": ("The machine's memory ran out.", "Take fewer ranks or less data: each rank holds its own share."),
-    "MemoryError": ("The machine's memory ran out.", "Take fewer ranks or less data: each rank holds its own share."),
+    "MemoryLimit": ("Out of memory.", "Take fewer ranks or less data: each rank holds its own share."),
+    "MemoryError": ("Out of memory.", "Take fewer ranks or less data: each rank holds its own share."),
     "BadInput": ("The run was given something it can't use.", "Change that setting and start it again."),
     "SessionStopped": ("Cancelled: the session was stopped.", "Start the session, then start the run again."),
     "SessionReset": ("Cancelled: the instructor reset the session.", "Start the run again when the session is ready."),
@@ -44,7 +44,7 @@ def ending(run: RunRecord) -> dict[str, str] | None:
         return _said(
             "Interrupted: the session's conductor died during the run.",
             f"{_until(run)}{_kept(run)}",
-            f"Start the session again (workshop session start {run.session}), then the run.",
+            f"Start the session again if it is down (workshop session start {run.session}), then the run.",
         )
     error = run.error or {}
     known = _KNOWN.get(error.get("type", ""))
@@ -55,7 +55,8 @@ def ending(run: RunRecord) -> dict[str, str] | None:
         return _said(verdict, f"{_until(run)}{_kept(run)}", following)
     if run.status == "failed":
         verdict, following = known or _failure(error)
-        return _said(verdict, f"{_because(error)} {_until(run)}".strip(), following)
+        ran = "" if error.get("type") == "EnginesFailed" else _until(run)
+        return _said(verdict, f"{_because(error)} {ran}".strip(), following)
     return None
 
 

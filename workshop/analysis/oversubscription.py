@@ -29,20 +29,20 @@ def oversubscription(
     compares: more than units, or (with hardware threads) more than cores. That is Hall's condition for giving each
     thread a unit of its own; it is exact where the sets contain each other or are apart, as bindings make them.
     """
-    reports = (rank_map or {}).get("ranks") or []
-    cores_of = _cores(machine)
+    reports = [report for report in (rank_map or {}).get("ranks") or [] if report.get("units")]
+    core_of = _cores(machine)
     crowds: list[Crowd] = []
     excess: dict[tuple[str, frozenset[int]], int] = {}
-    sets = {(str(report["host"]), frozenset(report["units"])) for report in reports if report.get("units")}
+    bound = {(str(report["host"]), frozenset(report["units"])) for report in reports}
+    # A set's cores as a whole count, too: ranks on a core's different hardware threads still share the core.
+    sets = bound | {(host, _whole_cores(host, units, core_of)) for host, units in bound}
     # Smaller sets first: what they explain is not said again of those around them.
     for host, units in sorted(sets, key=lambda pair: (len(pair[1]), pair[0], sorted(pair[1]))):
         inside = [
-            report["rank"]
-            for report in reports
-            if str(report["host"]) == host and report.get("units") and units.issuperset(report["units"])
+            report["rank"] for report in reports if str(report["host"]) == host and units.issuperset(report["units"])
         ]
         threads = len(inside) * threads_per_rank
-        cores = len({cores_of.get((host, unit), ("alone", unit)) for unit in units})
+        cores = len({core_of.get((host, unit), ("alone", unit)) for unit in units})
         known = sum(over for (where, part), over in excess.items() if where == host and part < units)
         if threads - cores <= known:
             continue
@@ -57,3 +57,9 @@ def _cores(machine: Mapping[str, Any] | None) -> dict[tuple[str, int], Any]:
     if not machine:
         return {}
     return {(str(machine["host"]), row["unit"]): row["core"] for row in machine.get("units") or []}
+
+
+def _whole_cores(host: str, units: frozenset[int], core_of: Mapping[tuple[str, int], Any]) -> frozenset[int]:
+    """The units together with the other hardware threads of their cores."""
+    cores = {core_of[host, unit] for unit in units if (host, unit) in core_of}
+    return units | {unit for (where, unit), core in core_of.items() if where == host and core in cores}

@@ -26,6 +26,7 @@ class Finding:
     verdict: str
     why: str
     following: str
+    of_times: bool = False  # whether `why` tells how the ranks spent their time
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,12 @@ def verdict(run: RunRecord, totals: Totals) -> dict[str, str]:
     looks = (_oversubscribed, _straggling, _talking, _waiting, _idle, _unbound)
     findings = [finding for look in looks if (finding := look(facts)) is not None]
     main, *others = findings or [_balanced(facts)]
-    # The second finding often explains the first; more than two at once teach nothing.
-    why = f"{main.why} Also: {others[0].why[0].lower()}{others[0].why[1:]}" if others else main.why
-    return {"verdict": main.verdict, "why": why, "next": main.following}
+    why = [main.why]
+    if others:  # the second finding often explains the first; more than two at once teach nothing
+        why.append(f"Also: {others[0].why[0].lower()}{others[0].why[1:]}")
+    if facts.times is not None and facts.ranks > 1 and not any(finding.of_times for finding in findings):
+        why.append(_shares(facts.times))
+    return {"verdict": main.verdict, "why": " ".join(why), "next": main.following}
 
 
 def _facts(run: RunRecord, totals: Totals) -> Facts:
@@ -156,7 +160,7 @@ def _straggling(facts: Facts) -> Finding | None:
     why = (
         f"Rank {slow}{place} computed for {words.seconds(times.compute[slow])}, "
         f"{'the other' if facts.ranks == 2 else 'the others on average'} for {words.seconds(others)}: "
-        f"{words.percent(times.lag)} more. {_spent_waiting(times)}"
+        f"{words.percent(times.lag)} more. Waiting is {words.percent(times.waiting_share)} of the ranks' time."
     )
     if times.compute[slow] < SHORT:
         following = (
@@ -171,11 +175,7 @@ def _straggling(facts: Facts) -> Finding | None:
             "if it is another rank, something else works on this machine. Perfect balance would save "
             f"{words.percent(times.waste)} of the time."
         )
-    return Finding(f"Rank {slow} holds up the others.", why, following)
-
-
-def _spent_waiting(times: Balance) -> str:
-    return f"Of the ranks' time {words.percent(times.waiting_share)} is waiting."
+    return Finding(f"Rank {slow} holds up the others.", why, following, of_times=True)
 
 
 def _talking(facts: Facts) -> Finding | None:
@@ -193,11 +193,13 @@ def _talking(facts: Facts) -> Finding | None:
             why,
             f"Give each rank more to do per step (more data, more clusters, larger batches), or try --ranks 1: "
             f"{words.seconds(each * facts.ranks)} of computing per step needs nobody else.",
+            of_times=True,
         )
     return Finding(
         "Communication dominates.",
         why,
         f"Exchange less, or less often, or try --ranks {max(facts.ranks // 2, 1)} and compare.",
+        of_times=True,
     )
 
 
@@ -211,6 +213,7 @@ def _waiting(facts: Facts) -> Finding | None:
         f"{words.percent(times.imbalance)}: in one step one is late, in the next another.",
         "See what else works on this machine and end it"
         + (", and try --bind-to core, so that ranks stay where they are." if facts.unbound else ", then run it again."),
+        of_times=True,
     )
 
 
@@ -222,27 +225,17 @@ def _idle(facts: Facts) -> Finding | None:
         return None  # more ranks would talk even more
     idle = facts.cores - facts.busy
     threads = "" if facts.threads == 1 else f" with {facts.threads} threads each"
-    room = facts.fitting
     return Finding(
         "Half of the machine was idle." if 2 * idle == facts.cores else "Part of the machine was idle.",
-        f"{words.count(facts.ranks, 'rank')}{threads} kept {facts.busy} of {facts.cores} cores busy"
-        f"{_shares(times) if times is not None and facts.ranks > 1 else ''}.",
-        f"Try --ranks {room}: how much faster is it?"
-        if room > facts.ranks
+        f"{words.count(facts.ranks, 'rank')}{threads} kept {facts.busy} of {facts.cores} cores busy.",
+        f"Try --ranks {facts.fitting}: how much faster is it?"
+        if facts.fitting > facts.ranks
         else f"Try --ranks {facts.cores} --threads 1: a rank for every core.",
     )
 
 
-def _shares(times: Balance) -> str:
-    """The rest of a sentence on a run that has nothing else wrong with it."""
-    return (
-        f"; the ranks computed the same within {words.percent(times.imbalance)}, moving data took "
-        f"{words.percent(times.exchange_share)} of their time and waiting {words.percent(times.waiting_share)}"
-    )
-
-
 def _unbound(facts: Facts) -> Finding | None:
-    if not facts.unbound or facts.ranks < 2 or facts.hosts != 1:
+    if not facts.unbound or facts.ranks < 2 or facts.hosts != 1 or facts.crowds:
         return None
     wandered = [
         report["rank"]
@@ -252,8 +245,7 @@ def _unbound(facts: Facts) -> Finding | None:
     seen = f"; threads of {words.numbered('rank', wandered)} were seen on several" if wandered else ""
     return Finding(
         "Unbound: nothing keeps the ranks in place.",
-        f"Each of the {facts.ranks} ranks may run on all {len(facts.units)} units{seen}"
-        f"{_shares(facts.times) if facts.times is not None else ''}.",
+        f"Each of the {facts.ranks} ranks may run on all {len(facts.units)} units{seen}.",
         "Try --bind-to core: a rank that stays on its core keeps its caches warm.",
     )
 
@@ -274,12 +266,16 @@ def _balanced(facts: Facts) -> Finding:
             "to wait for or to talk to, this is what other placements compare with.",
             "Keep it as the baseline: the speed-up of more ranks is this time divided by theirs.",
         )
-    why = (
-        f"The {facts.ranks} ranks computed for {words.seconds(sum(times.compute) / facts.ranks)} each, the same "
-        f"within {words.percent(times.imbalance)}; moving data took {words.percent(times.exchange_share)} of their "
-        f"time and waiting {words.percent(times.waiting_share)}."
-    )
-    full = f"All {facts.cores} cores are busy: more ranks would only take turns. " if facts.cores else ""
     return Finding(
-        "Well balanced.", why, f"{full}Compare with --ranks 1: how close to {facts.ranks} times as fast is it?"
+        "Well balanced.",
+        f"The {facts.ranks} ranks computed for {words.seconds(sum(times.compute) / facts.ranks)} each.",
+        (f"Every core is busy ({facts.busy} of {facts.cores}): more would only take turns. " if facts.cores else "")
+        + f"Compare with --ranks 1: how close to {facts.ranks} times as fast is it?",
+    )
+
+
+def _shares(times: Balance) -> str:
+    return (
+        f"The ranks computed the same within {words.percent(times.imbalance)}; moving data took "
+        f"{words.percent(times.exchange_share)} of their time, waiting {words.percent(times.waiting_share)}."
     )

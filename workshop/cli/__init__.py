@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sys
 
-import click
 import typer
 
 from workshop.cli import bench, mpi, run, runs, session, up
 from workshop.errors import WorkshopError
+
+UsageError = typer.BadParameter.__bases__[0]  # typer carries a click of its own and exports no more of it
 
 app = typer.Typer(
     name="workshop",
@@ -38,13 +39,10 @@ def main() -> None:
     except WorkshopError as error:
         print(error, file=sys.stderr)
         code = error.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:
+    except UsageError as error:
         print(error.format_message(), file=sys.stderr)
         code = 2
-    except click.ClickException as error:
-        print(error.format_message(), file=sys.stderr)
-        code = 2
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         print("Interrupted.", file=sys.stderr)
         code = 1
     except BrokenPipeError:

@@ -20,8 +20,8 @@ def install(
     from workshop.mpi import prefix
 
     err = common.stderr()
-    err.print(f"Installing {name} ...")
-    folder = prefix.install(name)
+    with err.status(f"Installing {name}"):
+        folder = prefix.install(name)
     if as_json:
         common.answer({"mpi": name, "prefix": str(folder)})
     else:

@@ -32,8 +32,8 @@ def start(
     placement = common.placement_from({}, ranks, map_by, per_resource, cores_per_rank, bind_to, threads, env)
     store = Store.open()
     err = common.stderr()
-    err.print(f"Starting session {name}: {placement.describe()}")
     session, conductor = lifecycle.start_session(store, name, placement)
+    err.print(f"Starting session {name}: {placement.describe()}")
     ready = lifecycle.wait_ready(store, session, conductor)
     if as_json:
         common.answer(session_json(ready))

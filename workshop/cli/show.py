@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
@@ -56,7 +57,7 @@ def show_run(run: RunRecord, err: Console) -> None:
             f"  took {run.finished_at - run.started_at:.2f} s after {run.started_at - run.queued_at:.2f} s of waiting"
         )
     table = Table(box=None, show_header=False, padding=(0, 1))
-    for name, value in run.metrics.items():
+    for name, value in _flat(run.metrics):
         if isinstance(value, int | float | str | bool):
             table.add_row(name, f"{value:.6g}" if isinstance(value, float) else str(value))
     if table.row_count:
@@ -70,6 +71,14 @@ def show_run(run: RunRecord, err: Console) -> None:
         err.print(Text(f"{where}{run.error['type']}: {run.error['message']}", style="red"))
         if run.error["traceback"]:
             err.print(Text(f"The traceback is in `workshop runs show {run.id} --json`."))
+
+
+def _flat(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in metrics.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{name} {key}", inner) for key, inner in value.items())
+        else:
+            yield name, value
 
 
 def runs_table(runs: list[RunRecord]) -> Table:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from workshop.errors import BadInput
+from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
 
 # Ranks that poll without yielding take a whole core from those who work; yielding is worth up to a third of the
 # throughput where ranks and cores are even, and far more where ranks outnumber cores.
 MCA = ("--mca", "mpi_yield_when_idle", "1")
 
+REFUSED = "Open MPI refuses this placement, in its own words:"
+MAPPED = 20.0  # seconds within which the mapper must have answered; it takes a tenth of one
 _DIED = re.compile(r"process rank (\d+) with PID (\d+) on node (\S+)\s+exited\s+on\s+signal\s+(\d+)")
 _RULE = re.compile(r"^-{20,}\s*$", re.M)
 
@@ -43,7 +46,9 @@ def arguments(placement: Placement, cores: int) -> list[str]:
     modifiers = []
     binding = placement.bind_to
     if binding == "auto":
-        binding = "none" if scarce and placement.per_resource is None else "core"
+        # A rank can't be bound to more than it was mapped to.
+        own = "hwthread" if placement.map_by == "hwthread" else "core"
+        binding = "none" if scarce and placement.per_resource is None else own
     if placement.cores_per_rank > 1 and binding != "none":
         modifiers.append(f"pe={placement.cores_per_rank}")
     if scarce and placement.per_resource is None:
@@ -65,6 +70,21 @@ def environment() -> dict[str, str]:
     if os.geteuid() != 0:
         return {}
     return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def check(placement: Placement, cores: int) -> None:
+    """Ask mpirun's mapper, which starts nothing, whether it takes a placement. Raises BadInput with its own words."""
+    command = [launcher(), "--do-not-launch", "-n", str(placement.ranks), *arguments(placement, cores), "true"]
+    variables = os.environ | environment()
+    try:
+        asked = subprocess.run(
+            command, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=MAPPED
+        )
+    except subprocess.TimeoutExpired:
+        raise WorkshopError(f"Open MPI's mapper has not answered within {MAPPED:.0f} s.") from None
+    if asked.returncode != 0:
+        words = refusal(asked.stdout + asked.stderr) or f"exit code {asked.returncode}"
+        raise BadInput(f"{REFUSED}\n{words}")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from workshop import topology
 from workshop.errors import BadInput, WorkshopError
+from workshop.mpi import openmpi
 from workshop.placement import Placement
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
@@ -32,6 +33,7 @@ def check_placement(placement: Placement) -> None:
             f"ranks is {placement.ranks}: with its {cores} cores this machine takes at most {most}, "
             f"{RANKS_PER_CORE} per core."
         )
+    openmpi.check(placement, cores)
 
 
 def check_limits(placement: Placement, limits: Limits) -> None:

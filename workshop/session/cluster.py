@@ -162,7 +162,7 @@ class Cluster:
         deadline = time.monotonic() + READY
         while len(self._client.ids) < engines.placement.ranks:
             if engines.died.wait(0.02):
-                raise EnginesFailed(openmpi.refusal(engines.output) or "mpirun ended without a word")
+                raise EnginesFailed(f"{openmpi.REFUSED}\n{openmpi.refusal(engines.output)}")
             if self._ending.is_set():
                 raise EnginesFailed("the session was asked to end")
             if time.monotonic() > deadline:

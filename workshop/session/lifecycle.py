@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from workshop import config, topology
-from workshop.errors import WorkshopError
+from workshop.errors import BadInput, WorkshopError
+from workshop.mpi import openmpi
 from workshop.placement import Placement
 from workshop.session import processes
 from workshop.session.client import check_placement
@@ -76,7 +77,8 @@ def wait_ready(
             why = now.message or _last_line(session.id) or "its conductor ended without a word"
             if ended and now.state not in ("failed", "stopped"):
                 store.update_session(session.id, state="failed", message=why)
-            raise WorkshopError(f"Session {session.name} did not start: {why}")
+            kind = BadInput if why.startswith(openmpi.REFUSED) else WorkshopError
+            raise kind(f"Session {session.name} did not start: {why}")
         if time.monotonic() > deadline:
             conductor.terminate()
             raise WorkshopError(f"Session {session.name} was not ready within {seconds:.0f} s: {now.message}")

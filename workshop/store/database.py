@@ -61,10 +61,11 @@ class Database:
         except (IntegrityError, ProgrammingError):
             raise
         except DBAPIError as error:
-            raise failure(f"The store {self._where} {self._words(error)}.") from None
+            raise failure(f"The store {self.where} {self._words(error)}.") from None
 
     @property
-    def _where(self) -> str:
+    def where(self) -> str:
+        """The file, or the URL without its password."""
         if self.url.get_backend_name() == "sqlite":
             return str(self.url.database)
         return self.url.render_as_string(hide_password=True)
@@ -100,7 +101,7 @@ class Database:
                     connection.execute(tables.schema.insert().values(version=tables.VERSION))
                 elif found != tables.VERSION:
                     raise BadInput(
-                        f"The store {self._where} has version {found}, this program reads version {tables.VERSION}: "
+                        f"The store {self.where} has version {found}, this program reads version {tables.VERSION}: "
                         "it was written by a newer version of the workshop, which is the one to use with it."
                     )
 
@@ -128,7 +129,7 @@ class Database:
                 continue
             if mode != "wal":
                 raise BadInput(
-                    f"The store {self._where} can't use a write-ahead log there; set WORKSHOP_HOME to a folder on a "
+                    f"The store {self.where} can't use a write-ahead log there; set WORKSHOP_HOME to a folder on a "
                     "local disk, or WORKSHOP_DATABASE_URL to a PostgreSQL database."
                 )
             return

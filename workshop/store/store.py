@@ -31,6 +31,11 @@ class Store(Sessions, Runs, Events, Artifacts, Identities):
         """
         return cls(Database(url or config.database_url()))
 
+    @property
+    def where(self) -> str:
+        """The file, or the URL without its password."""
+        return self.database.where
+
     def close(self) -> None:
         self.database.close()
 

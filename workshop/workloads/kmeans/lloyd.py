@@ -13,7 +13,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
-from workshop.workloads.kmeans.shards import Shard
+from workshop.workloads.kmeans.shards import Shard, centre, mean_variance
 
 AT_ONCE = 65_536  # points whose distances are looked at together
 
@@ -52,6 +52,27 @@ def lloyd(ctx: RankContext, shard: Shard, centroids: NDArray[np.floating], toler
             shift = np.square(centroids.astype(np.float64) - before).sum(axis=1)
         converged = changed == 0 or float(shift.sum()) <= tolerance
         yield Step(number, centroids, inertia, int(np.count_nonzero(shift)), changed, converged)
+
+
+def fit(
+    ctx: RankContext,
+    kernel: type[Shard],
+    points: NDArray[np.floating],
+    start: NDArray[np.floating],
+    iterations: int,
+    tolerance: float,
+) -> tuple[NDArray[np.floating], float, int, NDArray[np.int32]]:
+    """k-means as one call, with the meaning of scikit-learn's `KMeans(init=start, max_iter=…, tol=…)`.
+
+    `points` (n, features) are this rank's own, `start` (k, features) is the same on all ranks. Returns the centroids
+    (k, features), inertia, iterations, and this rank's labels (n,).
+    """
+    middle = centre(ctx.comm, points)
+    shard = kernel(points, middle)
+    steps = lloyd(ctx, shard, start - middle, tolerance * mean_variance(ctx.comm, shard))
+    step = next(step for step in steps if step.converged or step.number == iterations)
+    _, _, inertia, _ = assign(ctx, shard, step.centroids)
+    return step.centroids + middle, inertia, step.number, shard.labels
 
 
 def assign(

@@ -56,7 +56,9 @@ class NumpyShard:
 
     def distances(self, centroids: NDArray[np.floating]) -> NDArray[np.floating]:
         """The squared distances of every point from each centroid (k, features), as (k, n)."""
-        return np.stack([((self.points - c) ** 2).sum(axis=1) for c in centroids.astype(self.points.dtype)])
+        centroids = centroids.astype(self.dtype)
+        squares = (centroids**2).sum(axis=1)[:, None] - 2 * centroids @ self.points.T + (self.points**2).sum(axis=1)
+        return np.maximum(squares, 0)  # rounding can leave less than nothing where they meet
 
     def rows(self, index: NDArray[np.integer]) -> NDArray[np.floating]:
         """Points by their number in this shard, (m, features), relative to the centre."""

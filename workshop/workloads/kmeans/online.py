@@ -29,9 +29,11 @@ def online(
     seen = np.zeros(len(centroids))
     exact = centroids.astype(np.float64)
     for number, first in enumerate(range(0, stream.size, batch), 1):
+        begin, end = shard(min(batch, stream.size - first), ctx.size, ctx.rank)
+        with ctx.phase("read"):
+            arrived = stream.read(first + begin, first + end)
         with ctx.phase("compute"):
-            begin, end = shard(min(batch, stream.size - first), ctx.size, ctx.rank)
-            points = kernel(stream.read(first + begin, first + end), centre)
+            points = kernel(arrived, centre)
         sums, counts, inertia, changed = assign(ctx, points, exact.astype(centroids.dtype))
         with ctx.phase("compute"):
             seen += counts

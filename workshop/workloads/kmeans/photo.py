@@ -19,6 +19,7 @@ BUNDLED = ("china", "flower")  # scikit-learn's sample photos
 MAX_SIDE = 16_384  # pixels
 MAX_PIXELS = 20_000_000  # their raw colours are 60 MB, so that they fit into an artifact even if nothing compresses
 MAX_BYTES = 64_000_000
+AT_MOST = f"make it smaller first, at most {MAX_SIDE} a side and {MAX_PIXELS // 1_000_000} million in all"
 PREVIEW_SIDE = 320  # pixels
 
 
@@ -62,10 +63,7 @@ def pixels(data: bytes, where: str = "The photo") -> NDArray[np.uint8]:
             opened = Image.open(io.BytesIO(data), formats=FORMATS)
         width, height = opened.size
         if width > MAX_SIDE or height > MAX_SIDE or width * height > MAX_PIXELS:
-            raise BadInput(
-                f"{where} is {width} x {height} pixels; at most {MAX_SIDE} a side and {MAX_PIXELS // 1_000_000} million "
-                "in all can be taken, so make it smaller first."
-            )
+            raise BadInput(f"{where} is {width} x {height} pixels; {AT_MOST}.")
         if opened.has_transparency_data:
             raise BadInput(
                 f"{where} has an alpha channel, and transparent pixels have no colour to cluster; "
@@ -73,10 +71,7 @@ def pixels(data: bytes, where: str = "The photo") -> NDArray[np.uint8]:
             )
         return np.asarray(ImageOps.exif_transpose(opened).convert("RGB"))
     except Image.DecompressionBombError:
-        raise BadInput(
-            f"{where} has far too many pixels; at most {MAX_SIDE} a side and {MAX_PIXELS // 1_000_000} million "
-            "in all can be taken, so make it smaller first."
-        ) from None
+        raise BadInput(f"{where} has far too many pixels; {AT_MOST}.") from None
     except UnidentifiedImageError:
         raise BadInput(f"{where} is not an image that can be read; give a JPEG or PNG file.") from None
     except (OSError, SyntaxError, ValueError) as error:
@@ -95,7 +90,7 @@ def encode(photo: NDArray[np.uint8]) -> bytes:
 
 
 def encode_quantised(labels: NDArray[np.integer], palette: NDArray[np.uint8]) -> bytes:
-    """Labels (height, width) with their colours (k, 3) as PNG: one byte or less a pixel and a palette where k <= 256."""
+    """Labels (height, width) with their colours (k, 3) as PNG, with a palette where k <= 256."""
     if len(palette) > 256:
         return _png(Image.fromarray(palette[labels]))
     image = Image.fromarray(labels.astype(np.uint8))

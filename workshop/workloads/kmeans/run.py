@@ -43,7 +43,7 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
         begin, end = shard(known, ctx.size, ctx.rank)
         points = source.read(begin, end)
     with _timed(ctx, "initialise", seconds):
-        middle = centre(ctx.comm, points, begin, known)
+        middle = centre(ctx.comm, points)
         mine = shards(points, middle)
         del points  # the kernel has its own copy
         choose = start.plus_plus if params.init == "k-means++" else start.random_points
@@ -146,9 +146,7 @@ def _pause(ctx: RankContext, until: float) -> bool:
     return ctx.stop_requested()
 
 
-def _pieces(
-    ctx: RankContext, shards: type[Shard], source: Source, middle: NDArray[np.floating]
-) -> Iterator[Shard]:
+def _pieces(ctx: RankContext, shards: type[Shard], source: Source, middle: NDArray[np.floating]) -> Iterator[Shard]:
     """This rank's points of a source, read again piece by piece."""
     begin, end = shard(source.size, ctx.size, ctx.rank)
     for first in range(begin, end, AT_ONCE):
@@ -177,9 +175,7 @@ def _colours(centroids: NDArray[np.floating]) -> NDArray[np.uint8]:
     return np.clip(np.rint(centroids * 255), 0, 255).astype(np.uint8)
 
 
-def _preview(
-    ctx: RankContext, picture: NDArray[np.uint8], middle: NDArray[np.floating]
-) -> Callable[[Step], None]:
+def _preview(ctx: RankContext, picture: NDArray[np.uint8], middle: NDArray[np.floating]) -> Callable[[Step], None]:
     """What shows a step of a paced run: rank 0 paints a small copy of the photo with the present palette."""
     small = photo.smaller(picture)
     points = small.reshape(-1, 3) / np.float32(255) - middle

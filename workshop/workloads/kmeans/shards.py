@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from workshop.workloads.kmeans.numpy_kernel import NumpyShard
 
 
+SAMPLE = 10_000  # points whose mean is the centre
+
+
 class Shard(Protocol):
     """One rank's points, relative to a centre; see NumpyShard for the shapes."""
 
@@ -38,13 +41,14 @@ def kernel(backend: str) -> type[Shard]:
     return NumbaShard
 
 
-def centre(comm: Any, points: NDArray[np.floating], first: int, total: int) -> NDArray[np.floating]:
-    """A place in the middle of all points, (features,), the same on all ranks: the mean of some of them will do.
+def centre(comm: Any, points: NDArray[np.floating]) -> NDArray[np.floating]:
+    """A place in the middle of all ranks' points, (features,), the same on all: the mean of some thousands will do.
 
-    `first` is the number of this rank's first point among all `total`; which points are taken depends on it alone.
+    Which points are taken depends on their number among all alone, not on the number of ranks.
     """
-    stride = max(total // 10_000, 1)
-    some = points[-first % stride :: stride]
+    before = comm.exscan(len(points)) or 0  # rank 0 is told None
+    stride = max(comm.allreduce(len(points)) // SAMPLE, 1)
+    some = points[-before % stride :: stride]
     found = np.append(some.sum(axis=0, dtype=np.float64), len(some))
     comm.Allreduce(MPI.IN_PLACE, found)
     return (found[:-1] / max(found[-1], 1)).astype(points.dtype)

@@ -1,0 +1,170 @@
+"""The command line as a user meets it: answers on standard output, one sentence for what is wrong, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support import until
+from workshop.store.store import Store
+
+WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
+
+
+def workshop(*words: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"COLUMNS": "80", "NO_COLOR": "1"}
+    return subprocess.run([WORKSHOP, *words], capture_output=True, text=True, timeout=timeout, env=environment)
+
+
+def answer(*words: str) -> object:
+    ended = workshop(*words, "--json")
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["run", "kmeans", "--ranks", "0"], "ranks is 0: it should be at least 1"),
+        (["run", "kmeans", "--ranks", "-1"], "ranks is -1: it should be at least 1"),
+        (["run", "kmeans", "--ranks", "10000"], "ranks is 10000: it should be at most 1024"),
+        (["run", "kmeans", "--ranks", "two"], "ranks is 'two': it should be a whole number"),
+        (["run", "kmeans", "--ranks", "1000"], "ranks is 1000: with its"),
+        (["run", "kmeans", "--clusters", "many"], "clusters is 'many'"),
+        (["run", "kmeans", "--image", "{text}"], "not an image"),
+        (["run", "kmeans", "--image", "{empty}"], "empty"),
+        (["run", "kmeans", "--image", "{missing}"], "isn't there"),
+        (["run", "kmeans", "--image", "{wide}"], "50000"),
+        (["run", "kmeans", "--image", "{alpha}"], "alpha"),
+        (["run", "kmeans", "--image", "{small}", "--clusters", "100"], "100"),
+        (["run", "kmeans", "--data", "blobs", "--points", "10", "--clusters", "11"], "11 clusters"),
+        (["run", "kmeans", "--nonsense", "1"], "No such option: --nonsense"),
+        (["run", "kmeans", "--bind-to", "core", "--ranks", "16"], "Open MPI refuses this placement, in its own words"),
+        (["run", "kmeans", "--session", "nobody"], "no session 'nobody'"),
+        (["run", "kmeans", "--env", "NOVALUE"], "--env NOVALUE has no value"),
+        (["run", "nothing"], "No such command 'nothing'"),
+        (["runs", "show", "7"], "no run 7"),
+        (["session", "start", "Not A Name"], "can't be a session's name"),
+        (["session", "start", "--ranks", "0"], "ranks is 0"),
+        (["session", "stop", "nobody"], "no session 'nobody'"),
+        (["up", "--ranks", "0"], "ranks is 0"),
+        (["up", "--port", "70000"], "70000"),
+        (["mpi", "install", "lam"], "lam"),
+    ],
+)
+def test_bad_input_is_one_sentence(workshop_home: Path, tmp_path: Path, words: list[str], sentence: str) -> None:
+    from PIL import Image
+
+    files = {name: tmp_path / f"{name}.png" for name in ("text", "empty", "missing", "wide", "alpha", "small")}
+    files["text"].write_text("not a photo")
+    files["empty"].write_bytes(b"")
+    Image.new("RGB", (50_000, 1)).save(files["wide"])
+    Image.new("RGBA", (8, 8)).save(files["alpha"])
+    Image.new("RGB", (3, 3)).save(files["small"])
+    ended = workshop(*(word.format(**files) for word in words))
+    assert ended.returncode == 2, ended.stderr
+    assert sentence in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert ended.stdout == ""
+    if "own words" not in sentence:
+        assert len(ended.stderr.strip().splitlines()) == 1, ended.stderr
+
+
+def test_a_state_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("WORKSHOP_HOME", str(tmp_path / "file" / "home"))
+    ended = workshop("session", "list")
+    assert ended.returncode == 2
+    assert "can't be written" in ended.stderr
+    assert "WORKSHOP_HOME" in ended.stderr
+
+
+def test_a_store_of_a_newer_version(workshop_home: Path) -> None:
+    import sqlite3
+
+    Store.open().close()
+    with sqlite3.connect(workshop_home / "workshop.db") as connection:
+        connection.execute("update schema set version = 999")
+    ended = workshop("runs", "list")
+    assert ended.returncode == 2
+    assert "999" in ended.stderr
+    assert len(ended.stderr.strip().splitlines()) == 1
+
+
+def test_help_is_there_for_everything_and_cheap() -> None:
+    assert workshop("--help").returncode == 0
+    listing = workshop("run", "kmeans", "--help").stdout
+    for option in ("--clusters", "--image", "--ranks", "--map-by", "--threads", "--json"):
+        assert option in listing
+    imported = subprocess.run(
+        [sys.executable, "-c", "import sys, workshop.cli; print(' '.join(sys.modules))"], capture_output=True, text=True
+    ).stdout.split()
+    assert not {"numpy", "tensorflow", "streamlit", "sqlalchemy", "plotly", "ipyparallel"} & set(imported)
+
+
+@pytest.mark.mpi
+def test_a_photo_in_a_session_from_start_to_stop(workshop_home: Path, tmp_path: Path) -> None:
+    started = answer("session", "start", "class", "--ranks", "2")
+    assert (started["state"], len(started["rank_map"]["ranks"])) == ("ready", 2)
+    assert [session["name"] for session in answer("session", "list")] == ["class"]
+
+    run = answer("run", "kmeans", "--clusters", "8", "--save", str(tmp_path / "saved"))
+    assert (run["status"], run["session"], run["params"]["clusters"]) == ("completed", "class", 8)
+    assert set(run) >= {"id", "workload", "params", "placement", "rank_map", "metrics", "verdict", "error", "queued_at"}
+    assert (tmp_path / "saved/quantised.png").read_bytes().startswith(b"\x89PNG")
+
+    shown = workshop("runs", "show", str(run["id"]))
+    assert "Verdict:" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    assert workshop("runs", "list").returncode == 0
+    exported = answer("runs", "export", str(run["id"]), str(tmp_path / "out"))
+    assert {Path(path).name for path in exported["files"]} >= {"run.json", "events.jsonl", "quantised.png"}
+    names = {json.loads(line)["name"] for line in (tmp_path / "out/events.jsonl").read_text().splitlines()}
+    assert {"inertia", "moved", "time.compute", "time.communicate"} <= names
+
+    again = workshop("session", "start", "class")
+    assert (again.returncode, "already" in again.stderr) == (2, True)
+    assert answer("session", "stop", "class")["state"] == "stopped"
+    assert workshop("run", "kmeans", "--session", "class").returncode == 2
+
+
+@pytest.mark.mpi
+def test_without_a_session_a_private_one_comes_and_goes(workshop_home: Path) -> None:
+    run = answer("run", "kmeans", "--data", "blobs", "--points", "10001", "--ranks", "3", "--clusters", "4")
+    assert run["status"] == "completed"
+    assert len(run["rank_map"]["ranks"]) == 3
+    assert answer("session", "list") == []
+    with Store.open() as store:
+        assert [session.state for session in store.sessions()] == ["stopped"]
+
+
+@pytest.mark.mpi
+def test_ctrl_c_cancels_the_run_and_ends_the_private_session(workshop_home: Path) -> None:
+    words = ["run", "kmeans", "--pace", "0.2", "--iterations", "1000", "--tolerance", "0", "--json"]
+    process = subprocess.Popen([WORKSHOP, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with Store.open() as store:
+        until(lambda: store.runs() and store.totals(1).get("inertia"), 60, "the run to tell its inertia")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=40)
+    assert process.returncode == 1, err
+    assert json.loads(out)["status"] == "cancelled"
+
+
+@pytest.mark.mpi
+def test_kill_9_of_a_command_ends_its_private_session(workshop_home: Path) -> None:
+    words = ["run", "kmeans", "--pace", "0.2", "--iterations", "1000", "--tolerance", "0"]
+    process = subprocess.Popen([WORKSHOP, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with Store.open() as store:
+        until(lambda: store.runs() and store.totals(1).get("inertia"), 60, "the run to tell its inertia")
+        process.kill()
+        process.wait()
+        until(lambda: store.run(1).status in ("cancelled", "interrupted"), 15, "the run to end")
+        until(lambda: store.sessions()[0].state in ("stopped", "lost"), 15, "the session to end")
+    time.sleep(1)  # the fixture then looks for what is left behind

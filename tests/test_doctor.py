@@ -1,0 +1,138 @@
+"""Doctor: what it says of this machine, and of one that lacks something."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+
+import psutil
+import pytest
+from rich.console import Console
+from sqlalchemy import create_engine
+
+from tests.support import need, until
+from workshop import doctor
+from workshop.doctor import Check
+from workshop.session.supervisor import only_one
+from workshop.store import tables
+from workshop.store.store import Store
+
+
+def named(found: list[Check], name: str) -> Check:
+    return next(check for check in found if check.name == name)
+
+
+@contextmanager
+def taken_port() -> Iterator[int]:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def free_port() -> int:
+    with taken_port() as port:
+        return port
+
+
+@pytest.mark.mpi
+def test_this_machine(workshop_home: Path) -> None:
+    began = time.monotonic()
+    found = doctor.checks(free_port())
+    assert time.monotonic() - began < 20
+    for name in ("Python", "Memory", "Shared memory", "MPI", "State folder", "Store", "Port"):
+        assert named(found, name).ok, named(found, name)
+    assert "2 ranks started and summed" in named(found, "MPI").detail
+    assert json.loads(json.dumps(doctor.as_json(found)))["checks"][0]["name"] == "Python"
+    assert [child for child in psutil.Process().children(recursive=True) if "mpirun" in child.name()] == []
+    assert "tensorflow" not in sys.modules and "horovod" not in sys.modules
+
+
+def test_horovod_is_built(workshop_home: Path) -> None:
+    need(doctor._horovod_library(), "Horovod, built by uv sync")
+    check = doctor._horovod()
+    assert check.ok, check
+
+
+def test_a_program_that_takes_too_long_leaves_nothing_behind(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    child = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], start_new_session=True)"
+    code, _, _ = doctor._run([sys.executable, "-c", parent], 2.0, {})
+    assert code is None
+    # Its adopted parent may take a moment to notice that it has ended.
+    until(lambda: not psutil.pid_exists(int(note.read_text())), 5, "the child to be gone")
+
+
+def test_an_environment_without_open_mpi(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    check = doctor._mpi()
+    assert not check.ok and check.needed and "mpirun" in check.fix
+
+
+def test_a_port_in_use(workshop_home: Path) -> None:
+    with taken_port() as port:
+        check = doctor._port(port)
+        assert not check.ok and str(port) in check.fix and "--port" in check.fix
+        with only_one():
+            assert doctor._port(port).ok
+
+
+def test_a_state_folder_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("WORKSHOP_HOME", str(tmp_path / "file" / "home"))
+    monkeypatch.delenv("WORKSHOP_DATABASE_URL", raising=False)
+    for check in (doctor._state_folder(), doctor._store()):
+        assert not check.ok and str(tmp_path) in check.fix and "WORKSHOP_HOME" in check.fix
+
+
+def test_a_store_of_a_newer_version(workshop_home: Path) -> None:
+    assert doctor._store().ok
+    engine = create_engine(f"sqlite:///{workshop_home / 'workshop.db'}")
+    with engine.begin() as connection:
+        connection.execute(tables.schema.update().values(version=tables.VERSION + 1))
+    engine.dispose()
+    check = doctor._store()
+    assert not check.ok and "newer version" in check.fix
+
+
+def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    check = doctor._compiler()
+    assert not check.ok and "apt-get install gcc" in check.fix
+    assert check.needed == (doctor._horovod_library() is None), "what is built needs no compiler any more"
+    assert not doctor._chromium().ok and not doctor._chromium().needed
+    assert shutil.which("gcc") is None
+
+
+def test_rendered_at_80_columns() -> None:
+    found = [
+        Check("Python", True, "Python 3.11.2 on Linux x86_64"),
+        Check("MPI", False, "2 ranks did not answer within 12 s " * 4, "See what else keeps the machine busy."),
+        Check("Chromium", False, "not found", "Install it for the browser tests.", needed=False),
+    ]
+    out = StringIO()
+    doctor.render(found, Console(file=out, width=80))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith("ok") and any(line.startswith("fix   MPI") for line in lines)
+    assert any(line.startswith("note  Chromium") for line in lines)
+    assert lines[-1] == "To fix: MPI."
+    assert doctor.as_json(found)["ok"] is False
+    assert doctor.as_json([found[0], found[2]])["ok"] is True
+
+
+def test_the_store_is_named_without_its_password(workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKSHOP_DATABASE_URL", "postgresql://me:hunter2@127.0.0.1:1/none")
+    check = doctor._store()
+    assert not check.ok and "127.0.0.1" in check.fix and "hunter2" not in check.fix
+    monkeypatch.delenv("WORKSHOP_DATABASE_URL")
+    with Store.open() as store:
+        assert store.where == str(workshop_home / "workshop.db")

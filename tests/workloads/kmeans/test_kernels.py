@@ -1,0 +1,89 @@
+"""Both kernels against the definition, and against each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.workloads.kmeans.oracle import blobs, distances, equal_up_to_ties
+from workshop.workloads.kmeans.lloyd import inertia_of
+from workshop.workloads.kmeans.numba_kernel import NumbaShard
+from workshop.workloads.kmeans.numpy_kernel import NumpyShard
+
+EPSILON = {"float32": 1e-5, "float64": 1e-12}
+KERNELS = [NumpyShard, NumbaShard]
+
+
+def check(kernel, points, centre, centroids):
+    """Labels, sums, counts, inertia and distances of one shard against their definitions."""
+    shard = kernel(points, centre)
+    relative = shard.rows(np.arange(len(points)))
+    epsilon = EPSILON[str(points.dtype)]
+    np.testing.assert_allclose(relative + centre, points, rtol=epsilon)
+    np.testing.assert_allclose(shard.total, relative.sum(axis=0, dtype=float), atol=1e-9 * max(len(points), 1))
+    np.testing.assert_allclose(shard.squares, np.square(relative, dtype=float).sum(), rtol=1e-12)
+
+    for number, chosen in enumerate(centroids):
+        before = shard.labels.copy() if number else np.full(len(points), -1)
+        changed = shard.update(chosen)
+        exact = distances(relative, chosen)
+        assert changed == np.count_nonzero(before != shard.labels)
+        assert equal_up_to_ties(relative, chosen, shard.labels, exact.argmin(axis=1), epsilon)
+        counts = np.bincount(shard.labels, minlength=len(chosen))
+        np.testing.assert_array_equal(shard.counts, counts)
+        sums = np.zeros(chosen.shape)
+        np.add.at(sums, shard.labels, relative)
+        np.testing.assert_allclose(shard.sums, sums, atol=1e-9 * max(len(points), 1))
+        own = exact[np.arange(len(points)), shard.labels].sum()
+        assert inertia_of(shard, chosen) == pytest.approx(own, rel=1e-9, abs=1e-9 * max(shard.squares, 1))
+        np.testing.assert_allclose(shard.distances(chosen), exact.T, rtol=epsilon, atol=epsilon * exact.max(initial=1))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("features", [1, 3, 10, 12, 13, 16])
+def test_a_shard_is_what_it_is_defined_to_be(kernel, dtype, features):
+    for size, clusters in [(1, 1), (255, 2), (256, 3), (257, 4), (3000, 17)]:
+        points = blobs(size, features, clusters, dtype)
+        centroids = [(blobs(clusters, features, clusters, dtype, seed) - 50).astype(dtype) for seed in (1, 2, 3)]
+        check(kernel, points, np.full(features, 50, dtype), centroids)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    size=st.integers(0, 600),
+    features=st.sampled_from([3, 13]),
+    clusters=st.integers(1, 9),
+    dtype=st.sampled_from(["float32", "float64"]),
+    seed=st.integers(0, 10**6),
+)
+def test_the_compiled_kernel_and_the_readable_one_agree(size, features, clusters, dtype, seed):
+    random = np.random.default_rng(seed)
+    # Few different values, so that ties and points on top of each other are common.
+    points = random.integers(-3, 4, (size, features)).astype(dtype)
+    centroids = [random.integers(-3, 4, (clusters, features)).astype(dtype) for _ in range(2)]
+    shards = [kernel(points, np.zeros(features)) for kernel in KERNELS]
+    for chosen in centroids:
+        changed = [shard.update(chosen) for shard in shards]
+        # Small whole numbers are exact in either precision: ties go to the first centroid in both.
+        assert changed[0] == changed[1]
+        np.testing.assert_array_equal(shards[0].labels, shards[1].labels)
+        np.testing.assert_array_equal(shards[0].sums, shards[1].sums)
+        np.testing.assert_array_equal(shards[0].counts, shards[1].counts)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_points_may_come_in_any_memory_layout(kernel):
+    points = blobs(700, 5, 3, "float64")
+    centroids = points[:3].copy() - 50
+    labels = []
+    fixed = points.copy()
+    fixed.setflags(write=False)
+    for layout in (points, np.asfortranarray(points), np.repeat(points, 2, axis=0)[::2], fixed):
+        shard = kernel(layout, np.full(5, 50.0))
+        shard.update(centroids)
+        labels.append(shard.labels)
+    for other in labels[1:]:
+        np.testing.assert_array_equal(labels[0], other)

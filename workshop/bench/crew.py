@@ -1,0 +1,101 @@
+"""Processes that wait, without using a core, until it is their turn to be measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from workshop.errors import WorkshopError
+
+SECONDS = 300.0  # for one answer
+GRACE = 5.0  # seconds to end by themselves
+
+Order = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+@contextmanager
+def crew(name: str, command: Sequence[str], ranks: int, environment: Mapping[str, str]) -> Iterator[Order]:
+    """Start the ranks of one contender; gives a function that sends all of them an order and returns the answer.
+
+    Each rank runs `command... FOLDER`, takes `orders(FOLDER, rank)`, and rank 0 calls `answer` for every order. A rank
+    waits at a pipe of its own: waiting in MPI it would spin. All end with the `with` block, or with this process.
+    Raises WorkshopError when ranks fail or don't answer in time.
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="workshop-bench-")))
+        errors = stack.enter_context((folder / "errors").open("w+"))
+        for rank in range(ranks):
+            os.mkfifo(folder / str(rank))
+        process = subprocess.Popen(
+            [*command, str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=os.environ | dict(environment),
+            start_new_session=True,
+        )
+        stack.callback(_end, process)
+        # Opened for both ways opening doesn't wait; that no other process holds this end makes its closing their end.
+        pipes = [os.open(folder / str(rank), os.O_RDWR | os.O_CLOEXEC) for rank in range(ranks)]
+        for pipe in pipes:
+            stack.callback(os.close, pipe)
+        lines = _lines(process)
+
+        def order(what: Mapping[str, Any]) -> dict[str, Any]:
+            for pipe in pipes:
+                os.write(pipe, json.dumps(dict(what)).encode() + b"\n")
+            line = next(lines, None)
+            if line is None:
+                errors.seek(0)
+                words = " ".join(errors.read().split())[-600:]
+                raise WorkshopError(f"{name} ended or said nothing for {SECONDS:.0f} s while it was measured: {words}")
+            return json.loads(line)
+
+        yield order
+
+
+def orders(folder: str, rank: int) -> Iterator[dict[str, Any]]:
+    """On a rank: what it is told, until there is no more."""
+    with (Path(folder) / str(rank)).open() as pipe:
+        for line in pipe:
+            yield json.loads(line)
+
+
+def answer(found: Mapping[str, Any]) -> None:
+    """On rank 0: answer an order."""
+    print(json.dumps(dict(found)), flush=True)
+
+
+def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
+    """Whole lines of its output that are JSON; ends when it has ended, or says nothing for too long."""
+    output: IO[bytes] = process.stdout
+    rest = b""
+    deadline = time.monotonic() + SECONDS
+    while select.select([output], [], [], max(deadline - time.monotonic(), 0))[0]:
+        data = os.read(output.fileno(), 1 << 16)
+        if not data:
+            return
+        *whole, rest = (rest + data).split(b"\n")
+        for line in whole:
+            if line.startswith(b"{"):
+                yield line
+                deadline = time.monotonic() + SECONDS
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Wait until it ends, having lost its pipes; else end its process group."""
+    try:
+        process.wait(GRACE)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    process.stdout.close()

@@ -1,0 +1,157 @@
+"""Distributed k-means against daal4py and scikit-learn: one run, the same points, the same start, taking turns."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workshop import bench, config, topology
+from workshop.bench.crew import crew
+from workshop.errors import WorkshopError
+from workshop.mpi import openmpi, prefix
+from workshop.placement import Placement
+
+CLUSTERS = (10, 100)
+AGREE = 1e-3  # of inertia, relative
+PEERS = ("daal4py_distributed", "daal4py_threads", "sklearn")
+# daal4py with what it loads; not its dependency on scikit-learn, which the environment has.
+DAAL4PY = ("scikit-learn-intelex==2026.2.0", "daal==2026.2.0", "tbb==2023.2.0", "tcmlib==1.6.0")
+INSTALL = "workshop bench peers"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """How its ranks are started, or why they can't be."""
+
+    command: Sequence[str] = ()
+    ranks: int = 1
+    environment: Mapping[str, str] | None = None
+    note: str = ""
+
+
+def install_peers() -> None:
+    """Install what the bench compares with: MPICH and daal4py, each in a prefix of its own. Raises WorkshopError."""
+    prefix.install("mpich")
+    prefix.install_packages(_daal4py_folder(), DAAL4PY)
+
+
+def run(repeats: int = 9, clusters: Sequence[int] = CLUSTERS) -> dict[str, Any]:
+    """Measure while no other run that measures does; returns the bench as JSON. Raises WorkshopError.
+
+    Ratios are a peer's median seconds divided by ours.
+    """
+    from workshop.session.measuring import measuring_lock
+
+    with measuring_lock():
+        where = bench.machine(("numpy", "numba", "scikit-learn", "mpi4py", "openmpi"))
+        contenders = _contenders()
+        results = _measure({name: it for name, it in contenders.items() if not it.note}, repeats, clusters)
+    rows, ratios = [], {}
+    for k in clusters:
+        ours = results[f"ours_k{k}"]
+        inertia = _inertia(k, {name: results[f"{name}_k{k}"][-1] for name in contenders if f"{name}_k{k}" in results})
+        seconds = {name: [one["seconds"] for one in results[f"{name}_k{k}"]] for name in inertia}
+        mine = bench.row(f"ours_k{k}", seconds["ours"], "s", inertia=inertia["ours"], iterations=ours[-1]["iterations"])
+        rows.append(mine)
+        for name in PEERS:
+            if name not in inertia:
+                rows.append(bench.missing(f"{name}_k{k}", "s", contenders[name].note))
+                continue
+            last = results[f"{name}_k{k}"][-1]
+            row = bench.row(
+                f"{name}_k{k}", seconds[name], "s", inertia=inertia[name], iterations=last["iterations"]
+            )
+            rows.append(row)
+            ratios[f"{name}_k{k}"] = row["value"] / mine["value"]
+    return bench.document("kmeans", where, rows, ratios)
+
+
+def _measure(
+    contenders: Mapping[str, Contender], repeats: int, clusters: Sequence[int]
+) -> dict[str, list[dict[str, Any]]]:
+    """The answers of all contenders by `<name>_k<clusters>`."""
+    with ExitStack() as stack:
+        crews = {
+            name: stack.enter_context(crew(name, it.command, it.ranks, it.environment or {}))
+            for name, it in contenders.items()
+        }
+
+        def turn(name: str, k: int) -> Callable[[], dict[str, Any]]:
+            return lambda: crews[name]({"clusters": k})
+
+        return bench.interleaved({f"{name}_k{k}": turn(name, k) for k in clusters for name in crews}, repeats)
+
+
+def _contenders() -> dict[str, Contender]:
+    """Ours and the peers: two ranks of one thread, or one process of two threads."""
+    cores = topology.allowed_cores(topology.machine())
+    rank = [sys.executable, "-m", "workshop.bench.kmeans_rank"]
+    one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    two = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    mpirun = [openmpi.launcher(), "-n", "2", *openmpi.arguments(Placement(ranks=2), cores)]
+    found = {
+        "ours": Contender(
+            [*mpirun, *rank, "ours"],
+            ranks=2,
+            environment=one | openmpi.environment() | {"NUMBA_CACHE_DIR": str(config.cache_folder("numba"))},
+        ),
+        "sklearn": Contender([*rank, "sklearn"], environment=two),
+    }
+    daal4py = _daal4py_path()
+    if daal4py is None:
+        absent = Contender(note=f"daal4py is not installed; `{INSTALL}` does.")
+        return found | {"daal4py_distributed": absent, "daal4py_threads": absent}
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, [daal4py, os.environ.get("PYTHONPATH")]))}
+    found["daal4py_threads"] = Contender([*rank, "daal4py_threads"], environment=two | path)
+    mpich = prefix.installed().get("mpich")
+    if mpich is None:
+        found["daal4py_distributed"] = Contender(note="MPICH is not installed; `workshop mpi install mpich` does.")
+    else:
+        binding = ["-bind-to", "core"] if cores >= 2 else []
+        found["daal4py_distributed"] = Contender(
+            [prefix.launcher(mpich), "-n", "2", *binding, *rank, "daal4py_distributed"],
+            ranks=2,
+            environment=one | path | prefix.environment(mpich),
+        )
+    return found
+
+
+def _daal4py_folder() -> Path:
+    return config.cache_folder("bench") / "daal4py"
+
+
+def _daal4py_path() -> str | None:
+    """The folder that Python finds daal4py in, where it is installed."""
+    found = [package.parent for package in _daal4py_folder().glob("lib*/python*/site-packages/daal4py")]
+    return str(found[0]) if found else None
+
+
+def _inertia(clusters: int, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """Each contender's inertia, computed alike from its centroids in float64. Raises WorkshopError if they differ."""
+    import numpy as np
+
+    from workshop.bench.kmeans_rank import points
+
+    data = points(clusters, 1, 0)
+    found = {}
+    for name, answer in answers.items():
+        centroids = np.array(answer["centroids"])
+        half = np.square(centroids).sum(axis=1) / 2
+        total = 0.0
+        for first in range(0, len(data), 16_384):
+            some = data[first : first + 16_384].astype(np.float64)
+            total += np.square(some).sum() + 2 * np.min(half - some @ centroids.T, axis=1).sum()
+        found[name] = float(total)
+    apart = {name: abs(value / found["ours"] - 1) for name, value in found.items()}
+    worst = max(apart, key=apart.__getitem__)
+    if apart[worst] > AGREE:
+        raise WorkshopError(
+            f"The contenders don't agree on the result for k = {clusters}: inertia is {found['ours']:.6g} for ours and "
+            f"{found[worst]:.6g} for {worst}, so their times can't be compared."
+        )
+    return found

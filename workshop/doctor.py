@@ -1,0 +1,257 @@
+"""Does this machine have what the workshop needs? Each check is ok, or says the fix in one sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import psutil
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from workshop import config, topology
+from workshop.errors import BadInput, WorkshopError
+from workshop.mpi import openmpi
+from workshop.placement import Placement
+from workshop.session import processes
+from workshop.session.supervisor import check_port, only_one
+from workshop.store.store import Store
+
+GIB = 2**30
+MPI_SECONDS = 12.0  # 2 ranks start in 1 to 2 s on an idle machine
+HOROVOD_SECONDS = 12.0
+SHARED_MEMORY = 64 << 20  # bytes: what Docker gives, and just enough for a few ranks
+PORT = 8501  # where `workshop up` puts the dashboard
+TAG = "WORKSHOP_DOCTOR_TAG"  # marks the processes that a check starts
+
+# Rank 0 says what the world is and what the ranks' numbers, counted from 1, sum up to.
+SUM = """
+import json
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+total = world.allreduce(world.rank + 1)
+if world.rank == 0:
+    print(json.dumps({"size": world.size, "sum": total, "library": MPI.Get_library_version().split(",")[0]}))
+"""
+
+# Asks Horovod's library itself, as horovod.tensorflow.mpi_built() does, without the seconds that importing that takes.
+HOROVOD = """
+import ctypes, sys
+tensorflow, horovod = sys.argv[1:]
+for part in ("framework", "cc"):
+    ctypes.CDLL(f"{tensorflow}/libtensorflow_{part}.so.2", ctypes.RTLD_GLOBAL)
+sys.exit(0 if ctypes.CDLL(horovod).horovod_mpi_built() else "it was built without MPI")
+"""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one check found. One that isn't `needed` may fail without harm to sessions and runs."""
+
+    name: str
+    ok: bool
+    detail: str  # what was found
+    fix: str = ""  # one sentence, where it isn't ok
+    needed: bool = True
+
+
+def checks(port: int = PORT) -> list[Check]:
+    """Look at everything; takes a few seconds, and never more than about 15. Nothing is left running."""
+    looks: list[Callable[[], Check]] = [
+        _python, _cores, _memory, _shared_memory, _compiler, _mpi, _horovod,
+        _state_folder, _store, lambda: _port(port), _chromium,
+    ]  # fmt: skip
+    with ThreadPoolExecutor(len(looks)) as pool:
+        return list(pool.map(lambda look: look(), looks))
+
+
+def render(found: Sequence[Check], console: Console) -> None:
+    """Draw the checks as a table, and what they come to."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for check in found:
+        mark = Text("ok", "green") if check.ok else Text("fix", "bold red") if check.needed else Text("note", "yellow")
+        said = Text(check.detail)
+        if check.fix:
+            said.append(f"{chr(10) if check.detail else ''}{check.fix}", "bold")
+        table.add_row(mark, check.name, said)
+    console.print(table)
+    lacking = [check.name for check in found if not check.ok and check.needed]
+    console.print(f"To fix: {', '.join(lacking)}." if lacking else "All that is needed is there.")
+
+
+def as_json(found: Sequence[Check]) -> dict[str, Any]:
+    """The checks as one document; `ok` says whether all that is needed is there."""
+    return {"ok": all(check.ok for check in found if check.needed), "checks": [asdict(check) for check in found]}
+
+
+def _python() -> Check:
+    system, machine, version = platform.system(), platform.machine(), sys.version_info
+    detail = f"Python {platform.python_version()} on {system} {machine}"
+    fix = ""
+    if (system, machine) != ("Linux", "x86_64"):
+        fix = "Use Linux on x86-64: Open MPI, TensorFlow and Horovod come built for nothing else here."
+    elif not (3, 11) <= version < (3, 14):
+        fix = "Use Python 3.11, 3.12 or 3.13."
+    return Check("Python", not fix, detail, fix)
+
+
+def _cores() -> Check:
+    machine = topology.machine()
+    cores, units = topology.allowed_cores(machine), len(os.sched_getaffinity(0))
+    detail = (
+        f"{cores} of {len({unit['core'] for unit in machine['units']})}, {units} processing units, {machine['model']}"
+    )
+    fix = "" if cores > 1 else "Use a machine with 2 cores or more: on a single one ranks only take turns."
+    return Check("Cores", not fix, detail, fix, needed=False)
+
+
+def _memory() -> Check:
+    memory = psutil.virtual_memory()
+    detail = f"{memory.available / GIB:.1f} of {memory.total / GIB:.1f} GiB available"
+    fix = "" if memory.available >= 2 * GIB else "Free some memory: a session with the dashboard needs about 2 GiB."
+    return Check("Memory", not fix, detail, fix)
+
+
+def _shared_memory() -> Check:
+    folder = Path("/dev/shm")
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        fix = "Mount a tmpfs on /dev/shm that everybody can write: MPI ranks exchange data there."
+        return Check("Shared memory", False, "/dev/shm is missing or can't be written", fix)
+    free = shutil.disk_usage(folder).free
+    detail = f"{free / GIB:.2f} GiB free in /dev/shm"
+    fix = "" if free >= SHARED_MEMORY else "Empty /dev/shm or make it larger (in a container: --shm-size=1g)."
+    return Check("Shared memory", not fix, detail, fix)
+
+
+def _compiler() -> Check:
+    lacking = [program for program in ("gcc", "g++", "make") if shutil.which(program) is None]
+    if not lacking:
+        return Check("Compiler", True, "gcc, g++ and make")
+    fix = "Install gcc, g++ and make (apt-get install gcc g++ make): Horovod is built with them."
+    return Check("Compiler", False, f"{', '.join(lacking)} not found", fix, needed=_horovod_library() is None)
+
+
+def _mpi() -> Check:
+    name = "MPI"
+    placement = Placement(ranks=2)
+    cores = topology.allowed_cores(topology.machine())
+    try:
+        command = [openmpi.launcher(), "-n", "2", *openmpi.arguments(placement, cores), sys.executable, "-c", SUM]
+    except BadInput as missing:
+        return Check(name, False, "", str(missing))
+    began = time.monotonic()
+    code, output, errors = _run(command, MPI_SECONDS, placement.rank_environment() | openmpi.environment())
+    if code is None:
+        fix = "See what else keeps the machine busy, then try again."
+        return Check(name, False, f"2 ranks did not answer within {MPI_SECONDS:.0f} s", fix)
+    try:
+        said = json.loads(output)
+    except ValueError:
+        words = openmpi.refusal(f"{output}\n{errors}") or f"exit code {code}"
+        return Check(name, False, words, "Install the environment again (make up); the words above are mpirun's own.")
+    if (said["size"], said["sum"]) != (2, 3):
+        fix = "Unset MPI4PY_LIBMPI and LD_LIBRARY_PATH: mpirun and mpi4py's library must be of the same MPI."
+        return Check(name, False, f"2 ranks found themselves in a world of {said['size']}", fix)
+    return Check(name, True, f"2 ranks started and summed in {time.monotonic() - began:.1f} s ({said['library']})")
+
+
+def _horovod_library() -> Path | None:
+    """Horovod's compiled library for TensorFlow, found without importing either."""
+    spec = find_spec("horovod")
+    folders = list(spec.submodule_search_locations or []) if spec else []
+    return next((library for folder in folders for library in Path(folder).glob("tensorflow/mpi_lib*.so")), None)
+
+
+def _horovod() -> Check:
+    fix = "Build it again: make up, with gcc, g++ and make installed."
+    library, tensorflow = _horovod_library(), find_spec("tensorflow")
+    if library is None:
+        return Check("Horovod", False, "it is not built for TensorFlow", fix)
+    if tensorflow is None or not tensorflow.submodule_search_locations:
+        return Check("Horovod", False, "TensorFlow is not installed", "Install the environment again: make up.")
+    command = [sys.executable, "-c", HOROVOD, tensorflow.submodule_search_locations[0], str(library)]
+    code, _, errors = _run(command, HOROVOD_SECONDS, {})
+    if code is None:
+        return Check("Horovod", False, f"its library did not load within {HOROVOD_SECONDS:.0f} s", "Try once more.")
+    if code != 0:
+        return Check("Horovod", False, (errors.strip().splitlines() or ["it does not load"])[-1], fix)
+    return Check("Horovod", True, "built for TensorFlow and MPI")
+
+
+def _state_folder() -> Check:
+    try:
+        folder = config.home()
+    except BadInput as refused:
+        return Check("State folder", False, "", str(refused))
+    free = shutil.disk_usage(folder).free
+    fix = "" if free >= GIB else f"Free some space on the disk of {folder}, or set WORKSHOP_HOME to another one."
+    return Check("State folder", not fix, f"{folder}, {free / GIB:.0f} GiB free", fix)
+
+
+def _store() -> Check:
+    try:
+        with Store.open() as store:
+            return Check("Store", True, store.where)
+    except WorkshopError as refused:
+        return Check("Store", False, "", str(refused))
+
+
+def _port(port: int) -> Check:
+    try:
+        check_port("127.0.0.1", port)
+    except BadInput as refused:
+        try:
+            with only_one():
+                return Check("Port", False, "", str(refused))
+        except BadInput:
+            return Check("Port", True, f"{port} is in use, and `workshop up` is running")
+    return Check("Port", True, f"{port} is free for the dashboard")
+
+
+def _chromium() -> Check:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found:
+        return Check("Chromium", True, f"{found} (only the browser tests need it)", needed=False)
+    fix = "Install it for the browser tests (apt-get install chromium); nothing else needs it."
+    return Check("Chromium", False, "not found", fix, needed=False)
+
+
+def _run(command: list[str], seconds: float, variables: dict[str, str]) -> tuple[int | None, str, str]:
+    """Run a program with a time limit: exit code (None: it took too long), output, errors. Leaves no process behind."""
+    tag = secrets.token_hex(8)
+    environment = os.environ | variables | {TAG: tag}
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        env=environment,
+        start_new_session=True,
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=seconds)
+            return process.returncode, output, errors
+        except subprocess.TimeoutExpired:
+            return None, "", ""
+        finally:
+            if process.poll() is None:
+                processes.end_all(TAG, tag, seconds=1.0)

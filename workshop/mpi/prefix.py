@@ -1,0 +1,117 @@
+"""MPICH and Intel MPI in prefixes of their own: in one environment they would overwrite Open MPI's files and each
+other's. A rank uses one by `MPI4PY_LIBMPI` and is started by that prefix's own launcher.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from workshop import config
+from workshop.errors import BadInput, WorkshopError
+
+PACKAGES = {"mpich": "mpich==5.0.2", "intelmpi": "impi-rt==2021.18.1"}
+SECONDS = 900  # for a download on a slow line
+CHECK = "from mpi4py import MPI; assert MPI.COMM_WORLD.size == 2; MPI.COMM_WORLD.Barrier()"
+
+
+def launcher(folder: Path) -> str:
+    """The command that starts ranks with the MPI of that prefix."""
+    return str(folder / "bin" / "mpiexec.hydra")
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """What ranks need to load the MPI of that prefix. `MPI4PY_MPIABI` beside it would break it."""
+    return {"MPI4PY_LIBMPI": str(folder / "lib" / "libmpi.so.12")}
+
+
+def installed() -> dict[str, Path]:
+    """The prefixes of the MPIs that `install` has put here, by name."""
+    return {name: folder for name in PACKAGES if (folder := _folder(name)).is_dir()}
+
+
+def install(name: str) -> Path:
+    """Install `mpich` or `intelmpi`, unless it is there, try it with two ranks, and return its prefix.
+
+    Raises BadInput for another name, WorkshopError where it can't be installed or doesn't start ranks.
+    """
+    if name == "openmpi":
+        raise BadInput("Open MPI is part of the environment already; mpich and intelmpi can be installed beside it.")
+    if name not in PACKAGES:
+        raise BadInput(f"There is no MPI {name!r} to install; there are {' and '.join(PACKAGES)}.")
+    folder = _folder(name)
+    install_packages(folder, [PACKAGES[name]])
+    try:
+        _check(name, folder)
+    except WorkshopError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return folder
+
+
+def install_packages(folder: Path, packages: Sequence[str]) -> None:
+    """Put exactly these packages, without their dependencies, into a prefix of their own, all or nothing.
+
+    Does nothing where the folder is there already. Raises WorkshopError.
+    """
+    if folder.is_dir():
+        return
+    partial = folder.with_name(f".{folder.name}-{os.getpid()}")
+    command = [*_installer(), "--no-deps", "--prefix", str(partial), *packages]
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+        if done.returncode != 0:
+            words = " ".join((done.stderr or done.stdout).split())
+            raise WorkshopError(
+                f"{' '.join(packages)} could not be installed into {folder}; the installer says: {words}"
+            )
+        if not folder.is_dir():
+            partial.rename(folder)
+    except subprocess.TimeoutExpired:
+        raise WorkshopError(
+            f"{' '.join(packages)} could not be installed within {SECONDS} s; try again on a faster line."
+        ) from None
+    except OSError as error:
+        raise WorkshopError(
+            f"{folder} can't be written ({error.strerror}); free some space or set WORKSHOP_HOME."
+        ) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _folder(name: str) -> Path:
+    return config.cache_folder("mpi") / name
+
+
+def _installer() -> list[str]:
+    """The environment's own pip, or uv: an environment that uv made has no pip. Raises WorkshopError."""
+    if importlib.util.find_spec("pip"):
+        return [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--ignore-installed"]
+    beside = Path(__file__).parents[2] / ".uv" / "bin" / "uv"  # where `make up` puts it in a checkout
+    uv = os.environ.get("UV") or shutil.which("uv") or (str(beside) if beside.exists() else None)
+    if uv is None:
+        raise WorkshopError(
+            "Neither pip nor uv is in this environment, and one of them is needed to install packages; "
+            f"run `{sys.executable} -m ensurepip` first."
+        )
+    return [uv, "pip", "install", "--quiet", "--python", sys.executable]
+
+
+def _check(name: str, folder: Path) -> None:
+    """Start two ranks: a launcher and a library that don't belong together give two worlds of one."""
+    command = [launcher(folder), "-n", "2", sys.executable, "-c", CHECK]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=60, env=os.environ | environment(folder), check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise WorkshopError(f"{name} is installed but doesn't start two ranks ({error}); it was removed.") from None
+    if done.returncode != 0:
+        words = " ".join((done.stderr or done.stdout).split())[-500:]
+        raise WorkshopError(f"{name} is installed but doesn't start two ranks; it was removed. It says: {words}")
