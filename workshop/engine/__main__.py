@@ -15,6 +15,7 @@ from typing import Any
 
 from workshop.engine.context import Memory, RankContext
 from workshop.errors import BadInput, WorkshopError
+from workshop.mpi import openmpi
 from workshop.workloads import Workload, workload, workloads
 
 
@@ -43,6 +44,7 @@ def _write(folder: Path, rank: int, sink: Memory) -> None:
 
 def main() -> int:
     """Run on this rank; returns the exit code. A rank that fails takes the whole world with it."""
+    openmpi.without_mpirun()
     from mpi4py import MPI
 
     world = MPI.COMM_WORLD

@@ -1,1 +1,1 @@
-"""Plotly figures: pure functions of records, used by dashboard, notebooks and reports alike."""
+"""Plotly figures: pure functions of records, used by pages, notebooks and reports alike."""

@@ -72,6 +72,13 @@ def environment() -> dict[str, str]:
     return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
+def without_mpirun() -> None:
+    """Prepare a process that no mpirun started: Open MPI would leave a segment in /dev/shm behind for it, which a
+    world of one doesn't need. To be called before mpi4py initialises MPI."""
+    if not {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"} & os.environ.keys():
+        os.environ.setdefault("OMPI_MCA_btl", "self")
+
+
 def check(placement: Placement, cores: int) -> None:
     """Ask mpirun's mapper, which starts nothing, whether it takes a placement. Raises BadInput with its own words."""
     command = [launcher(), "--do-not-launch", "-n", str(placement.ranks), *arguments(placement, cores), "true"]

@@ -90,7 +90,7 @@ class Events:
         )
         totals: dict[str, dict[int, tuple[int, float]]] = defaultdict(dict)
         with self.database.reading() as connection:
-            words = dict(connection.execute(select(names.c.id, names.c.name)).tuples().all())
+            words = dict(connection.execute(select(names.c.id, names.c.name)).all())
             for name_id, rank, count, total in connection.execute(grouped):
                 totals[words[name_id]][rank] = (count, total or 0.0)
         return dict(totals)
@@ -98,11 +98,11 @@ class Events:
     def series(self, run_id: int, name: str, points: int = 400) -> list[Series]:
         """The events of one name as plots need them, one series per rank.
 
-        A rank with at most `points` events (1 to 2,000) has a point for each; of more, a point stands for those in
+        A rank with at most `points` events (2 to 2,000) has a point for each; of more, a point stands for those in
         one of `points` equal spans of steps. Where events carry no step, spans are of time, and a point's step is the
         number of events before it. A value that is no number is left out; a span of only such is NaN.
         """
-        points = min(max(points, 1), SPANS)
+        points = min(max(points, 2), SPANS)
         with self.database.reading() as connection:
             name_id = connection.scalar(select(names.c.id).where(names.c.name == name))
             if name_id is None:
@@ -131,11 +131,11 @@ def _number_names(connection: Connection, wanted: set[str]) -> dict[str, int]:
     if not wanted:
         return {}
     query = select(names.c.name, names.c.id).where(names.c.name.in_(wanted))
-    known = dict(connection.execute(query).tuples().all())
+    known = dict(connection.execute(query).all())
     new = sorted(wanted - known.keys())
     if new:
         connection.execute(names.insert(), [{"name": name} for name in new])
-        known = dict(connection.execute(query).tuples().all())
+        known = dict(connection.execute(query).all())
     return known
 
 
@@ -146,7 +146,7 @@ def _add_to_run(connection: Connection, run_id: int, given: Sequence[Batch], num
         raise BadInput(f"There is no run {run_id}.")
     wanted = {(rank, number): told for _, rank, number, told in reversed(given)}  # of equal ones the first counts
     of_these = and_(batches.c.run_id == run_id, batches.c.batch.in_({number for _, number in wanted}))
-    before = connection.execute(select(batches.c.rank, batches.c.batch).where(of_these)).tuples().all()
+    before = connection.execute(select(batches.c.rank, batches.c.batch).where(of_these)).all()
     new = {key: told for key, told in sorted(wanted.items()) if key not in set(before)}
     if not new:
         return 0
@@ -199,7 +199,7 @@ def _thinned(connection: Connection, of_rank: Any, name: str, rank: int, points:
     else:
         first, last = _ends(connection, of_rank, events.c.time)
         # One span less, so that rounding leaves the last event inside.
-        axis, width = events.c.time, (last - first) / max(points - 1, 1) or 1.0
+        axis, width = events.c.time, (last - first) / (points - 1) or 1.0
         of_rank = and_(of_rank, events.c.step.is_(None))
     here = select(
         func.count().label("count"),

@@ -30,7 +30,7 @@ def png_header(width: int, height: int) -> bytes:
     """A PNG that claims a size and holds no pixels."""
     header = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     chunk = struct.pack(">I", 13) + header + struct.pack(">I", zlib.crc32(header))
-    return b"\x89PNG\r\n\x1a\n" + chunk
+    return b"\x89PNG\r\n\x1a\n" + chunk + struct.pack(">I", 1000) + b"IDAT"
 
 
 @pytest.mark.parametrize("image", ["china", "flower"])
@@ -82,10 +82,16 @@ def test_more_clusters_than_pixels_are_refused(tmp_path):
     assert given(tmp_path / "small.png", clusters=9)
 
 
-@pytest.mark.parametrize("mode", ["L", "1", "P", "CMYK", "I;16"])
+@pytest.mark.parametrize("mode", ["L", "1", "P", "CMYK"])
 def test_other_ways_to_store_colours_are_taken(tmp_path, mode):
     Image.new(mode, (8, 6)).save(tmp_path / "photo.tiff")
     assert photo.pixels(given(tmp_path / "photo.tiff")["photo"]).shape == (6, 8, 3)
+
+
+@pytest.mark.parametrize("mode", ["I;16", "F"])
+def test_values_that_are_no_colours_are_refused(tmp_path, mode):
+    Image.new(mode, (8, 6)).save(tmp_path / "photo.tiff")
+    assert "8 bits" in refused(tmp_path / "photo.tiff")
 
 
 def test_a_photo_is_turned_as_its_camera_says(tmp_path):

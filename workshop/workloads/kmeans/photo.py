@@ -69,6 +69,8 @@ def pixels(data: bytes, where: str = "The photo") -> NDArray[np.uint8]:
                 f"{where} has an alpha channel, and transparent pixels have no colour to cluster; "
                 "save it without one, for instance as JPEG."
             )
+        if opened.mode[0] in "IF":
+            raise BadInput(f"{where} has more than 8 bits a colour; save it with 8 bits, for instance as JPEG.")
         return np.asarray(ImageOps.exif_transpose(opened).convert("RGB"))
     except Image.DecompressionBombError:
         raise BadInput(f"{where} has far too many pixels; {AT_MOST}.") from None

@@ -1,0 +1,84 @@
+"""How figures look: one template, colours that colour-blind people can tell apart, type that a projector can show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go
+
+INK = "#16232e"
+MUTED = "#566573"
+LINE = "#d5dde4"
+PANEL = "#f2f5f8"
+PAPER = "#ffffff"
+ACCENT = "#0b5c7a"
+ALARM = "#b3261e"
+FONT = "Source Sans, Source Sans 3, Source Sans Pro, Segoe UI, Helvetica, Arial, sans-serif"
+
+# Okabe and Ito's palette, which people with any colour vision can tell apart (Color Universal Design, 2008); its
+# black is a grey here, because black is what text has.
+RANKS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e442", "#7a7a7a")
+_DARK = {"#0072b2", "#009e73", "#d55e00", "#7a7a7a"}
+
+# Phases differ in lightness, so that they can be told apart in grey, too; waiting is hatched.
+PHASES = {"compute": "#1d4e6b", "communicate": "#7fb6d6", "wait": "#f3dcc0"}
+HATCH = "#a8651a"
+
+
+def rank_colour(rank: int) -> str:
+    """The colour of a rank; from the ninth rank on colours come again."""
+    return RANKS[rank % len(RANKS)]
+
+
+def text_on(colour: str) -> str:
+    """A text colour that can be read on one of `RANKS`."""
+    return PAPER if colour in _DARK else INK
+
+
+def _axis(**more: Any) -> dict[str, Any]:
+    return {
+        "gridcolor": LINE,
+        "linecolor": LINE,
+        "zeroline": False,
+        "ticks": "",
+        "automargin": True,
+        "tickfont": {"size": 15, "color": MUTED},
+        "title": {"font": {"size": 15, "color": MUTED}, "standoff": 10},
+        **more,
+    }
+
+
+TEMPLATE = go.layout.Template(
+    layout={
+        "font": {"family": FONT, "size": 16, "color": INK},
+        "title": {"font": {"size": 18, "color": INK}, "x": 0, "xref": "container", "xanchor": "left", "y": 0.97},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "colorway": list(RANKS),
+        "xaxis": _axis(),
+        "yaxis": _axis(),
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            "y": 1.02,
+            "yanchor": "bottom",
+            "font": {"size": 15},
+        },
+        "margin": {"l": 8, "r": 16, "t": 16, "b": 8},
+        "hoverlabel": {"font": {"family": FONT, "size": 15}, "bgcolor": PAPER, "bordercolor": LINE},
+        "separators": ". ",
+    }
+)
+
+
+def figure(traces: list[Any] | None = None, **layout: Any) -> go.Figure:
+    """A figure in the workshop's look."""
+    return go.Figure(data=traces or [], layout={"template": TEMPLATE, **layout})
+
+
+def nothing_yet(words: str, height: int = 260) -> go.Figure:
+    """An empty figure that says why it is empty."""
+    bare = {"visible": False, "range": [0, 1]}
+    note = {"text": words, "x": 0.5, "y": 0.5, "showarrow": False, "font": {"size": 16, "color": MUTED}}
+    return figure(xaxis=bare, yaxis=bare, annotations=[note], height=height)
