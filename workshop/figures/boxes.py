@@ -16,9 +16,9 @@ class Box:
 
     kind: str
     title: str = ""
-    head: float = 0.0  # room for the title, above what the box holds
     children: list[Box] = field(default_factory=list)
     content: Any = None
+    head: float = 0.0  # room for the title, above what the box holds
     width: float = 1.0
     height: float = 1.0
     x: float = 0.0

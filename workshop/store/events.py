@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, and_, func, select, true
+from sqlalchemy import ColumnElement, Connection, and_, case, func, select, true
 
 from workshop.errors import BadInput
 from workshop.store.database import Database
@@ -16,6 +16,8 @@ from workshop.store.tables import SPANS, batches, events, names, runs, spans
 
 Told = tuple[float, str, int | None, float]  # time, name, step, value: as ranks send it
 Batch = tuple[int, int, int, Sequence[Told]]  # run id, rank, number from 1, events
+
+HUGE = 1e300  # a hundred million such values can be added
 
 
 class Events:
@@ -84,7 +86,7 @@ class Events:
         """For each name and rank the number of events and the sum of their values, those left out that are no
         numbers."""
         grouped = (
-            select(events.c.name_id, events.c.rank, func.count(), func.sum(events.c.value))
+            select(events.c.name_id, events.c.rank, func.count(), _sum())
             .where(events.c.run_id == run_id)
             .group_by(events.c.name_id, events.c.rank)
         )
@@ -120,6 +122,12 @@ def _select() -> Any:
     return select(events.c.rank, events.c.time, names.c.name, events.c.step, events.c.value, events.c.id).join_from(
         events, names, events.c.name_id == names.c.id
     )
+
+
+def _sum() -> ColumnElement[float]:
+    """The sum of values, infinite where a value is beyond HUGE: PostgreSQL refuses to leave the range of floats."""
+    value = events.c.value
+    return func.sum(case((value > HUGE, math.inf), (value < -HUGE, -math.inf), else_=value))
 
 
 def _number(value: float | None) -> float:
@@ -206,7 +214,8 @@ def _thinned(connection: Connection, of_rank: Any, name: str, rank: int, points:
         func.max(events.c.step).label("step"),
         func.max(events.c.time).label("time"),
         func.min(events.c.value).label("low"),
-        func.avg(events.c.value).label("mean"),
+        func.count(events.c.value).label("numbers"),
+        _sum().label("sum"),
         func.max(events.c.value).label("high"),
     ).where(of_rank, axis >= first + spans.c.n * width, axis < first + (spans.c.n + 1) * width)
     if connection.dialect.name == "sqlite":
@@ -222,7 +231,7 @@ def _thinned(connection: Connection, of_rank: Any, name: str, rank: int, points:
         series.steps.append(count - 1 if row.step is None else row.step)
         series.times.append(row.time)
         series.lows.append(_number(row.low))
-        series.means.append(_number(row.mean))
+        series.means.append(_number(row.sum) / max(row.numbers, 1))
         series.highs.append(_number(row.high))
     return Series(name, rank, count, series.steps, series.times, series.lows, series.means, series.highs)
 

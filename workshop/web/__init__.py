@@ -1,1 +1,1 @@
-"""The dashboard's server: who may come in, and what is pushed to those who watch."""
+"""The dashboard's server: one ASGI process with the door, live pages, artifacts and the Streamlit pages."""

@@ -1,0 +1,83 @@
+"""One to four real MPI ranks against scikit-learn, and against each other."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.workloads.kmeans.oracle import equal_up_to_ties, sklearn_fit
+from tests.workloads.kmeans.ranks_program import CASES, SIZE, points_of, start_of
+from workshop.mpi import openmpi
+
+pytestmark = pytest.mark.mpi
+
+
+@pytest.fixture(scope="module", params=[1, 2, 3, 4])
+def found(request, tmp_path_factory):
+    return results(request.param, tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    return results(1, tmp_path_factory)
+
+
+def results(ranks, tmp_path_factory):
+    output = tmp_path_factory.mktemp("ranks") / f"{ranks}.json"
+    command = [openmpi.launcher(), "-n", str(ranks), "--map-by", ":OVERSUBSCRIBE", *openmpi.MCA]
+    command += [sys.executable, "-m", "tests.workloads.kmeans.ranks_program", str(output)]
+    done = subprocess.run(
+        command,
+        cwd=Path(__file__).parents[3],
+        env=os.environ | openmpi.environment() | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=150,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(output.read_text())
+
+
+@pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.parametrize(("backend", "dtype"), CASES)
+def test_ranks_together_find_what_scikit_learn_finds(found, backend, dtype, empty):
+    fitted = found["fits"][f"{backend} {dtype} {empty}"]
+    points = points_of(dtype)
+    model = sklearn_fit(points, start_of(points, empty), 10, 0.0)
+    centroids = np.array(fitted["centroids"])
+    assert fitted["alike_on_all_ranks"]
+    assert fitted["iterations"] == model.n_iter_
+    assert fitted["inertia"] == pytest.approx(model.inertia_, rel=1e-4)
+    np.testing.assert_allclose(centroids, model.cluster_centers_, rtol=2e-5)
+    assert len(fitted["labels"]) == SIZE
+    assert equal_up_to_ties(points, centroids, np.array(fitted["labels"]), model.labels_, 1e-5)
+
+
+def test_the_start_is_the_same_for_every_number_of_ranks(found, alone):
+    for name, start in found["starts"].items():
+        np.testing.assert_allclose(start, alone["starts"][name], rtol=1e-6, err_msg=name)
+
+
+def test_the_workload_finds_the_same_on_every_number_of_ranks(found, alone):
+    for name in ("tiny", "photo", "stream"):
+        assert found[name]["inertia"] == pytest.approx(alone[name]["inertia"], rel=1e-6, abs=1e-6), name
+        assert sum(found[name]["points_per_rank"]) == found[name]["points"]
+        assert len(found[name]["points_per_rank"]) == found["ranks"]
+        assert found[name]["sizes"] == alone[name]["sizes"]
+    assert found["photo"]["palette"] == alone["photo"]["palette"]
+
+
+def test_a_stop_that_one_rank_hears_of_ends_all_in_the_same_iteration(found):
+    assert [(stopped, number) for stopped, number, _ in found["stopped"]] == [(True, 3)] * found["ranks"]
+
+
+def test_rank_0_tells_inertia_and_every_rank_its_times(found):
+    for rank, names in enumerate(found["events"]):
+        assert ({"inertia", "moved"} <= set(names)) == (rank == 0)
+        assert {"time.compute", "time.communicate", "time.wait"} <= set(names)

@@ -1,0 +1,154 @@
+"""The door: middleware in front of everything, Streamlit's WebSocket included.
+
+Pure ASGI, so that it also sees WebSockets and passes streams on untouched. Who has a valid cookie goes on, and pages
+learn who it is from a header that only the door can set; who has none is sent to /join.
+"""
+
+from __future__ import annotations
+
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from workshop.store.records import Identity
+from workshop.store.store import Store
+from workshop.web import auth
+
+IDENTITY_HEADER = "x-workshop-identity"  # to pages: the hash of the visitor's cookie
+OPEN_PATHS = ("/join", "/assets/", "/static/", "/favicon", "/_stcore/health")  # nothing there is anybody's secret
+COOKIE_DAYS = 30
+# Frames are for JupyterLab beside the dashboard, on the same machine.
+FRAMES = "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
+
+
+def cookie_name(port: int) -> str:
+    """Browsers send cookies to every port of a host, so each dashboard has its own."""
+    return f"workshop_{port}"
+
+
+class Door:
+    def __init__(self, app: ASGIApp, store: Store, port: int, attempts: auth.Attempts) -> None:
+        self.app = app
+        self.store = store
+        self.cookie = cookie_name(port)
+        self.attempts = attempts
+        self._known: dict[str, Identity] = {}  # identities never change, so that what was found stays true
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        writes = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD", "OPTIONS")
+        if writes and not same_origin(headers):
+            await self._refuse(scope, receive, send, "This request comes from another site.")
+            return
+        if scope["type"] == "http":
+            send = _with_security_headers(send)
+            token = _token(scope)
+            if token is not None:
+                await (await self._exchange(scope, token))(scope, receive, send)
+                return
+        secret = _cookie(headers, self.cookie)
+        identity = await self._identity(secret)
+        if identity is None and not scope["path"].startswith(OPEN_PATHS):
+            if scope["type"] == "http" and scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
+                wanted = scope["path"] + (f"?{scope['query_string'].decode()}" if scope["query_string"] else "")
+                to = "/join" if wanted == "/" else f"/join?next={quote(wanted, safe='')}"
+                await RedirectResponse(to, 303)(scope, receive, send)
+            else:
+                await self._refuse(scope, receive, send, "Join the class first, at /join.")
+            return
+        await self.app(self._marked(scope, secret, identity), receive, send)
+
+    async def _identity(self, secret: str | None) -> Identity | None:
+        if not secret:
+            return None
+        key = auth.hashed(secret)
+        if key not in self._known:
+            found = await run_in_threadpool(self.store.identity, key)
+            if found is None:
+                return None
+            self._known[key] = found
+        return self._known[key]
+
+    def _marked(self, scope: Scope, secret: str | None, identity: Identity | None) -> Scope:
+        """The scope with the visitor's identity; a header of that name that came from outside is dropped."""
+        name = IDENTITY_HEADER.encode()
+        headers = [pair for pair in scope["headers"] if pair[0].lower() != name]
+        if identity is not None and secret:
+            headers.append((name, auth.hashed(secret).encode()))
+        return {**scope, "headers": headers, "state": {**scope.get("state", {}), "identity": identity}}
+
+    async def _exchange(self, scope: Scope, token: str) -> Response:
+        """A token for a cookie; the address that the browser shows and remembers afterwards has no token in it."""
+        address = client_address(scope)
+        if wait := self.attempts.wait(address):
+            return Response(f"Too many wrong tokens; try again in {wait:.0f} s.", 429, media_type="text/plain")
+        if not await run_in_threadpool(auth.is_instructor_token, self.store, token):
+            self.attempts.wrong(address)
+            return RedirectResponse("/join?" + urlencode({"wrong": "token"}), 303)
+        _, cookie = await run_in_threadpool(auth.let_in, self.store, "instructor", "Instructor")
+        response = RedirectResponse("/", 303)
+        set_cookie(response, self.cookie, cookie)
+        return response
+
+    @staticmethod
+    async def _refuse(scope: Scope, receive: Receive, send: Send, why: str) -> None:
+        if scope["type"] == "http":
+            await JSONResponse({"error": why}, 403)(scope, receive, send)
+            return
+        await receive()  # the request to connect
+        await send({"type": "websocket.close", "code": 1008, "reason": why})
+
+
+def set_cookie(response: Response, name: str, value: str) -> None:
+    response.set_cookie(name, value, max_age=COOKIE_DAYS * 86400, httponly=True, samesite="lax", path="/")
+
+
+def client_address(scope: Scope) -> str:
+    return scope["client"][0] if scope.get("client") else ""
+
+
+def same_origin(headers: Headers) -> bool:
+    """Whether a request comes from a page of ours, or from no page at all. Browsers always tell the origin of a
+    WebSocket and of a form; programs that don't must bring a cookie just the same."""
+    origin = headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == headers.get("host")
+
+
+def _token(scope: Scope) -> str | None:
+    if scope["path"] != "/" or b"token=" not in scope["query_string"]:
+        return None
+    given = parse_qs(scope["query_string"].decode("latin-1")).get("token")
+    return given[0] if given else None
+
+
+def _cookie(headers: Headers, name: str) -> str | None:
+    try:
+        morsel = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return None
+    return morsel.value if morsel else None
+
+
+def _with_security_headers(send: Send) -> Send:
+    async def wrapped(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = list(message["headers"])
+            there = {name.lower() for name, _ in headers}
+            for name, value in (
+                (b"x-content-type-options", b"nosniff"),
+                (b"referrer-policy", b"same-origin"),
+                (b"content-security-policy", FRAMES.encode()),
+            ):
+                if name not in there:
+                    headers.append((name, value))
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return wrapped
