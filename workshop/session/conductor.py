@@ -1,6 +1,6 @@
 """The conductor: one process per session that owns its cluster and takes its runs in order.
 
-Run as `python -m workshop.session.conductor SESSION_ID [--with-parent PID]`. It reconciles: whatever a run's placement
+Run as `python -m workshop.session.conductor SESSION_ID [--owner PID]`. It reconciles: whatever a run's placement
 asks for is brought up before the run, whatever broke is thrown away and started anew, and everything that happens is
 written to the store, where everybody else reads it.
 """
@@ -19,6 +19,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from workshop import config, topology
 from workshop.analysis.verdict import verdict
 from workshop.engine import host as engine
@@ -27,7 +29,6 @@ from workshop.placement import Placement
 from workshop.session import processes
 from workshop.session.channel import Channel
 from workshop.session.cluster import Cluster, EnginesFailed
-from workshop.session.guard import end_with_parent
 from workshop.session.measuring import measuring_lock
 from workshop.session.watch import Outcome, Watch, problem
 from workshop.store.records import RunRecord
@@ -39,8 +40,9 @@ MEMORY_GROWTH = 2 << 30  # bytes by which equal placements may grow before their
 
 
 class Conductor:
-    def __init__(self, session_id: int) -> None:
+    def __init__(self, session_id: int, owner: int | None) -> None:
         self.id = session_id
+        self.owner = psutil.Process(owner) if owner else None
         self.folder = config.session_folder(session_id)
         self.store = Store.open()
         self.session = self.store.session(session_id)
@@ -92,6 +94,8 @@ class Conductor:
                 self.store.heartbeat(self.id)
             except Exception:
                 self.log(traceback.format_exc())
+            if self.owner and not processes.alive(self.owner):
+                self.ending.set()
             time.sleep(HEARTBEAT)
 
     def _say(self, state: str, message: str, **more: Any) -> None:
@@ -125,8 +129,8 @@ class Conductor:
     # The life of a run.
 
     def _conduct(self, run: RunRecord) -> None:
-        self._say("running", f"run {run.id}: {run.workload} on {Placement.parse(run.placement).describe()}")
         try:
+            self._say("running", f"run {run.id}: {run.workload} on {Placement.parse(run.placement).describe()}")
             if run.measured:
                 with measuring_lock(give_up=lambda: self.ending.is_set() or self.store.run(run.id).cancel_requested):
                     outcome = self._run(run)
@@ -193,10 +197,8 @@ class Conductor:
 def main() -> None:
     parser = argparse.ArgumentParser(description="The conductor of one session; started by `workshop`.")
     parser.add_argument("session", type=int)
-    parser.add_argument("--with-parent", type=int, help="end when this process, our parent, does")
+    parser.add_argument("--owner", type=int, help="end when this process does")
     options = parser.parse_args()
-    if options.with_parent:
-        end_with_parent(options.with_parent)
     # Held as long as we live; the kernel lets go of it however we end.
     lock = os.open(config.session_folder(options.session) / "conductor.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -206,8 +208,8 @@ def main() -> None:
     os.environ["NUMBA_CACHE_DIR"] = str(config.cache_folder("numba"))
     os.environ["IPYTHONDIR"] = str(Path(config.session_folder(options.session)) / "ipython")
     try:
-        Conductor(options.session).live()
-    except WorkshopError as error:
+        Conductor(options.session, options.owner).live()
+    except (WorkshopError, psutil.NoSuchProcess) as error:
         sys.exit(str(error))
 
 

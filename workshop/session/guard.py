@@ -14,9 +14,9 @@ import sys
 PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
-def end_with_parent(parent: int, with_signal: int = signal.SIGTERM) -> None:
-    """Ask the kernel for a signal when our parent dies; ends at once if it is dead already."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, with_signal, 0, 0, 0)
+def end_with_parent(parent: int) -> None:
+    """Ask the kernel for SIGTERM when our parent dies; ends at once if it is dead already."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 

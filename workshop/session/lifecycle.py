@@ -23,10 +23,11 @@ STOPPED = 20.0  # seconds within which it must have stopped
 
 
 def _conductor(session_id: int, *, attached: bool) -> subprocess.Popen[bytes]:
-    """Start a conductor: attached to this process, or on its own. A terminal's Ctrl-C reaches neither."""
+    """Start a conductor that ends with this process (`attached`), with the `workshop up` that this process is under, or
+    when it is stopped. A terminal's Ctrl-C doesn't reach it."""
     command = [sys.executable, "-m", "workshop.session.conductor", str(session_id)]
-    if attached:
-        command += ["--with-parent", str(os.getpid())]
+    if owner := str(os.getpid()) if attached else os.environ.get(processes.UP_TAG):
+        command += ["--owner", owner]
     environment = os.environ | {processes.TAG: processes.session_tag(session_id)}
     with open(config.session_folder(session_id) / "conductor.log", "ab") as log:
         return subprocess.Popen(

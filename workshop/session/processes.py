@@ -11,6 +11,7 @@ import psutil
 from workshop import config
 
 TAG = "WORKSHOP_SESSION_TAG"  # every process of a session
+UP_TAG = "WORKSHOP_UP"  # every process under a `workshop up`, whose number it is
 ENGINES_TAG = "WORKSHOP_ENGINES_TAG"  # every process of one set of engines
 
 
@@ -29,6 +30,14 @@ def tagged(name: str, value: str) -> list[psutil.Process]:
             if process.environ().get(name) == value and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
     return found
+
+
+def alive(process: psutil.Process) -> bool:
+    """Whether that very process still runs; one that has died and was not waited for does not."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
 
 
 def kill(pid: int, name: str, value: str) -> None:

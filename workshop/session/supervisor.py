@@ -5,6 +5,7 @@ Both are children that end with this process, whatever ends it, and are started 
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import socket
@@ -18,10 +19,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import psutil
+
 from workshop import config
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
-from workshop.session import lifecycle
+from workshop.session import lifecycle, processes
 from workshop.session.guard import guarded
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
@@ -98,7 +101,12 @@ class Supervisor:
         command = [sys.executable, "-m", "workshop.web", "--host", self.host, "--port", str(self.port)]
         with open(config.home() / "dashboard.log", "ab") as log:
             return subprocess.Popen(
-                guarded(command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                guarded(command),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                env=os.environ | {processes.UP_TAG: str(os.getpid())},
             )
 
     def _wait_dashboard(self) -> None:
@@ -144,7 +152,15 @@ class Supervisor:
         self.say(f"The {what} died; starting it anew")
 
     def stop(self) -> None:
-        """End both, and everything they started."""
+        """End both, and the sessions that were launched from the dashboard."""
+        launched = [
+            process
+            for process in processes.tagged(processes.UP_TAG, str(os.getpid()))
+            if "workshop.session.conductor" in process.cmdline()
+        ]
+        for process in launched:
+            with contextlib.suppress(psutil.Error):
+                process.terminate()
         if self._dashboard is not None:
             self._dashboard.terminate()
         if self._conductor is not None:
@@ -155,3 +171,7 @@ class Supervisor:
             except subprocess.TimeoutExpired:
                 self._dashboard.kill()
                 self._dashboard.wait()
+        _, late = psutil.wait_procs(launched, timeout=lifecycle.STOPPED)
+        for process in late:
+            with contextlib.suppress(psutil.Error):
+                process.kill()

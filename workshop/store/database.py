@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
-from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, IntegrityError, ProgrammingError
+from sqlalchemy.exc import ArgumentError, DatabaseError, DataError, DBAPIError, IntegrityError, ProgrammingError
 
 from workshop.errors import BadInput, WorkshopError
 from workshop.store import tables
@@ -58,7 +58,7 @@ class Database:
         """Tell in one sentence that a database is full, locked, damaged or gone; mistakes of ours stay as they are."""
         try:
             yield
-        except (IntegrityError, ProgrammingError):
+        except (DataError, IntegrityError, ProgrammingError):
             raise
         except DBAPIError as error:
             raise failure(f"The store {self.where} {self._words(error)}.") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from workshop.store.database import Database
 from workshop.store.records import Identity, Role
@@ -31,6 +31,12 @@ class Identities:
         with self.database.reading() as connection:
             row = connection.execute(select(*columns).where(identities.c.token_hash == token_hash)).first()
         return Identity(*row) if row is not None else None
+
+    def nickname_taken(self, nickname: str) -> bool:
+        """Whether somebody has this nickname, in whatever case."""
+        there = select(identities.c.id).where(func.lower(identities.c.nickname) == nickname.lower()).limit(1)
+        with self.database.reading() as connection:
+            return connection.scalar(there) is not None
 
     def setting(self, key: str) -> str | None:
         """A small setting; None where it was never set."""

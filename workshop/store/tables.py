@@ -155,7 +155,8 @@ events = Table(
 )
 
 # The numbers 0 to SPANS - 1. Joined with the events, span by span, they thin a series without sorting it.
-spans = Table("spans", metadata, Column("n", Integer, primary_key=True, autoincrement=False))
+_Large = BigInteger().with_variant(Integer, "sqlite")  # SQLite's integers all have 64 bits, and it knows its row id
+spans = Table("spans", metadata, Column("n", _Large, primary_key=True, autoincrement=False))
 
 blobs = Table(
     "blobs",

@@ -19,7 +19,8 @@ from workshop.store.store import Store
 from workshop.web import auth
 
 IDENTITY_HEADER = "x-workshop-identity"  # to pages: the hash of the visitor's cookie
-OPEN_PATHS = ("/join", "/assets/", "/static/", "/favicon", "/_stcore/health")  # nothing there is anybody's secret
+OPEN_PATHS = ("/join", "/favicon.ico", "/_stcore/health")
+OPEN_FOLDERS = ("/assets/", "/static/")  # scripts, fonts and styles: nothing there is anybody's secret
 COOKIE_DAYS = 30
 # Frames are for JupyterLab beside the dashboard, on the same machine.
 FRAMES = "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
@@ -55,7 +56,7 @@ class Door:
                 return
         secret = _cookie(headers, self.cookie)
         identity = await self._identity(secret)
-        if identity is None and not scope["path"].startswith(OPEN_PATHS):
+        if identity is None and not _is_open(scope["path"]):
             if scope["type"] == "http" and scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
                 wanted = scope["path"] + (f"?{scope['query_string'].decode()}" if scope["query_string"] else "")
                 to = "/join" if wanted == "/" else f"/join?next={quote(wanted, safe='')}"
@@ -152,3 +153,7 @@ def _with_security_headers(send: Send) -> Send:
         await send(message)
 
     return wrapped
+
+
+def _is_open(path: str) -> bool:
+    return path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)
