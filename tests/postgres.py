@@ -6,6 +6,7 @@ import os
 import pwd
 import secrets
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -91,11 +92,11 @@ def server() -> Iterator[Server]:
         yield Server(folder)
     finally:
         if running is not None:
-            running.terminate()  # once all clients have gone
+            running.send_signal(signal.SIGINT)  # a fast shutdown: whoever is still connected is disconnected
             try:
-                running.wait(5)
+                running.wait(10)
             except subprocess.TimeoutExpired:
-                running.send_signal(3)  # SIGQUIT: without waiting for anybody
+                running.send_signal(signal.SIGQUIT)
                 running.wait()
         shutil.rmtree(folder, ignore_errors=True)
 

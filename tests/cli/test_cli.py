@@ -91,7 +91,7 @@ def test_a_store_of_a_newer_version(workshop_home: Path) -> None:
 
     Store.open().close()
     with sqlite3.connect(workshop_home / "workshop.db") as connection:
-        connection.execute("update schema set version = 999")
+        connection.execute("update workshop_schema set version = 999")
     ended = workshop("runs", "list")
     assert ended.returncode == 2
     assert "999" in ended.stderr

@@ -235,7 +235,6 @@ def test_plots_read_the_index_only_and_sort_nothing(million: tuple[Store, int]) 
     touching = [plan for plan in plans if "events" in plan]
     assert len(touching) >= 7  # for each of 2 ranks: the first ones, both ends, the spans; and the totals
     for plan in touching:
-        print(plan)
         assert "events_of_name" in plan or "GroupAggregate" in plan or "HashAggregate" in plan, plan
         assert "TEMP B-TREE" not in plan and "SCAN events" not in plan, plan
         assert "Join Filter" not in plan, plan

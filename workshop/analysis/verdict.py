@@ -207,12 +207,14 @@ def _waiting(facts: Facts) -> Finding | None:
     times = facts.times
     if times is None or facts.ranks < 2 or times.imbalance >= STRAGGLER or times.waiting_share < RESTLESS:
         return None
+    longest = max(times.compute)
     return Finding(
         "The ranks take turns at being late.",
         f"{words.percent(times.waiting_share)} of their time is waiting, although they computed the same within "
         f"{words.percent(times.imbalance)}: in one step one is late, in the next another.",
         "See what else works on this machine and end it"
-        + (", and try --bind-to core, so that ranks stay where they are." if facts.unbound else ", then run it again."),
+        + (", and try --bind-to core, so that ranks stay where they are." if facts.unbound else ", then run it again.")
+        + (f" A run of more than {words.seconds(longest)} of computing says more." if longest < SHORT else ""),
         of_times=True,
     )
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from workshop import topology
 
 T = TypeVar("T")
+Progress = Callable[[int, int], None]  # turns done, turns in all
 
 
 def machine(packages: Sequence[str] = ()) -> dict[str, Any]:
@@ -24,19 +25,24 @@ def machine(packages: Sequence[str] = ()) -> dict[str, Any]:
     return topology.machine() | {"load": round(os.getloadavg()[0], 2), "versions": versions}
 
 
-def interleaved(contenders: Mapping[str, Callable[[], T]], repeats: int) -> dict[str, list[T]]:
+def interleaved(
+    contenders: Mapping[str, Callable[[], T]], repeats: int, progress: Progress = lambda done, total: None
+) -> dict[str, list[T]]:
     """Let contenders take turns, so that what else the machine does meets all of them alike.
 
     The first round warms up and isn't kept; every round begins with another contender. Returns `repeats` results each.
     """
+    total = len(contenders) * (repeats + 1)
     names = list(contenders)
     results: dict[str, list[T]] = {name: [] for name in names}
     for number in range(repeats + 1):
         turn = number % max(len(names), 1)
-        for name in names[turn:] + names[:turn]:
+        for done, name in enumerate(names[turn:] + names[:turn], number * len(names)):
+            progress(done, total)
             result = contenders[name]()
             if number:
                 results[name].append(result)
+    progress(total, total)
     return results
 
 

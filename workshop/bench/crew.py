@@ -92,10 +92,14 @@ def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Wait until it ends, having lost its pipes; else end its process group."""
-    try:
-        process.wait(GRACE)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    """Wait until it ends, having lost its pipes; else end its process group, kindly at first: a launcher that is
+    killed leaves its ranks behind."""
+    for number in (None, signal.SIGTERM, signal.SIGKILL):
+        if number is not None:
+            os.killpg(process.pid, number)
+        try:
+            process.wait(GRACE)
+            break
+        except subprocess.TimeoutExpired:
+            continue
     process.stdout.close()

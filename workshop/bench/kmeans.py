@@ -40,7 +40,9 @@ def install_peers() -> None:
     prefix.install_packages(_daal4py_folder(), DAAL4PY)
 
 
-def run(repeats: int = 9, clusters: Sequence[int] = CLUSTERS) -> dict[str, Any]:
+def run(
+    repeats: int = 9, clusters: Sequence[int] = CLUSTERS, progress: bench.Progress = lambda done, total: None
+) -> dict[str, Any]:
     """Measure while no other run that measures does; returns the bench as JSON. Raises WorkshopError.
 
     Ratios are a peer's median seconds divided by ours.
@@ -50,29 +52,27 @@ def run(repeats: int = 9, clusters: Sequence[int] = CLUSTERS) -> dict[str, Any]:
     with measuring_lock():
         where = bench.machine(("numpy", "numba", "scikit-learn", "mpi4py", "openmpi"))
         contenders = _contenders()
-        results = _measure({name: it for name, it in contenders.items() if not it.note}, repeats, clusters)
-    rows, ratios = [], {}
+        results = _measure({name: it for name, it in contenders.items() if not it.note}, repeats, clusters, progress)
+    rows: list[dict[str, Any]] = []
+    ratios: dict[str, float] = {}
     for k in clusters:
-        ours = results[f"ours_k{k}"]
-        inertia = _inertia(k, {name: results[f"{name}_k{k}"][-1] for name in contenders if f"{name}_k{k}" in results})
-        seconds = {name: [one["seconds"] for one in results[f"{name}_k{k}"]] for name in inertia}
-        mine = bench.row(f"ours_k{k}", seconds["ours"], "s", inertia=inertia["ours"], iterations=ours[-1]["iterations"])
-        rows.append(mine)
-        for name in PEERS:
-            if name not in inertia:
+        answers = {name: results[f"{name}_k{k}"] for name in contenders if f"{name}_k{k}" in results}
+        inertia = agreed_inertia(k, {name: given[-1] for name, given in answers.items()})
+        values = {}
+        for name in ("ours", *PEERS):
+            if name not in answers:
                 rows.append(bench.missing(f"{name}_k{k}", "s", contenders[name].note))
                 continue
-            last = results[f"{name}_k{k}"][-1]
-            row = bench.row(
-                f"{name}_k{k}", seconds[name], "s", inertia=inertia[name], iterations=last["iterations"]
-            )
-            rows.append(row)
-            ratios[f"{name}_k{k}"] = row["value"] / mine["value"]
+            given = answers[name]
+            facts = {"inertia": inertia[name], "iterations": given[-1]["iterations"]}
+            rows.append(bench.row(f"{name}_k{k}", [one["seconds"] for one in given], "s", **facts))
+            values[name] = rows[-1]["value"]
+        ratios |= {f"{name}_k{k}": values[name] / values["ours"] for name in PEERS if name in values}
     return bench.document("kmeans", where, rows, ratios)
 
 
 def _measure(
-    contenders: Mapping[str, Contender], repeats: int, clusters: Sequence[int]
+    contenders: Mapping[str, Contender], repeats: int, clusters: Sequence[int], progress: bench.Progress
 ) -> dict[str, list[dict[str, Any]]]:
     """The answers of all contenders by `<name>_k<clusters>`."""
     with ExitStack() as stack:
@@ -84,7 +84,7 @@ def _measure(
         def turn(name: str, k: int) -> Callable[[], dict[str, Any]]:
             return lambda: crews[name]({"clusters": k})
 
-        return bench.interleaved({f"{name}_k{k}": turn(name, k) for k in clusters for name in crews}, repeats)
+        return bench.interleaved({f"{name}_k{k}": turn(name, k) for k in clusters for name in crews}, repeats, progress)
 
 
 def _contenders() -> dict[str, Contender]:
@@ -131,7 +131,7 @@ def _daal4py_path() -> str | None:
     return str(found[0]) if found else None
 
 
-def _inertia(clusters: int, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+def agreed_inertia(clusters: int, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     """Each contender's inertia, computed alike from its centroids in float64. Raises WorkshopError if they differ."""
     import numpy as np
 

@@ -35,9 +35,28 @@ def kmeans(
     as_json: common.JSON = False,
 ) -> None:
     """Distributed k-means against daal4py and scikit-learn: 1M x 10 float32, k = 10 and 100, 20 iterations."""
+    from rich.progress import Progress
+
     from workshop.bench import kmeans as bench
 
-    _show(bench.run(repeats=repeats), as_json)
+    err = common.stderr()
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task("measuring", total=None)
+        document = bench.run(
+            repeats=repeats, progress=lambda done, total: bar.update(task, completed=done, total=total)
+        )
+    _show(document, as_json)
+
+
+@app.command()
+def peers() -> None:
+    """Install what the k-means bench compares with: MPICH and daal4py, each in a prefix of its own."""
+    from workshop.bench import kmeans as bench
+
+    err = common.stderr()
+    err.print("Installing MPICH and daal4py ...")
+    bench.install_peers()
+    err.print("Done; `workshop bench kmeans` compares with them.")
 
 
 @app.command()

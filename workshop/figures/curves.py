@@ -13,7 +13,7 @@ from workshop.store.records import Series
 FEW = 60  # points up to which each one is marked
 
 
-def curve(series: Sequence[Series], name: str, height: int = 300) -> go.Figure:
+def curve(series: Sequence[Series], height: int = 300) -> go.Figure:
     """One event name over its steps, a line per rank that told it.
 
     Where a point stands for several events, the line is their mean and a band shows the lowest and the highest.
@@ -31,12 +31,12 @@ def curve(series: Sequence[Series], name: str, height: int = 300) -> go.Figure:
         height=height,
         showlegend=len(series) > 1,
         xaxis={"title": {"text": "iteration"}, "rangemode": "tozero", "nticks": 8},
-        yaxis={"title": {"text": name}, "nticks": 6, "tickformat": _format(series)},
+        yaxis={"nticks": 6, "tickformat": _format(series)},
         annotations=_last(series),
     )
 
 
-def overlay(runs: Mapping[str, Sequence[Series]], name: str, height: int = 320) -> go.Figure:
+def overlay(runs: Mapping[str, Sequence[Series]], height: int = 320) -> go.Figure:
     """One event name of several runs in one plot, a line per run (its lowest rank's), labelled by the mapping's key."""
     traces = []
     shown = [(label, min(series, key=lambda one: one.rank)) for label, series in runs.items() if series]
@@ -51,7 +51,7 @@ def overlay(runs: Mapping[str, Sequence[Series]], name: str, height: int = 320) 
         height=height,
         showlegend=True,
         xaxis={"title": {"text": "iteration"}, "rangemode": "tozero", "nticks": 8},
-        yaxis={"title": {"text": name}, "nticks": 6, "tickformat": _format([one for _, one in shown])},
+        yaxis={"nticks": 6, "tickformat": _format([one for _, one in shown])},
         margin={"t": 44},
     )
 

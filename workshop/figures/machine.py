@@ -107,9 +107,7 @@ def sharing_words(crowds: Iterable[Crowd]) -> list[str]:
     return said
 
 
-def _hosts(
-    machine: Mapping[str, Any] | None, rank_map: Mapping[str, Any] | None
-) -> dict[str, list[Mapping[str, Any]]]:
+def _hosts(machine: Mapping[str, Any] | None, rank_map: Mapping[str, Any] | None) -> dict[str, list[Mapping[str, Any]]]:
     """The units of each host. Of a host whose machine isn't known, those that ranks may run on."""
     hosts: dict[str, list[Mapping[str, Any]]] = {}
     if machine and machine.get("units"):
@@ -179,9 +177,7 @@ def _rectangle(x: float, y: float, width: float, height: float, **style: Any) ->
 
 def _frame(box: Box) -> dict[str, Any]:
     fill = {"host": theme.PANEL, "package": theme.PAPER, "group": theme.PANEL, "core": theme.PAPER}[box.kind]
-    return _rectangle(
-        box.x, box.y, box.width, box.height, fillcolor=fill, line={"color": "#b9c5cf", "width": 1.5}
-    )
+    return _rectangle(box.x, box.y, box.width, box.height, fillcolor=fill, line={"color": "#b9c5cf", "width": 1.5})
 
 
 def _unit_shapes(box: Box) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ PANEL = "#f2f5f8"
 PAPER = "#ffffff"
 ACCENT = "#0b5c7a"
 ALARM = "#b3261e"
-FONT = "Source Sans, Source Sans 3, Source Sans Pro, Segoe UI, Helvetica, Arial, sans-serif"
+FONT = '"Source Sans", "Source Sans Pro", "Segoe UI", Helvetica, Arial, sans-serif'
 
 # Okabe and Ito's palette, which people with any colour vision can tell apart (Color Universal Design, 2008); its
 # black is a grey here, because black is what text has.
@@ -21,8 +21,8 @@ RANKS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e
 _DARK = {"#0072b2", "#009e73", "#d55e00", "#7a7a7a"}
 
 # Phases differ in lightness, so that they can be told apart in grey, too; waiting is hatched.
-PHASES = {"compute": "#1d4e6b", "communicate": "#7fb6d6", "wait": "#f3dcc0"}
-HATCH = "#a8651a"
+PHASES = {"compute": "#1d4e6b", "communicate": "#7fb6d6", "wait": "#fbeedd"}
+HATCH = "#d9a066"
 
 
 def rank_colour(rank: int) -> str:

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from workshop.analysis.balance import Balance
 from workshop.figures import theme
 
-WORDS = {"compute": "compute", "communicate": "communicate", "wait": "wait for others"}
+WORDS = {"compute": "compute", "communicate": "communicate", "wait": "wait"}
 
 
 def rank_times(times: Balance | None) -> go.Figure:
@@ -32,7 +32,13 @@ def bars(
         scaled = [value * factor for value in seconds]
         marker: dict[str, object] = {"color": theme.PHASES[phase], "line": {"width": 0}}
         if phase == "wait":
-            marker["pattern"] = {"shape": "/", "fgcolor": theme.HATCH, "size": 7, "solidity": 0.25}
+            marker["pattern"] = {
+                "shape": "/",
+                "fgcolor": theme.HATCH,
+                "size": 8,
+                "solidity": 0.3,
+                "bgcolor": theme.PHASES["wait"],
+            }
         traces.append(
             go.Bar(
                 y=names,
@@ -51,8 +57,8 @@ def bars(
     return theme.figure(
         traces,
         barmode="stack",
-        bargap=0.3,
-        height=max(220, min(110 + 46 * len(names), 640)),
+        bargap=0.35,
+        height=max(300, min(120 + 46 * len(names), 640)),
         showlegend=True,
         xaxis={"title": {"text": "seconds" if unit == "s" else "milliseconds"}, "nticks": 6, "rangemode": "tozero"},
         yaxis={"autorange": "reversed", "showgrid": False, "type": "category", "tickfont": {"color": theme.INK}},

@@ -58,11 +58,13 @@ def submit(
     *,
     identity: Identity | None = None,
     measured: bool = False,
+    shown: Mapping[str, str] | None = None,
 ) -> RunRecord:
     """Put a run into a session's queue, after checking all that can be checked beforehand. Raises BadInput.
 
     `identity` is who came in through the dashboard, None for the command line; a learner's run has to stay within the
-    session's limits. Files that params name are read here, with the rights of whoever calls.
+    session's limits. Files that params name are read here, with the rights of whoever calls. `shown` are params as
+    the run keeps them where the given ones mean nothing to others, like the path of an uploaded file.
     """
     if session.state in ("stopped", "failed"):
         raise BadInput(
@@ -79,7 +81,7 @@ def submit(
     return store.submit(
         session.id,
         name,
-        params.model_dump(mode="json"),
+        params.model_dump(mode="json") | dict(shown or {}),
         where.as_json(),
         submitted_by=identity.nickname if identity else "",
         identity_id=identity.id if identity else None,

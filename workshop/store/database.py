@@ -54,56 +54,71 @@ class Database:
             yield connection
 
     @contextmanager
-    def _worded(self, failure: type[WorkshopError] = WorkshopError) -> Iterator[None]:
+    def _worded(self) -> Iterator[None]:
         """Tell in one sentence that a database is full, locked, damaged or gone; mistakes of ours stay as they are."""
         try:
             yield
         except (DataError, IntegrityError, ProgrammingError):
             raise
         except DBAPIError as error:
-            raise failure(f"The store {self.where} {self._words(error)}.") from None
+            raise WorkshopError(self._words(error)) from None
 
     @property
     def where(self) -> str:
-        """The file, or the URL without its password."""
+        """The file, or the server and database without anything secret."""
         if self.url.get_backend_name() == "sqlite":
             return str(self.url.database)
-        return self.url.render_as_string(hide_password=True)
+        query = {key: value for key, value in self.url.query.items() if key in ("host", "port")}
+        return self.url.set(drivername="postgresql", query=query).render_as_string(hide_password=True)
 
     def _words(self, error: DBAPIError) -> str:
-        """What a database said, as the rest of a sentence, without anything secret."""
+        """What a database said, as one sentence."""
         said = " ".join(str(error.orig).split()).rstrip(".")
-        if self.url.password:
-            said = said.replace(str(self.url.password), "***")
-        if "not a database" in said or "malformed" in said:
-            return f"is damaged or not a store ({said}); move the file away, or restore it from a copy"
-        if "readonly" in said or "unable to open" in said:
-            return f"can't be written ({said}); set WORKSHOP_HOME to a folder of your own on a local disk"
-        if "full" in said:
-            return f"has no room left ({said}); free some space on its disk"
-        if self.url.get_backend_name() != "sqlite":
-            return f"doesn't answer ({said}); see that the server runs and that WORKSHOP_DATABASE_URL is right"
-        return f"doesn't answer ({said})"
+        sqlite = self.url.get_backend_name() == "sqlite"
+        if sqlite and ("not a database" in said or "malformed" in said):
+            fix = f"is damaged or not a store ({said}); move the file away, or restore it from a copy"
+        elif sqlite and ("readonly" in said or "unable to open" in said):
+            fix = f"can't be written ({said}); set WORKSHOP_HOME to a folder of your own on a local disk"
+        elif "full" in said or "No space left" in said:
+            fix = f"has no room left ({said}); free some space on its disk"
+        elif sqlite:
+            fix = f"doesn't answer ({said}); see who else uses it"
+        elif "permission denied" in said:
+            fix = f"can't be used ({said}); give its user a database of their own"
+        else:
+            fix = f"doesn't answer ({said}); see that the server runs and that WORKSHOP_DATABASE_URL is right"
+        return f"The store {self.where} {fix}."
 
     def _prepare(self) -> None:
         """Create the tables, or see that they are ours. Raises BadInput with one sentence."""
-        with self._worded(BadInput):
+        try:
             if self.url.get_backend_name() == "sqlite":
                 self._use_wal()
             with self._engine.begin() as connection:
                 if self._version(connection) == tables.VERSION:
                     return
             with self._writer.begin() as connection:
-                found = self._version(connection)
-                if found is None:
-                    tables.metadata.create_all(connection)
-                    connection.execute(tables.spans.insert(), [{"n": n} for n in range(tables.SPANS)])
-                    connection.execute(tables.schema.insert().values(version=tables.VERSION))
-                elif found != tables.VERSION:
-                    raise BadInput(
-                        f"The store {self.where} has version {found}, this program reads version {tables.VERSION}: "
-                        "it was written by a newer version of the workshop, which is the one to use with it."
-                    )
+                self._create(connection)
+        except DBAPIError as error:
+            raise BadInput(self._words(error)) from None
+
+    def _create(self, connection: Connection) -> None:
+        found = self._version(connection)
+        if found is None:
+            others = set(inspect(connection).get_table_names()) & set(tables.metadata.tables)
+            if others:
+                raise BadInput(
+                    f"The database {self.where} has tables of something else ({', '.join(sorted(others))}); give the "
+                    "workshop one of its own."
+                )
+            tables.metadata.create_all(connection)
+            connection.execute(tables.spans.insert(), [{"n": n} for n in range(tables.SPANS)])
+            connection.execute(tables.schema.insert().values(version=tables.VERSION))
+        elif found != tables.VERSION:
+            raise BadInput(
+                f"The store {self.where} has version {found}, this program reads version {tables.VERSION}: "
+                "it was written by a newer version of the workshop, which is the one to use with it."
+            )
 
     @staticmethod
     def _version(connection: Connection) -> int | None:
@@ -146,6 +161,9 @@ def _parse(url: str) -> URL:
         if not parsed.database or parsed.database == ":memory:":
             raise BadInput(f"The database URL names no file, and memory can't be shared between processes; {right}.")
         return parsed
+    if "@" in (parsed.host or ""):
+        # What is before it is the end of the password, and would be told as a host that can't be found.
+        raise BadInput("The database URL has an @ in its password; write it as %40.")
     if parsed.get_backend_name() in ("postgresql", "postgres"):
         return parsed.set(drivername="postgresql+psycopg")
     raise BadInput(f"The database URL starts with {parsed.drivername!r}; {right}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from workshop.store.database import Database
 from workshop.store.records import Identity, Role
@@ -33,8 +33,8 @@ class Identities:
         return Identity(*row) if row is not None else None
 
     def nickname_taken(self, nickname: str) -> bool:
-        """Whether somebody has this nickname, in whatever case."""
-        there = select(identities.c.id).where(func.lower(identities.c.nickname) == nickname.lower()).limit(1)
+        """Whether somebody has this nickname."""
+        there = select(identities.c.id).where(identities.c.nickname == nickname).limit(1)
         with self.database.reading() as connection:
             return connection.scalar(there) is not None
 

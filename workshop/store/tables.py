@@ -51,7 +51,7 @@ class Json(TypeDecorator[Any]):
 
 metadata = MetaData()
 
-schema = Table("schema", metadata, Column("version", Integer, primary_key=True))
+schema = Table("workshop_schema", metadata, Column("version", Integer, primary_key=True))
 
 settings = Table(
     "settings",

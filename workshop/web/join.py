@@ -58,7 +58,7 @@ class Join:
         self.cookie = cookie
         self.attempts = attempts
 
-    async def __call__(self, request: Request) -> Response:
+    async def respond(self, request: Request) -> Response:
         if request.method == "POST":
             return await self._enter(request)
         wrong = ""

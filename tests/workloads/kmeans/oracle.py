@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 
 
 def blobs(size: int, features: int, clusters: int, dtype: str, seed: int = 0) -> NDArray[np.floating]:
@@ -14,7 +15,10 @@ def blobs(size: int, features: int, clusters: int, dtype: str, seed: int = 0) ->
     return (centres[random.integers(clusters, size=size)] + random.normal(size=(size, features))).astype(dtype)
 
 
-def sklearn_fit(points: NDArray[np.floating], start: NDArray[np.floating], iterations: int, tolerance: float) -> KMeans:
+def sklearn_fit(points: NDArray[np.floating], start: NDArray[np.floating], iterations: int, tolerance: float) -> Any:
+    """A fitted `sklearn.cluster.KMeans`; imported here, because ranks need only the rest."""
+    from sklearn.cluster import KMeans
+
     model = KMeans(len(start), init=start, n_init=1, max_iter=iterations, tol=tolerance, algorithm="lloyd")
     return model.fit(points)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ def test_shards_are_contiguous_and_even(size, ranks):
     shards = [shard(size, ranks, rank) for rank in range(ranks)]
     assert shards[0][0] == 0
     assert shards[-1][1] == size
-    assert all(end == begin for (_, end), (begin, _) in zip(shards, shards[1:], strict=False))
+    assert all(end == begin for (_, end), (begin, _) in pairwise(shards))
     sizes = [end - begin for begin, end in shards]
     assert max(sizes) - min(sizes) <= 1
     assert min(sizes) > 0 or size < ranks

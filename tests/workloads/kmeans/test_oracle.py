@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from mpi4py import MPI
@@ -94,7 +96,7 @@ def test_inertia_falls_and_moves_end(backend):
         if step.converged:
             break
     inertia = [step.inertia for step in steps]
-    assert all(after <= before * (1 + 1e-12) for before, after in zip(inertia, inertia[1:], strict=False))
+    assert all(after <= before * (1 + 1e-12) for before, after in pairwise(inertia))
     assert steps[0].moved == 8 and steps[0].changed == 3000
     assert steps[-1].moved == 0 and steps[-1].changed == 0
     assert [step.number for step in steps] == list(range(1, len(steps) + 1))

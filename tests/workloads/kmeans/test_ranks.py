@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,29 +21,31 @@ pytestmark = pytest.mark.mpi
 
 
 @pytest.fixture(scope="module", params=[1, 2, 3, 4])
-def found(request, tmp_path_factory):
-    return results(request.param, tmp_path_factory)
+def found(request):
+    return results(request.param)
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory):
-    return results(1, tmp_path_factory)
+def alone():
+    return results(1)
 
 
-def results(ranks, tmp_path_factory):
-    output = tmp_path_factory.mktemp("ranks") / f"{ranks}.json"
-    command = [openmpi.launcher(), "-n", str(ranks), "--map-by", ":OVERSUBSCRIBE", *openmpi.MCA]
-    command += [sys.executable, "-m", "tests.workloads.kmeans.ranks_program", str(output)]
-    done = subprocess.run(
-        command,
-        cwd=Path(__file__).parents[3],
-        env=os.environ | openmpi.environment() | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=150,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(output.read_text())
+@cache
+def results(ranks):
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "found.json"
+        command = [openmpi.launcher(), "-n", str(ranks), "--map-by", ":OVERSUBSCRIBE", *openmpi.MCA]
+        command += [sys.executable, "-m", "tests.workloads.kmeans.ranks_program", str(output)]
+        done = subprocess.run(
+            command,
+            cwd=Path(__file__).parents[3],
+            env=os.environ | openmpi.environment() | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            timeout=150,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(output.read_text())
 
 
 @pytest.mark.parametrize("empty", [False, True])

@@ -107,3 +107,11 @@ def test_a_stop_ends_it_in_that_iteration(mode, pace):
     assert metrics["stopped"] and not metrics["converged"]
     assert metrics["iterations"] == (3 if not pace else 1)
     assert "quantised.png" not in sink.artifacts
+
+
+def test_a_stop_is_heard_while_centroids_are_still_being_chosen():
+    sink = Memory()
+    sink.stop = True
+    metrics, _ = run(sink, data="blobs", points=100_000, clusters=4096, init="k-means++")
+    assert metrics["stopped"] and metrics["iterations"] == 1
+    assert metrics["seconds"]["initialise"] < 1

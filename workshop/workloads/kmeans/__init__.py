@@ -12,7 +12,9 @@ from workshop.workloads import Params, Workload
 PHOTO = {"when": {"data": "photo"}}
 BLOBS = {"when": {"data": "blobs"}}
 ONLINE = {"when": {"mode": "online"}}
+# `page` is the dashboard's default where it differs, `file` a param that may also be an upload there.
 ADVANCED = {"advanced": True}
+FILE = {"file": {"choices": ["china", "flower"], "types": ["jpg", "jpeg", "png", "webp", "bmp", "tiff"]}}
 
 
 class KMeansParams(Params):
@@ -20,7 +22,7 @@ class KMeansParams(Params):
 
     data: Literal["photo", "blobs"] = Field("photo", description="the pixels of a photo, or made-up blobs of points")
     image: str = Field(
-        "china", min_length=1, description="china, flower, or the path of a photo", json_schema_extra=PHOTO
+        "china", min_length=1, description="china, flower, or the path of a photo", json_schema_extra={**PHOTO, **FILE}
     )
     points: int = Field(1_000_000, ge=1, le=200_000_000, description="points over all ranks", json_schema_extra=BLOBS)
     features: int = Field(10, ge=1, le=1024, description="features of each point", json_schema_extra=BLOBS)
@@ -51,7 +53,12 @@ class KMeansParams(Params):
         "numba", description="the compiled kernel, or the readable one", json_schema_extra=ADVANCED
     )
     pace: float = Field(
-        0, ge=0, le=10, allow_inf_nan=False, description="least seconds per iteration, to watch it; not in timings"
+        0,
+        ge=0,
+        le=10,
+        allow_inf_nan=False,
+        description="least seconds per iteration, to watch it; not in timings",
+        json_schema_extra={"page": 0.3},
     )
 
     @model_validator(mode="after")

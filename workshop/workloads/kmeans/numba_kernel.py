@@ -12,17 +12,14 @@ A block stays in the first-level cache while every centroid passes over it. What
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-BLOCK = 256  # points: 10 KB of ten float32 features
-GROUP = 3  # centroids that share each load of a point; three times ten features fill AVX-512's 32 registers
+BLOCK = 512  # points: 20 KB of ten float32 features
+GROUP = 2  # centroids that share each load of a point; twice ten features stay in AVX-512's 32 registers
 NARROW = 12  # features up to which the compiler unrolls all of them
-CHUNK = 4  # features at a time beyond that
+CHUNK = 8  # features at a time beyond that
 
 # Multiply-adds may be fused. Sums stay in order, which is faster here, and infinities keep their meaning.
 FAST = {"contract", "nsz"}
@@ -63,7 +60,8 @@ class NumbaShard:
         padded[:clusters, : self.features] = centroids
         half = np.full(len(padded), np.inf, padded.dtype)
         half[:clusters] = (padded[:clusters] ** 2).sum(axis=1) / 2
-        return _update(self.features)(self.blocks, self.size, padded, half, self._labels, self.sums, self.counts)
+        narrow = (0,) * self.features if self.features <= NARROW else ()
+        return _update(self.blocks, self.size, padded, half, self._labels, self.sums, self.counts, narrow)
 
     def distances(self, centroids: NDArray[np.floating]) -> NDArray[np.floating]:
         """The squared distances of every point from each centroid (k, features), as (k, n)."""
@@ -128,77 +126,65 @@ def _distances(blocks, centroids, found):
                     row[p] += (block[f, p] - c) ** 2
 
 
-@cache
-def _update(features: int) -> Callable[..., int]:
-    """Compiled for a number of features: labels all points, corrects sums and counts, returns how many changed."""
-    nearest = _nearest_narrow(features) if features <= NARROW else _nearest_wide
-
-    @njit(nogil=True, cache=True, error_model="numpy")
-    def update(blocks, size, centroids, half, labels, sums, counts):
-        best = np.empty(BLOCK, blocks.dtype)
-        label = np.empty(BLOCK, np.int32)
-        total = 0
-        for b in range(blocks.shape[0]):
-            block = blocks[b]
-            old = labels[b * BLOCK : (b + 1) * BLOCK]
-            nearest(block, centroids, half, best, label)
-            changed = 0
-            for p in range(BLOCK):
-                changed += label[p] != old[p]
-            if changed == 0:
+@njit(nogil=True, cache=True, error_model="numpy")
+def _update(blocks, size, centroids, half, labels, sums, counts, narrow):
+    """Label all points; correct sums and counts by those whose label changed; returns how many did."""
+    best = np.empty(BLOCK, blocks.dtype)
+    label = np.empty(BLOCK, np.int32)
+    total = 0
+    for b in range(blocks.shape[0]):
+        block = blocks[b]
+        old = labels[b * BLOCK : (b + 1) * BLOCK]
+        if len(narrow) > 0:
+            _nearest_narrow(block, centroids, half, best, label, narrow)
+        else:
+            _nearest_wide(block, centroids, half, best, label)
+        changed = 0
+        for p in range(BLOCK):
+            changed += label[p] != old[p]
+        if changed == 0:
+            continue
+        for p in range(min(BLOCK, size - b * BLOCK)):
+            before, now = old[p], label[p]
+            if before == now:
                 continue
-            for p in range(min(BLOCK, size - b * BLOCK)):
-                before, now = old[p], label[p]
-                if before == now:
-                    continue
-                total += 1
-                old[p] = now
-                counts[now] += 1
-                for f in range(features):
-                    sums[now, f] += block[f, p]
-                if before >= 0:
-                    counts[before] -= 1
-                    for f in range(features):
-                        sums[before, f] -= block[f, p]
-        return total
-
-    return update
+            total += 1
+            old[p] = now
+            counts[now] += 1
+            for f in range(sums.shape[1]):
+                sums[now, f] += block[f, p]
+            if before >= 0:
+                counts[before] -= 1
+                for f in range(sums.shape[1]):
+                    sums[before, f] -= block[f, p]
+    return total
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def _nearer(score, j, best, label):
-    nearer = score < best
-    return (score if nearer else best), (j if nearer else label)
-
-
-@cache
-def _nearest_narrow(features: int) -> Callable[..., None]:
-    """Compiled for a number of features: `label` (BLOCK,) becomes the nearest centroid of each point of a block.
+def _nearest_narrow(points, centroids, half, best, label, narrow):
+    """`label` (BLOCK,) becomes the nearest centroid of each point of a block.
 
     `points` (features, BLOCK); `centroids` (k, features) and `half` (k,), |c|²/2, where k is a multiple of GROUP,
-    filled up by centroids with an infinite `half`; `best` (BLOCK,) is for scratch.
+    filled up by centroids with an infinite `half`; `best` (BLOCK,) is for scratch. `narrow` is a tuple with as many
+    items as there are features: its length is part of its type, so the compiler unrolls the loop over features.
     """
-
-    @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-    def nearest_narrow(points, centroids, half, best, label):
+    for p in range(BLOCK):
+        best[p] = np.inf
+        label[p] = 0
+    for j in range(0, half.shape[0], GROUP):
+        half0, half1 = half[j], half[j + 1]
+        j0, j1 = np.int32(j), np.int32(j + 1)
         for p in range(BLOCK):
-            best[p] = np.inf
-            label[p] = 0
-        for j in range(0, half.shape[0], GROUP):
-            half0, half1, half2 = half[j], half[j + 1], half[j + 2]
-            j0, j1, j2 = np.int32(j), np.int32(j + 1), np.int32(j + 2)
-            for p in range(BLOCK):
-                score0, score1, score2 = half0, half1, half2
-                for f in range(features):
-                    x = points[f, p]
-                    score0 -= centroids[j, f] * x
-                    score1 -= centroids[j + 1, f] * x
-                    score2 -= centroids[j + 2, f] * x
-                least, found = _nearer(score0, j0, best[p], label[p])
-                least, found = _nearer(score1, j1, least, found)
-                best[p], label[p] = _nearer(score2, j2, least, found)
-
-    return nearest_narrow
+            score0, score1 = half0, half1
+            for f in range(len(narrow)):
+                x = points[f, p]
+                score0 -= centroids[j, f] * x
+                score1 -= centroids[j + 1, f] * x
+            least, found = best[p], label[p]
+            nearer = score0 < least
+            least, found = score0 if nearer else least, j0 if nearer else found
+            nearer = score1 < least
+            best[p], label[p] = score1 if nearer else least, j1 if nearer else found
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
@@ -209,20 +195,21 @@ def _nearest_wide(points, centroids, half, best, label):
         best[p] = np.inf
         label[p] = 0
     for j in range(0, half.shape[0], GROUP):
-        half0, half1, half2 = half[j], half[j + 1], half[j + 2]
-        j0, j1, j2 = np.int32(j), np.int32(j + 1), np.int32(j + 2)
+        half0, half1 = half[j], half[j + 1]
+        j0, j1 = np.int32(j), np.int32(j + 1)
         for p in range(BLOCK):
-            score[0, p], score[1, p], score[2, p] = half0, half1, half2
+            score[0, p], score[1, p] = half0, half1
         for first in range(0, points.shape[0], CHUNK):
             for p in range(BLOCK):
-                score0, score1, score2 = score[0, p], score[1, p], score[2, p]
+                score0, score1 = score[0, p], score[1, p]
                 for f in range(first, first + CHUNK):
                     x = points[f, p]
                     score0 -= centroids[j, f] * x
                     score1 -= centroids[j + 1, f] * x
-                    score2 -= centroids[j + 2, f] * x
-                score[0, p], score[1, p], score[2, p] = score0, score1, score2
+                score[0, p], score[1, p] = score0, score1
         for p in range(BLOCK):
-            least, found = _nearer(score[0, p], j0, best[p], label[p])
-            least, found = _nearer(score[1, p], j1, least, found)
-            best[p], label[p] = _nearer(score[2, p], j2, least, found)
+            least, found = best[p], label[p]
+            nearer = score[0, p] < least
+            least, found = score[0, p] if nearer else least, j0 if nearer else found
+            nearer = score[1, p] < least
+            best[p], label[p] = score[1, p] if nearer else least, j1 if nearer else found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +26,7 @@ PREVIEW_SIDE = 320  # pixels
 def read(image: str, clusters: int) -> bytes:
     """The bytes of a photo: `china`, `flower` or a path. Raises BadInput if it can't be quantised to that palette."""
     if image in BUNDLED:
-        data = (files("sklearn.datasets") / "images" / f"{image}.jpg").read_bytes()
+        data = (_bundled() / f"{image}.jpg").read_bytes()
         where = image
     else:
         path = Path(image).expanduser()
@@ -36,6 +36,14 @@ def read(image: str, clusters: int) -> bytes:
     if clusters > width * height:
         raise BadInput(f"{clusters} clusters need as many points; {image} has {width * height} pixels.")
     return data
+
+
+def _bundled() -> Path:
+    """The folder of scikit-learn's photos, found without importing it, which takes seconds."""
+    found = find_spec("sklearn")
+    if found is None or found.origin is None:
+        raise BadInput("scikit-learn, whose photos china and flower are, is not installed; give a photo of your own.")
+    return Path(found.origin).parent / "datasets" / "images"
 
 
 def _bytes(path: Path, where: str) -> bytes:

@@ -39,15 +39,17 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
     known = source.size if batch else min(params.batch, source.size)  # a stream starts from its first batch
 
     with _timed(ctx, "prepare", seconds):
-        _compile(shards, source.features, params)
+        _compile(ctx, shards, np.zeros((1, source.features), params.dtype))
         begin, end = shard(known, ctx.size, ctx.rank)
         points = source.read(begin, end)
     with _timed(ctx, "initialise", seconds):
         middle = centre(ctx.comm, points)
         mine = shards(points, middle)
         del points  # the kernel has its own copy
-        choose = start.plus_plus if params.init == "k-means++" else start.random_points
-        centroids = choose(ctx.comm, mine, params.clusters, params.seed)
+        if params.init == "k-means++":
+            centroids = start.plus_plus(ctx.comm, mine, params.clusters, params.seed, ctx.stop_requested)
+        else:
+            centroids = start.random_points(ctx.comm, mine, params.clusters, params.seed)
         tolerance = params.tolerance * mean_variance(ctx.comm, mine)
     ctx.end_step(0)
 
@@ -106,12 +108,14 @@ def _timed(ctx: RankContext, name: str, seconds: dict[str, float]) -> Iterator[N
     seconds[name] = time.perf_counter() - began
 
 
-def _compile(shards: type[Shard], features: int, params: KMeansParams) -> None:
-    """Have the kernel compiled (or read from its cache) before anything is timed."""
-    one = np.zeros((1, features), params.dtype)
-    tiny = shards(one, one[0])
-    tiny.update(one)
-    tiny.distances(one)
+def _compile(ctx: RankContext, shards: type[Shard], point: NDArray[np.floating]) -> None:
+    """Have the kernel compiled before anything is timed: by rank 0 alone, the others find it in Numba's cache."""
+    for turn in (ctx.rank == 0, ctx.rank != 0):
+        if turn:
+            tiny = shards(point, point[0])
+            tiny.update(point)
+            tiny.distances(point)
+        ctx.comm.Barrier()
 
 
 def _iterate(

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from workshop.workloads.kmeans.numpy_kernel import NumpyShard
 
-
 SAMPLE = 10_000  # points whose mean is the centre
 
 

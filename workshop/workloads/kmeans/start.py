@@ -6,6 +6,7 @@ floating-point numbers are, which depend a little on who adds up what).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,12 @@ def random_points(comm: Any, shard: Shard, clusters: int, seed: int) -> NDArray[
     return _collect(comm, shard, chosen - edges[comm.Get_rank()], clusters)
 
 
-def plus_plus(comm: Any, shard: Shard, clusters: int, seed: int) -> NDArray[np.floating]:
+def plus_plus(
+    comm: Any, shard: Shard, clusters: int, seed: int, give_up: Callable[[], bool] = lambda: False
+) -> NDArray[np.floating]:
     """k-means++ (Arthur and Vassilvitskii, 2007), (clusters, features): each next centroid is a point drawn in
     proportion to its squared distance from the nearest centroid so far; the best of 2 + log k draws is kept, as
-    scikit-learn does.
+    scikit-learn does. When all ranks `give_up()`, the centroids that are left are copies of the first.
     """
     random = np.random.default_rng(seed)
     rank, trials = comm.Get_rank(), 2 + int(np.log(clusters))
@@ -34,6 +37,9 @@ def plus_plus(comm: Any, shard: Shard, clusters: int, seed: int) -> NDArray[np.f
     centroids[:1] = _collect(comm, shard, random.integers(int(edges[-1]), size=1) - edges[rank], 1)
     closest = shard.distances(centroids[:1])[0]
     for j in range(1, clusters):
+        if give_up():
+            centroids[j:] = centroids[0]
+            break
         # A draw is a place on the line of all points' squared distances laid end to end; some rank owns it.
         line = np.cumsum(closest, dtype=np.float64)
         edges = _edges(comm, line[-1] if shard.size else 0.0)

@@ -1,0 +1,72 @@
+"""What every page has: the store, who looks at it, which session it is about, and its heading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from workshop import web
+from workshop.store.records import Identity, SessionRecord
+from workshop.store.store import Store
+from workshop.web.door import IDENTITY_HEADER
+
+MARK = Path(web.__file__).parent / "static" / "mark.svg"
+STYLE = Path(__file__).with_name("style.css")
+
+
+def set_up() -> None:
+    """Title, icon and style; the first thing on every page."""
+    st.set_page_config(page_title="Distributed Training Workshop", page_icon=str(MARK), layout="wide")
+    st.logo(str(MARK), size="large")
+    st.html(f"<style>{STYLE.read_text()}</style>")
+
+
+@st.cache_resource(show_spinner=False)
+def store() -> Store:
+    """The store, opened once for all visitors."""
+    return Store.open()
+
+
+def visitor() -> Identity:
+    """Who looks at this page. The door put the header there, after it had seen the cookie."""
+    key = st.context.headers.get(IDENTITY_HEADER)
+    found = store().identity(key) if key else None
+    if found is None:
+        st.error("You are not in the class any more. Come in again at /join.")
+        st.stop()
+    return found
+
+
+def heading(title: str, words: str = "") -> Identity:
+    """The page's title, and who one is."""
+    identity = visitor()
+    with st.container(horizontal=True, vertical_alignment="center", key="heading"):
+        st.header(title, anchor=False, width="stretch")
+        icon = ":material/school:" if identity.role == "instructor" else ":material/person:"
+        st.markdown(f"{icon} {plain(identity.nickname)}", width="content")
+    if words:
+        st.markdown(words)
+    return identity
+
+
+def choose_session() -> SessionRecord | None:
+    """The session that the page is about: `?session=` or the first that is up. Asks where there are several."""
+    sessions = [session for session in store().sessions() if not session.private]
+    if not sessions:
+        return None
+    sessions.sort(key=lambda session: (session.state in ("stopped", "failed"), session.name))
+    names = [session.name for session in sessions]
+    wanted = st.query_params.get("session")
+    index = names.index(wanted) if wanted in names else 0
+    name = names[index]
+    if len(names) > 1:
+        name = st.selectbox("Session", names, index=index, key=f"session-{wanted}", width=320)
+        if name != names[index]:
+            st.query_params["session"] = name
+    return sessions[names.index(name)] if name in names else sessions[index]
+
+
+def plain(text: str) -> str:
+    """Somebody's words for a place that takes Markdown: shown as they are, whatever they hold."""
+    return "".join(f"\\{character}" if character in "\\`*_{}[]()<>#+-.!|~$:&" else character for character in text)

@@ -1,0 +1,33 @@
+"""Live views: components that listen to the server's WebSocket, so that no script runs when something changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from workshop.store.records import Identity
+
+_HERE = Path(__file__).parent
+_STYLE = (_HERE / "live.css").read_text()
+
+
+def _component(view: str):
+    """A component of its own scripts: what all views share comes first."""
+    script = "\n".join((_HERE / name).read_text() for name in ("shared.js", f"{view}.js"))
+    return st.components.v2.component(f"workshop_{view}", css=_STYLE, js=script, isolate_styles=False)
+
+
+_run = _component("run")
+_session = _component("session")
+
+
+def run_view(run_id: int, identity: Identity) -> None:
+    """One run as it goes on."""
+    me = {"id": identity.id, "instructor": identity.role == "instructor"}
+    _run(key=f"run-{run_id}", data={"path": f"/live/run/{run_id}", "me": me, "cancel": f"/run/{run_id}/cancel"})
+
+
+def session_view(name: str) -> None:
+    """One session as it goes on."""
+    _session(key=f"session-{name}", data={"path": f"/live/session/{name}"})

@@ -1,0 +1,15 @@
+"""The dashboard: this file only declares the pages. Served by `python -m workshop.web`."""
+
+import streamlit as st
+from parts import frame
+
+frame.set_up()
+st.navigation(
+    [
+        st.Page("views/home.py", title="Welcome", icon=":material/home:", url_path="welcome", default=True),
+        st.Page("views/session.py", title="Session", icon=":material/memory:", url_path="session"),
+        st.Page("views/run.py", title="Run", icon=":material/play_circle:", url_path="run"),
+        st.Page("views/history.py", title="History", icon=":material/history:", url_path="history"),
+    ],
+    position="top",
+).run()

@@ -1,0 +1,49 @@
+"""Welcome: what this is, in a minute, and where to go."""
+
+import streamlit as st
+from parts import frame
+
+from workshop.web.words import state_words
+
+identity = frame.heading("Distributed Training Workshop")
+session = frame.choose_session()
+
+left, right = st.columns([3, 2], gap="large")
+with left:
+    st.subheader("Predict, run, see, explain", anchor=False)
+    st.markdown(
+        """
+A **session** is a small cluster: a few **ranks**, which are processes that work on one problem together and talk
+through MPI. You choose what they compute and where they are put; then you see what each of them did with its time.
+
+1. **Predict.** Open *Run*, choose a workload and a placement. Which rank will be slow? How much will they talk?
+2. **Run.** Everybody's runs take turns on the same ranks. Close the browser if you like: the run goes on.
+3. **See.** Results arrive while they are computed, the same for all who watch.
+4. **Explain.** Read the verdict, compare two runs in *History*, and try what it suggests next.
+"""
+    )
+    with st.container(horizontal=True):
+        if st.button("Set up a run", type="primary", icon=":material/play_circle:"):
+            st.switch_page("views/run.py")
+        if st.button("See the ranks", icon=":material/memory:"):
+            st.switch_page("views/session.py")
+with right, st.container(border=True):
+    st.markdown("#### Right now")
+    if session is None:
+        st.markdown("No session has been launched yet.")
+        if identity.role == "instructor":
+            st.markdown("Launch one on the *Session* page.")
+    else:
+        st.markdown(f"Session **{frame.plain(session.name)}**: {frame.plain(state_words(session))}")
+    latest = frame.store().runs(session_id=session.id if session else None, limit=5)
+    for run in latest:
+        words = f"Run {run.id} · {run.workload} · {run.status}"
+        st.page_link("views/run.py", label=words, icon=":material/monitoring:", query_params={"run": str(run.id)})
+    if not latest:
+        st.markdown("Nobody has run anything yet: be the first.")
+st.divider()
+st.markdown(
+    "**Rank**: one process of a run, numbered from 0. **Placement**: how many ranks, and which cores they own. "
+    "**Unit**: what Linux calls a processor; a core with hyper-threading has two. "
+    "**Oversubscribed**: more ranks or threads than cores for them, so that they take turns."
+)

@@ -1,0 +1,83 @@
+"""A run: set it up, start it, watch it. `?run=ID` is a link to one."""
+
+import streamlit as st
+from parts import frame
+from parts.fields import UPLOAD, Uploads, model_form
+from parts.live import run_view
+from parts.placing import placement_form
+
+from workshop.errors import BadInput, WorkshopError
+from workshop.store.records import Identity, RunRecord, SessionRecord
+from workshop.web import actions
+from workshop.workloads import Workload, workloads
+
+
+def main() -> None:
+    identity = frame.heading("Run")
+    session = frame.choose_session()
+    run = _wanted()
+    shown, form = st.columns([13, 5], gap="medium")
+    with shown:
+        if run is not None:
+            run_view(run.id, identity)
+        else:
+            _nothing_chosen(session)
+    with form, st.container(border=True):
+        if session is None:
+            st.markdown("**No session is up**, so nothing can run yet.")
+        else:
+            _form(session, identity, run)
+
+
+def _wanted() -> RunRecord | None:
+    given = st.query_params.get("run")
+    if given is None:
+        return None
+    try:
+        return frame.store().run(int(given))
+    except (WorkshopError, ValueError):
+        st.warning(f"There is no run {frame.plain(given[:40])}; *History* shows those there are.")
+        return None
+
+
+def _nothing_chosen(session: SessionRecord | None) -> None:
+    st.subheader("Set up a run and start it", anchor=False)
+    st.markdown(
+        "Choose on the form what the ranks should compute and where they should run. "
+        "What they find appears here while they work."
+    )
+    latest = frame.store().runs(session_id=session.id, limit=8) if session else []
+    if latest:
+        st.markdown("**Or watch one of the latest:**")
+    for run in latest:
+        words = f"Run {run.id} · {run.workload} · {run.status} · {frame.plain(run.submitted_by or 'command line')}"
+        st.page_link("views/run.py", label=words, icon=":material/monitoring:", query_params={"run": str(run.id)})
+
+
+def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> None:
+    st.markdown("#### New run")
+    known = workloads()
+    names = list(known)
+    begin = names.index(run.workload) if run is not None and run.workload in names else 0
+    name = names[0] if len(names) == 1 else st.selectbox("Workload", names, begin, format_func=lambda n: known[n].title)
+    st.caption(known[name].summary)
+    try:
+        values, uploads = _params(known[name], run)
+        st.markdown("#### Where it runs")
+        placement = placement_form(run.placement if run is not None else session.placement, "placement")
+        if st.button("Start the run", type="primary", width="stretch", icon=":material/play_arrow:"):
+            if missing := [param for param, value in values.items() if value == UPLOAD and param not in uploads]:
+                raise BadInput(f"{missing[0].capitalize()}: choose a file to upload first.")
+            started = actions.submit(frame.store(), identity, session, name, values, placement, uploads)
+            st.query_params["run"] = str(started.id)
+            st.rerun()
+    except WorkshopError as error:
+        st.error(frame.plain(str(error)))
+
+
+def _params(workload: Workload, run: RunRecord | None) -> tuple[dict[str, object], Uploads]:
+    given = run.params if run is not None and run.workload == workload.name else {}
+    return model_form(workload.params, given, f"params-{workload.name}")
+
+
+main()

@@ -1,0 +1,92 @@
+"""Artifacts: files of runs, equal contents kept once."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from sqlalchemy import func, select
+
+from tests.store.test_events import new_run
+from workshop.errors import BadInput
+from workshop.store.artifacts import LARGEST
+from workshop.store.store import Store
+from workshop.store.tables import blobs
+
+
+def kept(store: Store) -> int:
+    with store.database.reading() as connection:
+        return connection.scalar(select(func.count()).select_from(blobs)) or 0
+
+
+def test_files_come_back(store: Store) -> None:
+    run = new_run(store)
+    data = bytes(range(256)) * 1000
+    store.put_artifact(run, "photo.png", "image/png", data)
+    found = store.artifact(run, "photo.png")
+    assert (found.name, found.media_type, found.size, found.data) == ("photo.png", "image/png", len(data), data)
+    assert found.sha256 == hashlib.sha256(data).hexdigest()
+    (listed,) = store.artifacts(run)
+    assert listed.data is None and listed.sha256 == found.sha256
+    assert store.artifacts(new_run(store)) == []
+
+
+def test_what_is_not_there(store: Store) -> None:
+    run = new_run(store)
+    with pytest.raises(BadInput, match="it has none"):
+        store.artifact(run, "photo.png")
+    store.put_artifact(run, "palette.json", "application/json", b"[]")
+    with pytest.raises(BadInput, match=r"'photo.png'; it has palette.json"):
+        store.artifact(run, "photo.png")
+    with pytest.raises(BadInput, match="no run 99"):
+        store.put_artifact(99, "photo.png", "image/png", b"")
+
+
+def test_at_most_64_mb(store: Store) -> None:
+    run = new_run(store)
+    largest = bytes(LARGEST)
+    store.put_artifact(run, "large", "application/octet-stream", largest)
+    assert store.artifact(run, "large").data == largest
+    with pytest.raises(BadInput, match=r"'large' of run \d+ has 64\.0 MB; at most 64 MB"):
+        store.put_artifact(run, "large", "application/octet-stream", largest + b"x")
+    assert store.artifact(run, "large").size == LARGEST
+
+
+class Files(RuleBasedStateMachine):
+    """The model is a dictionary of dictionaries; the store must always look the same."""
+
+    store: Store
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs = [new_run(self.store) for _ in range(2)]
+        self.files: dict[tuple[int, str], bytes] = {}
+        # Earlier examples left theirs in the same store.
+        self.before = kept(self.store)
+        self.salt = str(self.runs[0]).encode()
+
+    @rule(run=st.integers(0, 1), name=st.sampled_from("abc"), data=st.sampled_from([b"", b"one", b"two", b"three"]))
+    def put(self, run: int, name: str, data: bytes) -> None:
+        self.store.put_artifact(self.runs[run], name, "text/plain", self.salt + data)
+        self.files[run, name] = self.salt + data
+
+    @invariant()
+    def everything_is_there_and_nothing_else(self) -> None:
+        found = {
+            (number, file.name): self.store.artifact(run, file.name).data
+            for number, run in enumerate(self.runs)
+            for file in self.store.artifacts(run)
+        }
+        assert found == self.files
+        assert kept(self.store) - self.before == len(set(self.files.values()))
+
+
+def test_contents_are_kept_once_and_as_long_as_somebody_has_them(store: Store) -> None:
+    machine = type("Files", (Files,), {"store": store})
+    checks = [HealthCheck.function_scoped_fixture]
+    run_state_machine_as_test(
+        machine, settings=settings(max_examples=10, stateful_step_count=12, deadline=None, suppress_health_check=checks)
+    )

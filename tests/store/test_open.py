@@ -1,0 +1,224 @@
+"""Opening a store: new ones, others' ones, and places where there can't be one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from tests.postgres import PASSWORD, Server
+from tests.store.test_events import new_run
+from tests.support import until
+from workshop.errors import BadInput, WorkshopError
+from workshop.store import database, tables
+from workshop.store.mounts import network_filesystem
+from workshop.store.store import Store
+
+
+def test_what_was_written_is_there_again(url: str) -> None:
+    with Store.open(url) as store:
+        run = new_run(store)
+        store.add_events(run, 0, 1, [(1.0, "a", 0, 1.0)])
+    with Store.open(url) as store:
+        assert [told.value for told in store.events(run)] == [1.0]
+        assert store.session("demo").name == "demo"
+
+
+def test_the_default_is_the_state_folder(workshop_home: Path) -> None:
+    with Store.open() as store:
+        assert store.where == str(workshop_home / "workshop.db")
+    assert (workshop_home / "workshop.db").exists()
+
+
+def test_sqlite_writes_ahead(tmp_path: Path) -> None:
+    with Store.open(f"sqlite:///{tmp_path / 'a.db'}") as store, store.database.reading() as connection:
+        assert connection.scalar(text("PRAGMA journal_mode")) == "wal"
+        assert connection.scalar(text("PRAGMA foreign_keys")) == 1
+        assert connection.scalar(text("PRAGMA busy_timeout")) == 10_000
+
+
+def test_a_store_of_a_newer_version(url: str) -> None:
+    with Store.open(url) as store:
+        new_run(store)
+        with store.database.writing() as connection:
+            connection.execute(tables.schema.update().values(version=tables.VERSION + 1))
+    with pytest.raises(BadInput, match=f"version {tables.VERSION + 1}.*newer version of the workshop") as refused:
+        Store.open(url)
+    assert one_sentence(refused)
+
+
+def test_a_database_of_something_else(url: str) -> None:
+    theirs = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    with theirs.begin() as connection:
+        connection.execute(text("CREATE TABLE runs (kilometres INTEGER)"))
+    with pytest.raises(BadInput, match=r"something else \(runs\)") as refused:
+        Store.open(url)
+    assert one_sentence(refused)
+    with theirs.begin() as connection:
+        assert connection.execute(text("SELECT * FROM runs")).all() == []
+    theirs.dispose()
+
+
+def one_sentence(refused: pytest.ExceptionInfo[WorkshopError]) -> bool:
+    said = str(refused.value)
+    return "\n" not in said and said.endswith(".") and "Traceback" not in said
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(BadInput, match="WORKSHOP_HOME") as refused:
+        Store.open(f"sqlite:///{tmp_path / 'file' / 'sub' / 'a.db'}")
+    assert one_sentence(refused)
+
+
+def test_a_file_that_is_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="can't be written") as refused:
+        Store.open(f"sqlite:///{tmp_path}")
+    assert one_sentence(refused)
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    """As somebody else: root may write everywhere."""
+    folder = tmp_path / "folder"
+    folder.mkdir(mode=0o555)
+    code = (
+        "import os, sys\n"
+        "from workshop.store.store import Store\n"
+        "from workshop.errors import BadInput\n"
+        "if os.geteuid() == 0: os.setuid(65534)\n"
+        "try: Store.open(sys.argv[1])\n"
+        "except BadInput as refused: print(refused)\n"
+    )
+    for path in (tmp_path, *tmp_path.parents[:2]):
+        path.chmod(path.stat().st_mode | 0o011)
+    said = subprocess.run(
+        [sys.executable, "-c", code, f"sqlite:///{folder / 'a.db'}"], capture_output=True, text=True, timeout=60
+    )
+    assert "can't be written" in said.stdout and "WORKSHOP_HOME" in said.stdout, said
+    assert said.stderr == "" and said.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize("content", [b"This is a photo, not a database." * 100, b"SQLite format 3\0" + b"\xff" * 5000])
+def test_a_damaged_file(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "workshop.db"
+    file.write_bytes(content)
+    with pytest.raises(BadInput, match="damaged") as refused:
+        Store.open(f"sqlite:///{file}")
+    assert one_sentence(refused) and str(file) in str(refused.value)
+    assert file.read_bytes() == content, "nothing is lost"
+
+
+def test_a_file_that_is_damaged_later(tmp_path: Path) -> None:
+    file = tmp_path / "workshop.db"
+    with Store.open(f"sqlite:///{file}") as store:
+        new_run(store)
+    size = file.stat().st_size
+    with open(file, "r+b") as damaged:
+        damaged.seek(4096)
+        damaged.write(b"\xaa" * (size - 4096))
+    with pytest.raises(WorkshopError, match="damaged") as refused:
+        Store.open(f"sqlite:///{file}").runs()
+    assert one_sentence(refused)
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("nonsense", "can't be read"),
+        ("postgresql://me:hun@ter2@host/database", "%40"),
+        ("sqlite://", "no file"),
+        ("sqlite:///:memory:", "no file"),
+        ("mysql://me:hunter2@host/database", "'mysql'"),
+        ("postgresql://me:hunter2@127.0.0.1:99999999/database", "can't be read|doesn't answer"),
+        ("postgresql://me:hunter2@127.0.0.1:1/database", "refused"),
+        ("postgresql://me:hunter2@nowhere.invalid/database", "doesn't answer"),
+        ("postgresql:///database?host=/nowhere&password=hunter2", "doesn't answer"),
+    ],
+)
+def test_urls_that_lead_nowhere(url: str, says: str) -> None:
+    with pytest.raises(BadInput, match=says) as refused:
+        database.Database(url)
+    assert one_sentence(refused)
+    assert "hunter2" not in str(refused.value) and "ter2" not in str(refused.value) and refused.value.__cause__ is None
+
+
+def test_a_wrong_password_is_not_told(postgres: Server) -> None:
+    url = postgres.new_database().replace("tester@", "guarded:hunter2@")
+    with pytest.raises(BadInput, match="authentication failed") as refused:
+        Store.open(url)
+    assert one_sentence(refused) and "hunter2" not in str(refused.value)
+
+
+def test_a_right_password_is_not_told_either(postgres: Server) -> None:
+    url = postgres.new_database()
+    Store.open(url).close()
+    with pytest.raises(WorkshopError, match="permission denied") as refused:
+        Store.open(url.replace("tester@", f"guarded:{PASSWORD.replace(' ', '%20')}@"))
+    assert one_sentence(refused) and PASSWORD not in str(refused.value)
+    assert PASSWORD.replace(" ", "%20") not in str(refused.value)
+
+
+def test_a_server_that_went_away_and_came_back(postgres: Server) -> None:
+    url = postgres.new_database()
+    with Store.open(url) as store:
+        run = new_run(store)
+        admin = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+        with admin.connect() as connection:
+            others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+            connection.execute(text(others + "AND datname = current_database()"))
+        admin.dispose()
+        assert until(lambda: store.run(run).id == run, 5, "the store to answer again")
+
+
+MOUNTS = """\
+21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+22 21 0:40 / /home rw,relatime shared:2 - nfs4 server:/home rw,vers=4.2
+23 22 8:2 / /home/local\\040disk rw,relatime - xfs /dev/sdb1 rw
+24 21 0:41 / /scratch rw - lustre mgs@tcp:/scratch rw
+25 21 0:42 / /over rw - nfs server:/over rw
+26 25 0:43 / /over rw - tmpfs tmpfs rw
+27 21 0:44 / /mnt/ssh rw master:1 propagate_from:2 - fuse.sshfs me@host: rw
+28 21 0:45 / /snap rw - fuse.snapfuse snap rw
+a line that makes no sense
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/", None),
+        ("/home", "nfs4"),
+        ("/home/ada/not/yet/there", "nfs4"),
+        ("/homes", None),
+        ("/home/local disk/ada", None),
+        ("/scratch/ada", "lustre"),
+        ("/over/x", None),
+        ("/mnt/ssh/x", "fuse.sshfs"),
+        ("/snap/x", None),
+    ],
+)
+def test_network_file_systems(tmp_path: Path, path: str, kind: str | None) -> None:
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(MOUNTS)
+    assert network_filesystem(path, mounts) == kind
+
+
+def test_this_machines_mounts_are_understood(tmp_path: Path) -> None:
+    assert network_filesystem("/dev/shm") is None
+    assert network_filesystem(tmp_path, Path("/nowhere")) is None
+    os.symlink("/dev/shm", tmp_path / "link")
+    assert network_filesystem(tmp_path / "link" / "x") is None
+
+
+def test_a_store_on_a_network_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(f"21 1 8:1 / / rw - ext4 /dev/sda1 rw\n22 21 0:40 / {tmp_path}/nfs rw - nfs4 server:/home rw\n")
+    monkeypatch.setattr("workshop.store.database.network_filesystem", lambda path: network_filesystem(path, mounts))
+    with pytest.raises(BadInput, match=r"nfs4.*local disk.*PostgreSQL") as refused:
+        Store.open(f"sqlite:///{tmp_path / 'nfs' / 'workshop.db'}")
+    assert one_sentence(refused)
+    assert not (tmp_path / "nfs").exists()

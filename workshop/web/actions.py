@@ -1,0 +1,116 @@
+"""What people do from the dashboard, with the checks of who may: pages hide what one may not do, these refuse it."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from workshop.errors import BadInput, WorkshopError
+from workshop.placement import Placement
+from workshop.session import client, lifecycle
+from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
+from workshop.store.store import Store
+from workshop.workloads import workload as workload_of
+
+
+def only_instructor(identity: Identity) -> None:
+    """Raises BadInput for anybody else."""
+    if identity.role != "instructor":
+        raise BadInput("Only the instructor can do this.")
+
+
+def launch(
+    store: Store, identity: Identity, name: str, placement: Mapping[str, Any], limits: Limits | None = None
+) -> SessionRecord:
+    """Start a session, which runs until it is stopped; returns at once. Raises BadInput."""
+    only_instructor(identity)
+    session, conductor = lifecycle.start_session(store, name, Placement.parse(placement), limits=limits)
+    # Whoever starts a process has to take note of its end, or it stays in the process table.
+    threading.Thread(target=conductor.wait, name=f"conductor of {name}", daemon=True).start()
+    return session
+
+
+def stop(store: Store, identity: Identity, name: str) -> None:
+    """Stop a session and all its processes; waits until nothing is left."""
+    only_instructor(identity)
+    lifecycle.stop_session(store, name)
+
+
+def reset(store: Store, identity: Identity, name: str) -> None:
+    """Have a session throw its ranks away and start new ones; a run that is under way is cancelled, the queue stays."""
+    only_instructor(identity)
+    store.request_reset(store.session(name).id)
+
+
+def set_limits(store: Store, identity: Identity, name: str, limits: Limits) -> None:
+    """What learners' runs may ask for from now on. Raises BadInput for limits that allow nothing."""
+    only_instructor(identity)
+    for what, value in (("ranks", limits.ranks), ("threads", limits.threads), ("queued", limits.queued)):
+        if not 1 <= value <= 1024:
+            raise BadInput(f"The limit of {what} is {value}; it should be 1 to 1024.")
+    if not 0 < limits.minutes <= 24 * 60:
+        raise BadInput(f"The limit of minutes is {limits.minutes:g}; it should be above 0 and at most 1440.")
+    store.update_session(store.session(name).id, limits=limits)
+
+
+def submit(
+    store: Store,
+    identity: Identity,
+    session: SessionRecord,
+    workload: str,
+    params: Mapping[str, Any],
+    placement: Mapping[str, Any],
+    uploads: Mapping[str, tuple[str, bytes]] | None = None,
+) -> RunRecord:
+    """Put a run into the session's queue. Raises BadInput.
+
+    `uploads` are files for params that name one: param -> (file name, bytes). They are written to a private folder
+    for as long as it takes to check and read them; the run keeps their names and, as inputs, their bytes.
+    """
+    for param, choices in file_params(workload).items():
+        if param in params and param not in (uploads or {}) and params[param] not in choices:
+            raise BadInput(f"{param} is {params[param]!r}; it should be {' or '.join(choices)}, or a file of yours.")
+    names = {param: Path(name).name or "upload" for param, (name, _) in (uploads or {}).items()}
+    with tempfile.TemporaryDirectory(prefix="workshop-") as folder:
+        given = dict(params)
+        for param, (_, data) in (uploads or {}).items():
+            path = Path(folder) / f"{param}{Path(names[param]).suffix[:10]}"
+            path.write_bytes(data)
+            given[param] = str(path)
+        try:
+            return client.submit(store, session, workload, given, placement, identity=identity, shown=names)
+        except BadInput as error:
+            words = str(error)
+            for param, name in names.items():
+                words = words.replace(given[param], name)
+            raise BadInput(words) from error
+
+
+def file_params(workload: str) -> dict[str, list[str]]:
+    """Params that name a file, with the names that stand for files everybody has. From the dashboard they are one of
+    these or an upload, never a path on the server."""
+    fields = workload_of(workload).params.model_fields
+    extras = {name: field.json_schema_extra for name, field in fields.items()}
+    return {
+        name: extra["file"]["choices"] for name, extra in extras.items() if isinstance(extra, dict) and "file" in extra
+    }
+
+
+def routes(store: Store) -> list[BaseRoute]:
+    async def cancel(request: Request) -> Response:
+        identity = request.state.identity
+        try:
+            await run_in_threadpool(client.cancel, store, request.path_params["id"], identity)
+        except WorkshopError as error:
+            return JSONResponse({"error": str(error)}, 400)
+        return JSONResponse({"cancelled": request.path_params["id"]})
+
+    return [Route("/run/{id:int}/cancel", cancel, methods=["POST"])]

@@ -1,0 +1,63 @@
+"""The server: Streamlit and everything beside it in one ASGI process."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+import uvicorn
+from starlette.middleware import Middleware
+from starlette.routing import Route
+
+from workshop import config
+from workshop.session.supervisor import check_port
+from workshop.store.store import Store
+from workshop.web import actions, files, live
+from workshop.web.auth import Attempts
+from workshop.web.door import Door, cookie_name
+from workshop.web.join import Join
+from workshop.web.look import SETTINGS
+
+GRACE = 1  # seconds for requests that are under way when the server is asked to end
+
+
+def build(store: Store, port: int) -> Any:
+    """The ASGI application. Streamlit's settings are the whole process's, so there is one application per process."""
+    from streamlit.starlette import App
+    from streamlit.web.bootstrap import load_config_options
+
+    load_config_options(SETTINGS)
+    folder = config.app_folder()
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))  # pages import what they share from there
+    attempts = Attempts()
+    join = Route("/join", Join(store, cookie_name(port), attempts).respond, methods=["GET", "POST"])
+    return App(
+        folder / "streamlit_app.py",
+        routes=[join, *live.routes(store), *files.routes(store), *actions.routes(store)],
+        middleware=[Middleware(Door, store=store, port=port, attempts=attempts)],
+    )
+
+
+def serve(host: str, port: int) -> None:
+    """Serve until SIGTERM or SIGINT. Raises BadInput where the port can't be had or the store can't be opened."""
+    check_port(host, port)
+    with Store.open() as store:
+        logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+        server = uvicorn.Server(
+            uvicorn.Config(
+                build(store, port),
+                host=host,
+                port=port,
+                access_log=False,  # addresses may hold tokens
+                log_level="warning",
+                ws="websockets-sansio",
+                ws_per_message_deflate=False,  # packed again for every viewer, it would cost more than it saves
+                ws_max_size=80 << 20,
+                timeout_graceful_shutdown=GRACE,
+                server_header=False,
+                lifespan="on",
+            )
+        )
+        server.run()

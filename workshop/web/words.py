@@ -1,0 +1,102 @@
+"""How pages word things, and how messages are written: shared by live pages and Streamlit's."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from workshop.analysis import words
+from workshop.figures.curves import number
+from workshop.store.records import RunRecord, SessionRecord
+
+STATUS = {
+    "queued": "waiting",
+    "running": "running",
+    "completed": "completed",
+    "failed": "failed",
+    "cancelled": "cancelled",
+    "interrupted": "interrupted",
+}
+SESSION = {
+    "starting": "Starting its ranks.",
+    "ready": "Ready: the next run starts at once.",
+    "running": "Busy with a run.",
+    "restarting": "Starting new ranks.",
+    "stopped": "Stopped.",
+    "failed": "Failed.",
+    "lost": "Lost: its conductor has fallen silent. Stop it, then launch it again.",
+}
+
+
+def dumps(value: Any) -> str:
+    """Compact JSON that browsers can read: what is no number becomes null."""
+    return json.dumps(_finite(value), separators=(",", ":"))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return value
+
+
+def who(run: RunRecord) -> str:
+    """Who submitted a run."""
+    return run.submitted_by or "command line"
+
+
+def state_words(session: SessionRecord) -> str:
+    """One sentence: what the session is doing."""
+    plain = SESSION[session.state]
+    if not session.message:
+        return plain
+    message = session.message[0].upper() + session.message[1:]
+    return message if message.endswith((".", "!", "?")) else f"{message}."
+
+
+def waiting(seconds: float | None) -> str:
+    """An expected wait, as coarse as it is uncertain."""
+    if seconds is None:
+        return "not known yet"
+    if seconds < 5:
+        return "any moment"
+    if seconds < 90:
+        return f"about {5 * round(seconds / 5)} s"
+    return f"about {round(seconds / 60)} min"
+
+
+def size(count: float) -> str:
+    """Bytes: 61.2 kB."""
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count:.0f} bytes"
+
+
+def metrics(told: Mapping[str, Any]) -> list[dict[str, str]]:
+    """What a run came to, as labels and values: its single numbers, words and yes or no, in the order it told them."""
+    shown = []
+    for name, value in told.items():
+        if name == "seconds" and isinstance(value, Mapping):
+            shown += [{"label": part, "value": words.seconds(spent)} for part, spent in value.items()]
+        elif (text := value_words(name, value)) is not None:
+            shown.append({"label": name.replace("bytes", "size").replace("_", " "), "value": text})
+    return shown
+
+
+def value_words(name: str, value: Any) -> str | None:
+    """One metric as people read it; None for lists and other things that don't fit on a line."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        if not math.isfinite(value):
+            return "not a number"
+        if name.startswith("bytes"):
+            return size(value)
+        return f"{value:,}".replace(",", "\u202f") if isinstance(value, int) else number(value)
+    return value if isinstance(value, str) else None
