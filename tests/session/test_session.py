@@ -79,11 +79,16 @@ def test_runs_go_down_and_events_come_up(session: Session) -> None:
     again = session.run("tell", Placement(ranks=3, threads=2), events=1)
     assert [rank["pid"] for rank in again.rank_map["ranks"]] == [rank["pid"] for rank in other.rank_map["ranks"]]
 
-    # A mapping that Open MPI refuses: its own words, and the next run works.
-    refused = session.run("tell", Placement(ranks=4, bind_to="core", cores_per_rank=4))
-    assert refused.status == "failed"
-    assert refused.error["type"] == "EnginesFailed"
-    assert "map" in refused.error["message"] or "cpus" in refused.error["message"]
+    # What Open MPI refuses is refused before anything is queued, in its own words; the next run works.
+    with pytest.raises(BadInput, match=r"in its own words:\n.+"):
+        session.submit("tell", Placement(ranks=4, bind_to="core", cores_per_rank=4))
+    # What only its launcher refuses fails the run.
+    refused = session.store.submit(
+        session.record.id, "tell", {}, Placement(ranks=2, map_by="hwthread", bind_to="package").as_json()
+    )
+    refused = session.wait(refused)
+    assert (refused.status, refused.error["type"]) == ("failed", "EnginesFailed")
+    assert "in its own words" in refused.error["message"]
     assert session.run("tell", events=1).status == "completed"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -38,8 +39,8 @@ def stderr() -> Console:
 
 
 def answer(document: Any) -> None:
-    """Print one JSON document on standard output."""
-    json.dump(document, sys.stdout, indent=2)
+    """Print one JSON document on standard output. What diverged reads null there: JSON has no NaN and no infinity."""
+    json.dump(finite(document), sys.stdout, indent=2, allow_nan=False)
     sys.stdout.write("\n")
     sys.stdout.flush()  # whoever reads a pipe should not have to wait for our end
 
@@ -71,3 +72,14 @@ def placement_from(
                 raise BadInput(f"--env {name} has no value; write --env {name}=VALUE.")
         values["environment"] = {**values.get("environment", {}), **{name: value for name, _, value in pairs}}
     return Placement.parse(values)
+
+
+def finite(document: Any) -> Any:
+    """The same document with null for what is no finite number."""
+    if isinstance(document, float):
+        return document if math.isfinite(document) else None
+    if isinstance(document, Mapping):
+        return {name: finite(value) for name, value in document.items()}
+    if isinstance(document, list | tuple):
+        return [finite(value) for value in document]
+    return document

@@ -41,9 +41,10 @@ def list_(
 def show(run: RunId, as_json: common.JSON = False) -> None:
     """Show one run with its figures and its verdict."""
     from workshop.cli.show import show_run
+    from workshop.session import client
     from workshop.store.store import Store
 
-    found = Store.open().run(run)
+    found = client.read(Store.open(), run)
     if as_json:
         common.answer(found.as_json())
     else:
@@ -68,18 +69,19 @@ def export(
 ) -> None:
     """Write a run into a folder: run.json, events.jsonl and its files."""
     from workshop.errors import BadInput
+    from workshop.session import client
     from workshop.store.store import Store
 
     store = Store.open()
-    found = store.run(run)
+    found = client.read(store, run)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         written = [folder / "run.json", folder / "events.jsonl"]
-        written[0].write_text(json.dumps(found.as_json(), indent=2) + "\n")
+        written[0].write_text(json.dumps(common.finite(found.as_json()), indent=2) + "\n")
         with open(written[1], "w") as file:
             after = 0
             while events := store.events(run, after=after):
-                file.writelines(json.dumps(vars(event)) + "\n" for event in events)
+                file.writelines(json.dumps(common.finite(vars(event))) + "\n" for event in events)
                 after = events[-1].id
         for artifact in store.artifacts(run):
             target = folder / artifact.name.replace("/", "-")

@@ -22,7 +22,7 @@ def up(
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Address to listen on; others can reach it only if you say so.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="The dashboard's port.")] = 8501,
+    port: Annotated[str, typer.Option(metavar="N", help="The dashboard's port.")] = "8501",
     as_json: common.JSON = False,
 ) -> None:
     from workshop.session.client import check_placement
@@ -32,13 +32,13 @@ def up(
 
     placement = common.placement_from({}, ranks, map_by, per_resource, cores_per_rank, bind_to, threads, env)
     check_placement(placement)
-    check_port(host, port)
+    number = check_port(host, port)
     err = common.stderr()
     with only_one():
         store = Store.open()
-        supervisor = Supervisor(store, name, placement, host, port, err.print)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda *_: supervisor.ending.set())
+        supervisor = Supervisor(store, name, placement, host, number, err.print)
+        for asked in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(asked, lambda *_: supervisor.ending.set())
         token, code = new_secrets(store)
         try:
             supervisor.start()

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import traceback
 from pathlib import Path
 from typing import Any
 
+from workshop import config
 from workshop.engine.context import Memory, RankContext
 from workshop.errors import BadInput, WorkshopError
 from workshop.mpi import openmpi
@@ -45,6 +47,7 @@ def _write(folder: Path, rank: int, sink: Memory) -> None:
 def main() -> int:
     """Run on this rank; returns the exit code. A rank that fails takes the whole world with it."""
     openmpi.without_mpirun()
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(config.cache_folder("numba")))
     from mpi4py import MPI
 
     world = MPI.COMM_WORLD

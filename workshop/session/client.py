@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from workshop import topology
+from workshop.analysis.verdict import verdict
 from workshop.errors import BadInput, WorkshopError
 from workshop.mpi import openmpi
 from workshop.placement import Placement
@@ -107,6 +109,14 @@ def cancel(store: Store, run_id: int, identity: Identity | None = None) -> None:
     store.request_cancel(run_id)
 
 
+def read(store: Store, run_id: int) -> RunRecord:
+    """A run with its verdict, also where no conductor was left to say it. Raises BadInput if there is no such run."""
+    run = store.run(run_id)
+    if run.ended and run.verdict is None:
+        return replace(run, verdict=verdict(run, store.totals(run_id)))
+    return run
+
+
 def wait(
     store: Store, run_id: int, on_look: Callable[[RunRecord], None] | None = None, timeout: float | None = None
 ) -> RunRecord:
@@ -117,7 +127,7 @@ def wait(
         if on_look:
             on_look(run)
         if run.ended:
-            return run
+            return read(store, run_id)
         if deadline is not None and time.monotonic() > deadline:
             raise WorkshopError(f"Run {run_id} has not ended within {timeout:g} s; it is {run.status}.")
         time.sleep(0.1)

@@ -6,6 +6,7 @@ Both are children that end with this process, whatever ends it, and are started 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import socket
@@ -53,16 +54,19 @@ def only_one() -> Iterator[None]:
         yield
 
 
-def check_port(host: str, port: int) -> None:
-    """Raises BadInput where nobody can listen."""
+def check_port(host: str, port: int | str) -> int:
+    """The port as a number. Raises BadInput where it isn't one, or nobody can listen there."""
+    if not str(port).isdecimal() or not 1 <= int(port) <= 65535:
+        raise BadInput(f"The port is {port!r}; it should be a whole number from 1 to 65535.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((host, port))
-        except (OSError, OverflowError) as error:
-            why = "is in use" if getattr(error, "errno", None) == 98 else f"can't be used ({error})"
+            probe.bind((host, int(port)))
+        except OSError as error:
+            why = "is in use" if error.errno == errno.EADDRINUSE else f"can't be used ({error.strerror or error})"
             raise BadInput(f"Port {port} of {host} {why}; choose another with --port.") from None
+    return int(port)
 
 
 @dataclass

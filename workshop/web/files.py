@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import mimetypes
 from functools import cache
@@ -22,29 +23,31 @@ FOR_EVER = "private, max-age=31536000, immutable"
 INLINE = ("image/png", "image/jpeg", "text/plain", "application/json")
 # What a browser shows of an artifact can neither run scripts nor reach anything.
 SEALED = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+ROOM = 32 << 20  # bytes of artifacts that are kept at hand
 PRESSED = (".js", ".css", ".svg")
 
 
 def routes(store: Store) -> list[BaseRoute]:
+    shelf = Shelf(store)
+
     async def artifact(request: Request) -> Response:
-        run_id, name = request.path_params["run"], request.path_params["name"]
-        version = request.query_params.get("v", "")
         try:
-            found = await run_in_threadpool(store.artifact, run_id, name)
+            found = await shelf.take(
+                request.path_params["run"], request.path_params["name"], request.query_params.get("v", "")
+            )
         except BadInput as error:
             return PlainTextResponse(str(error), 404)
         etag = f'"{found.sha256}"'
-        same = len(version) >= 16 and found.sha256.startswith(version)
         headers = {
             "etag": etag,
-            "cache-control": FOR_EVER if same else "private, no-cache",
+            "cache-control": FOR_EVER if is_version(request.query_params.get("v", ""), found) else "private, no-cache",
             "content-security-policy": SEALED,
         }
         if request.headers.get("if-none-match") == etag:
             return Response(status_code=304, headers=headers)
         media_type = shown_as(found)
         if media_type not in INLINE:
-            file_name = quote(name.rpartition("/")[2])
+            file_name = quote(found.name.rpartition("/")[2])
             headers["content-disposition"] = f"attachment; filename*=UTF-8''{file_name}"
         return Response(found.data or b"", media_type=media_type, headers=headers)
 
@@ -62,6 +65,44 @@ def routes(store: Store) -> list[BaseRoute]:
         return Response(data, media_type=kind, headers=headers)
 
     return [Route("/artifact/{run:int}/{name:path}", artifact), Route("/assets/{name}", asset)]
+
+
+def is_version(version: str, artifact: Artifact) -> bool:
+    """Whether an address names just this content."""
+    return len(version) >= 16 and artifact.sha256.startswith(version)
+
+
+class Shelf:
+    """Artifacts that were asked for lately: a whole class asks for the same new picture at the same moment."""
+
+    def __init__(self, store: Store, room: int = ROOM) -> None:
+        self.store = store
+        self.room = room
+        self._there: dict[tuple[int, str, str], asyncio.Task[Artifact]] = {}  # the least lately used first
+
+    async def take(self, run_id: int, name: str, version: str) -> Artifact:
+        """An artifact with its data, read once for all who ask for the same version. Raises BadInput."""
+        key = (run_id, name, version)
+        task = self._there.pop(key, None) or asyncio.create_task(run_in_threadpool(self.store.artifact, run_id, name))
+        self._there[key] = task
+        try:
+            found = await asyncio.shield(task)
+        except Exception:
+            self._there.pop(key, None)
+            raise
+        if not is_version(version, found):  # may be another one next time
+            self._there.pop(key, None)
+        self._make_room()
+        return found
+
+    def _make_room(self) -> None:
+        sizes = {key: task.result().size for key, task in self._there.items() if task.done() and not task.exception()}
+        used = sum(sizes.values())
+        for key, size in sizes.items():
+            if used <= self.room:
+                break
+            self._there.pop(key)
+            used -= size
 
 
 def shown_as(artifact: Artifact) -> str:

@@ -56,6 +56,7 @@ def serve(host: str, port: int) -> None:
                 ws_per_message_deflate=False,  # packed again for every viewer, it would cost more than it saves
                 ws_max_size=80 << 20,
                 timeout_graceful_shutdown=GRACE,
+                timeout_keep_alive=30,  # a watching browser asks for the next picture within that
                 server_header=False,
                 lifespan="on",
             )

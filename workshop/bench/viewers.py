@@ -1,0 +1,169 @@
+"""How soon many viewers of one live run see a change, and what that costs the dashboard's server.
+
+A real session runs a paced k-means on a photo; every viewer does what a browser does. The delay of a change is from
+when a rank told it to when a viewer has it, so that every hop on the way counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import psutil
+
+from workshop import bench, config
+from workshop.bench.browser import Browser
+from workshop.errors import WorkshopError
+from workshop.placement import Placement
+from workshop.session import client, lifecycle
+from workshop.session.guard import guarded
+from workshop.store.records import Limits
+from workshop.store.store import Store
+from workshop.web.auth import new_secrets
+
+PACE = 0.25  # seconds between changes
+# So many colours take longer to settle than anybody watches.
+PARAMS = {"image": "china", "clusters": 256, "iterations": 10_000, "tolerance": 0, "pace": PACE}
+SERVER_READY = 60.0  # seconds
+HOST = "127.0.0.1"
+
+
+def run(viewers: int = 40, seconds: float = 20) -> dict[str, Any]:
+    """Let `viewers` watch one run for `seconds`; returns the bench as JSON. Raises WorkshopError."""
+    where = bench.machine(("streamlit", "uvicorn", "websockets", "plotly"))
+    with _state_folder(), Store.open() as store:
+        _, code = new_secrets(store)
+        session, conductor = lifecycle.start_session(
+            store, "viewers", Placement(ranks=2), limits=Limits(), attached=True
+        )
+        try:
+            with _server() as (server, port):
+                session = lifecycle.wait_ready(store, session, conductor)
+                watched = client.submit(store, session, "kmeans", PARAMS)
+                browsers = [Browser(HOST, port, code, number) for number in range(viewers)]
+                share, since = asyncio.run(_watch(browsers, watched.id, server, seconds))
+                status = store.run(watched.id).status
+        finally:
+            lifecycle.end_conductor(conductor)
+    if status != "running":
+        raise WorkshopError(f"The run that was watched did not last: it is {status}.")
+    return bench.document("viewers", where, _rows(browsers, share, since, seconds), {})
+
+
+def _rows(browsers: list[Browser], share: float, since: float, seconds: float) -> list[dict[str, Any]]:
+    # What was told before everybody was there belongs to the crowd at the door, not to watching.
+    delays = sorted(delay for browser in browsers for told, delay in browser.delays if told >= since)
+    pages = [browser.page_seconds for browser in browsers]
+    if len(delays) < 2:
+        raise WorkshopError("The viewers saw no change at all.")
+
+    def single(name: str, value: float, unit: str) -> dict[str, Any]:
+        return {"name": name, "value": value, "unit": unit}
+
+    least = min(sum(told >= since for told, _ in browser.delays) for browser in browsers)
+    return [
+        single("viewers", len(browsers), "browsers"),
+        single("delay_median_seconds", statistics.median(delays), "s"),
+        single("delay_p95_seconds", delays[int(0.95 * (len(delays) - 1))], "s"),
+        single("delay_max_seconds", delays[-1], "s"),
+        single("changes_seen_by_each", least, "changes at least"),
+        single("pictures_fetched", sum(browser.pictures for browser in browsers), "pictures"),
+        single("server_core_share", share, "of one core"),
+        single("page_median_seconds", statistics.median(pages), "s, all joining at once"),
+        single("page_max_seconds", max(pages), "s, all joining at once"),
+        single(
+            "kilobytes_per_viewer_second", sum(b.received for b in browsers) / len(browsers) / seconds / 1e3, "kB/s"
+        ),
+    ]
+
+
+async def _watch(browsers: list[Browser], run_id: int, server: psutil.Process, seconds: float) -> tuple[float, float]:
+    """Have all of them watch; returns the server's share of a core while they do, and since when they all did."""
+    # Requests of one browser don't wait for those of others.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(len(browsers)))
+    there = asyncio.Semaphore(0)
+    tasks = [asyncio.create_task(browser.watch(run_id, there.release)) for browser in browsers]
+    arrived = asyncio.gather(*(there.acquire() for _ in browsers))
+    try:
+        await asyncio.wait([arrived, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            if task.done():
+                await task  # a viewer that ended failed; say why
+        for browser in browsers:
+            browser.received = 0
+        since, busy = time.time(), _cpu_seconds(server)
+        await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            if task.done():
+                await task
+        return (_cpu_seconds(server) - busy) / (time.time() - since), since
+    finally:
+        for task in [arrived, *tasks]:
+            task.cancel()
+        await asyncio.gather(arrived, *tasks, return_exceptions=True)
+
+
+def _cpu_seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.user + times.system
+
+
+@contextmanager
+def _state_folder() -> Iterator[None]:
+    """State of the bench's own, for this process and those it starts; then the user's again."""
+    names = ("WORKSHOP_HOME", "WORKSHOP_DATABASE_URL")
+    before = {name: os.environ.get(name) for name in names}
+    cache = config.cache_folder("numba")
+    with tempfile.TemporaryDirectory(prefix="workshop-viewers-") as folder:
+        os.environ["WORKSHOP_HOME"] = folder
+        os.environ.pop("WORKSHOP_DATABASE_URL", None)
+        # Compiled kernels are the user's: compiling them again would be what is measured.
+        config.cache_folder("numba").rmdir()
+        (config.home() / "cache" / "numba").symlink_to(cache)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
+
+
+@contextmanager
+def _server() -> Iterator[tuple[psutil.Process, int]]:
+    """A dashboard of the bench's own. Raises WorkshopError when it doesn't answer."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port = probe.getsockname()[1]
+    command = guarded([sys.executable, "-m", "workshop.web", "--host", HOST, "--port", str(port)])
+    with open(config.home() / "dashboard.log", "wb") as log:
+        server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+    try:
+        deadline = time.monotonic() + SERVER_READY
+        while True:
+            with suppress(OSError), urllib.request.urlopen(f"http://{HOST}:{port}/join", timeout=5):
+                break
+            if server.poll() is not None or time.monotonic() > deadline:
+                said = (config.home() / "dashboard.log").read_text(errors="replace").strip().splitlines()
+                raise WorkshopError(f"The dashboard did not start: {said[-1] if said else 'it said nothing'}")
+            time.sleep(0.1)
+        yield psutil.Process(server.pid), port
+    finally:
+        server.terminate()
+        try:
+            server.wait(5)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
