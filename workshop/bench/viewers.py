@@ -48,9 +48,11 @@ def run(viewers: int = 40, seconds: float = 20) -> dict[str, Any]:
             store, "viewers", Placement(ranks=2), limits=Limits(), attached=True
         )
         try:
-            with _server() as (server, port):
+            with served() as (server, port):
                 session = lifecycle.wait_ready(store, session, conductor)
                 watched = client.submit(store, session, "kmeans", PARAMS)
+                while not store.last_event_id(watched.id):
+                    time.sleep(0.1)
                 browsers = [Browser(HOST, port, code, number) for number in range(viewers)]
                 share, since = asyncio.run(_watch(browsers, watched.id, server, seconds))
                 status = store.run(watched.id).status
@@ -64,7 +66,7 @@ def run(viewers: int = 40, seconds: float = 20) -> dict[str, Any]:
 def _rows(browsers: list[Browser], share: float, since: float, seconds: float) -> list[dict[str, Any]]:
     # What was told before everybody was there belongs to the crowd at the door, not to watching.
     delays = sorted(delay for browser in browsers for told, delay in browser.delays if told >= since)
-    pages = [browser.page_seconds for browser in browsers]
+    pages = [browser.page_seconds for browser in browsers[1:] or browsers]
     if len(delays) < 2:
         raise WorkshopError("The viewers saw no change at all.")
 
@@ -93,9 +95,13 @@ async def _watch(browsers: list[Browser], run_id: int, server: psutil.Process, s
     # Requests of one browser don't wait for those of others.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(len(browsers)))
     there = asyncio.Semaphore(0)
-    tasks = [asyncio.create_task(browser.watch(run_id, there.release)) for browser in browsers]
+    first, *others = browsers  # the first is the instructor's, who has shown the page to everybody
+    tasks = [asyncio.create_task(first.watch(run_id, there.release))]
     arrived = asyncio.gather(*(there.acquire() for _ in browsers))
     try:
+        while not first.page_seconds and not tasks[0].done():
+            await asyncio.sleep(0.05)
+        tasks += [asyncio.create_task(browser.watch(run_id, there.release)) for browser in others]
         await asyncio.wait([arrived, *tasks], return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
             if task.done():
@@ -142,8 +148,8 @@ def _state_folder() -> Iterator[None]:
 
 
 @contextmanager
-def _server() -> Iterator[tuple[psutil.Process, int]]:
-    """A dashboard of the bench's own. Raises WorkshopError when it doesn't answer."""
+def served() -> Iterator[tuple[psutil.Process, int]]:
+    """A dashboard process of one's own, and its port. Raises WorkshopError when it doesn't answer."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port = probe.getsockname()[1]

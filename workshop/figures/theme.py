@@ -18,7 +18,7 @@ FONT = '"Source Sans", "Source Sans Pro", "Segoe UI", Helvetica, Arial, sans-ser
 # Okabe and Ito's palette, which people with any colour vision can tell apart (Color Universal Design, 2008); its
 # black is a grey here, because black is what text has.
 RANKS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e442", "#7a7a7a")
-_DARK = {"#0072b2", "#009e73", "#d55e00", "#7a7a7a"}
+_DARK = {"#0072b2", "#7a7a7a"}
 
 # Phases differ in lightness, so that they can be told apart in grey, too; waiting is hatched.
 PHASES = {"compute": "#1d4e6b", "communicate": "#7fb6d6", "wait": "#fbeedd"}

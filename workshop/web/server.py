@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from importlib import import_module
 from typing import Any
 
 import uvicorn
@@ -61,4 +62,7 @@ def serve(host: str, port: int) -> None:
                 lifespan="on",
             )
         )
+        # Streamlit imports pandas when it draws the first page: a visitor would wait for it, and plotly fails in
+        # other threads while it is half there.
+        import_module("pandas")
         server.run()

@@ -1,0 +1,56 @@
+"""Pages under Streamlit's own test runner, on a seeded store."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.web import seed
+from workshop import config
+from workshop.store.records import Identity, SessionRecord
+from workshop.store.store import Store
+from workshop.web import auth
+
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def store(workshop_home: Path) -> Iterator[Store]:
+    with Store.open() as opened:
+        yield opened
+
+
+@pytest.fixture
+def session(store: Store) -> SessionRecord:
+    return seed.session(store)
+
+
+@pytest.fixture
+def open_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+    """`open_page("run", role="learner", run="3")` runs a page as somebody who has come in through the door, which
+    AppTest knows nothing of."""
+    logging.getLogger("streamlit").setLevel(logging.ERROR)
+    monkeypatch.syspath_prepend(str(config.app_folder()))
+    from parts import frame
+
+    frame.store.clear()
+    visitors: dict[str, Identity] = {}
+
+    def open_(name: str, role: str = "learner", **query: str) -> AppTest:
+        if role not in visitors:
+            visitors[role] = auth.let_in(store, role, role.capitalize())[0]
+        monkeypatch.setattr(frame, "visitor", lambda: visitors[role])
+        page = AppTest.from_file(str(config.app_folder() / "streamlit_app.py"), default_timeout=30)
+        page.query_params.update(query)
+        page.switch_page(f"views/{name}.py")
+        page.run()
+        assert not page.exception, page.exception
+        return page
+
+    yield open_
+    frame.store().close()
+    frame.store.clear()

@@ -1,0 +1,168 @@
+"""What pages show to whom, and what their forms do."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.app.conftest import Open
+from tests.web import seed
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+
+
+def words(page: AppTest) -> str:
+    parts = [*page.markdown, *page.caption, *page.error, *page.info, *page.warning, *page.header, *page.subheader]
+    return "\n".join(part.value for part in parts)
+
+
+def labels(page: AppTest) -> list[str]:
+    return [button.label for button in page.button]
+
+
+@pytest.mark.parametrize("name", ["home", "session", "run", "history"])
+@pytest.mark.parametrize("role", ["learner", "instructor"])
+def test_every_page_stands_on_an_empty_store(open_page: Open, name: str, role: str) -> None:
+    assert role.capitalize() in words(open_page(name, role))
+
+
+@pytest.mark.parametrize("name", ["home", "session", "run", "history"])
+def test_every_page_stands_on_a_full_one(open_page: Open, store: Store, session: SessionRecord, name: str) -> None:
+    seed.completed(store, session)
+    seed.failed(store, session, "no <b>luck</b>")
+    seed.running(store, session)
+    open_page(name)
+
+
+def test_only_the_instructor_has_the_controls(open_page: Open, session: SessionRecord) -> None:
+    assert {"Reset", "Stop it", "Launch"} <= set(labels(open_page("session", "instructor")))
+    assert not {"Reset", "Stop it", "Launch"} & set(labels(open_page("session", "learner")))
+
+
+def test_the_instructor_resets_and_sets_limits(open_page: Open, store: Store, session: SessionRecord) -> None:
+    page = open_page("session", "instructor")
+    next(button for button in page.button if button.label == "Reset").click().run()
+    assert store.session("class").reset_requested
+    next(
+        number for number in page.number_input if number.label == "Ranks" and "limits" in str(number.form_id)
+    ).set_value(2)
+    next(button for button in page.button if button.label == "Set").click().run()
+    assert not page.exception
+    assert store.session("class").limits.ranks == 2
+
+
+def test_a_launch_that_can_t_be_says_why(open_page: Open, session: SessionRecord) -> None:
+    page = open_page("session", "instructor")
+    next(field for field in page.text_input if field.label == "Name").set_value("No Name!").run()
+    next(button for button in page.button if button.label == "Launch").click().run()
+    assert "can't be a session's name" in page.error[0].value.replace("\\", "")
+
+
+def test_the_form_starts_a_run(open_page: Open, store: Store, session: SessionRecord) -> None:
+    page = open_page("run")
+    page.number_input(key="params-kmeans-clusters").set_value(5)
+    page.number_input(key="placement-ranks").set_value(1)
+    page.run()
+    next(button for button in page.button if button.label == "Start the run").click().run()
+    assert not page.exception
+    (run,) = store.runs()
+    assert (run.params["clusters"], run.params["image"], run.params["pace"]) == (5, "china", 0.3)
+    assert run.placement["ranks"] == 1
+    assert run.submitted_by == "Learner"
+    assert page.query_params["run"] == [str(run.id)]
+
+
+def test_settings_appear_where_they_apply(open_page: Open, session: SessionRecord) -> None:
+    page = open_page("run")
+
+    def shown() -> set[str]:
+        numbers = {number.key for number in page.number_input}
+        return {key.removeprefix("params-kmeans-") for key in numbers if key.startswith("params-")}
+
+    assert "points" not in shown()
+    assert "iterations" in shown()
+    page.segmented_control(key="params-kmeans-data").set_value("blobs").run()
+    assert "points" in shown()
+    page.segmented_control(key="params-kmeans-mode").set_value("online").run()
+    assert "batch" in shown()
+    assert "iterations" not in shown()
+
+
+def test_the_form_begins_with_the_run_that_is_shown(open_page: Open, store: Store, session: SessionRecord) -> None:
+    run = seed.completed(store, session)
+    page = open_page("run", run=str(run.id))
+    assert page.number_input(key="params-kmeans-clusters").value == 4
+    assert page.number_input(key="params-kmeans-iterations").value == 20
+
+
+@pytest.mark.parametrize("given", ["999", "x", "-1", "1e9", "<b>"])
+def test_a_run_that_is_not_there(open_page: Open, session: SessionRecord, given: str) -> None:
+    assert "There is no run" in words(open_page("run", run=given))
+
+
+def test_what_is_wrong_is_one_sentence_and_nothing_is_queued(
+    open_page: Open, store: Store, session: SessionRecord
+) -> None:
+    page = open_page("run")
+    page.segmented_control(key="params-kmeans-data").set_value("blobs").run()
+    page.number_input(key="params-kmeans-points").set_value(3).run()
+    next(button for button in page.button if button.label == "Start the run").click().run()
+    assert "16 clusters need as many points" in page.error[0].value.replace("\\", "")
+    page.text_area(key="placement-environment").set_value("no equals sign").run()
+    assert "NAME=value" in page.error[0].value.replace("\\", "")
+    assert store.runs() == []
+
+
+def test_an_upload_has_to_be_chosen(open_page: Open, store: Store, session: SessionRecord) -> None:
+    page = open_page("run")
+    page.segmented_control(key="params-kmeans-image").set_value("upload").run()
+    next(button for button in page.button if button.label == "Start the run").click().run()
+    assert "choose a file" in page.error[0].value
+    page.file_uploader(key="params-kmeans-image-file").set_value(("me.png", seed.png(size=16), "image/png")).run()
+    page.number_input(key="params-kmeans-clusters").set_value(1).run()
+    next(button for button in page.button if button.label == "Start the run").click().run()
+    (run,) = store.runs()
+    assert run.params["image"] == "me.png"
+    assert store.artifact(run.id, "input/photo").data == seed.png(size=16)
+
+
+def test_a_link_compares_two_runs(open_page: Open, store: Store, session: SessionRecord) -> None:
+    first = seed.completed(store, session)
+    second = seed.failed(store, session, "no luck")
+    shown = words(open_page("history", compare=f"{first.id},{second.id}"))
+    assert "Set differently" in shown
+    assert "Nothing: whatever differs" in shown
+    assert "Well balanced" in shown
+    assert "Rank 1 failed" in shown
+
+
+def test_history_filters(open_page: Open, store: Store, session: SessionRecord) -> None:
+    done = seed.completed(store, session)
+    seed.failed(store, session, "no luck")
+    page = open_page("history")
+    assert len(page.dataframe[0].value) == 2
+    next(box for box in page.selectbox if box.label == "Status").set_value("completed").run()
+    assert list(page.dataframe[0].value["Run"]) == [f"/run?run={done.id}"]
+
+
+@pytest.mark.parametrize("compare", ["", "x,y", "99,98", "1", ",,,", "9" * 40])
+def test_a_link_to_nothing_is_harmless(open_page: Open, session: SessionRecord, compare: str) -> None:
+    open_page("history", compare=compare)
+
+
+def test_several_sessions_can_be_chosen(open_page: Open, store: Store, session: SessionRecord) -> None:
+    seed.session(store, "other")
+    page = open_page("session", session="other")
+    (box,) = [box for box in page.selectbox if box.label == "Session"]
+    assert box.value == "other"
+    assert box.options == ["class", "other"]
+
+
+def test_what_people_write_is_text(open_page: Open) -> None:
+    from parts.frame import plain
+
+    nasty = "![x](http://evil.example/x.png) <script> **b** `c` :material/home: $x$ [l](u)"
+    shown = plain(nasty)
+    assert shown.replace("\\", "") == nasty
+    for sign in "![]()<>*`:$":
+        assert f"\\{sign}" in shown

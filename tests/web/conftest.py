@@ -1,0 +1,23 @@
+"""One dashboard for the tests of a module, on a store of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conftest import leftovers
+from tests.web.dashboard import Dashboard
+from workshop.bench.viewers import served
+from workshop.store.store import Store
+
+
+@pytest.fixture(scope="module")
+def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+    home = tmp_path_factory.mktemp("dashboard") / "home"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKSHOP_HOME", str(home))
+        patch.delenv("WORKSHOP_DATABASE_URL", raising=False)
+        with Store.open() as store, served() as (process, port):
+            yield Dashboard(store, process, port)
+        assert not leftovers(home)

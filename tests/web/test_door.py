@@ -1,0 +1,145 @@
+"""Who may come in, over real HTTP and WebSockets."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from tests.web.dashboard import Dashboard
+from workshop.web.auth import hashed
+
+HTML = {"Accept": "text/html"}
+
+
+def test_strangers_are_sent_to_the_door_and_back_to_where_they_wanted(dashboard: Dashboard) -> None:
+    stranger = dashboard.stranger()
+    assert stranger.get("/", **HTML).headers["location"] == "/join"
+    answer = stranger.get("/run?run=12", **HTML)
+    assert answer.status == 303
+    assert answer.headers["location"] == "/join?next=%2Frun%3Frun%3D12"
+    page = stranger.get(answer.headers["location"])
+    assert 'value="/run?run=12"' in page.text
+    let_in = stranger.post("/join", {"code": dashboard.code, "nickname": "Ada", "next": "/run?run=12"})
+    assert (let_in.status, let_in.headers["location"]) == (303, "/run?run=12")
+    assert stranger.get("/run?run=12", **HTML).status == 200
+
+
+@pytest.mark.parametrize("path", ["/artifact/1/original.png", "/_stcore/host-config", "/component/x"])
+def test_without_a_cookie_there_is_nothing(dashboard: Dashboard, path: str) -> None:
+    assert dashboard.stranger().get(path).status == 403
+
+
+@pytest.mark.parametrize("path", ["/_stcore/stream", "/live/session/class", "/live/run/1"])
+def test_websockets_are_guarded(dashboard: Dashboard, path: str) -> None:
+    with pytest.raises(InvalidStatus) as refused, dashboard.stranger().listen(path):
+        pass
+    assert refused.value.response.status_code == 403
+    with pytest.raises(InvalidStatus) as elsewhere, dashboard.learner().listen(path, origin="http://evil.example"):
+        pass
+    assert elsewhere.value.response.status_code == 403
+
+
+def test_the_token_becomes_a_cookie_and_leaves_the_address(dashboard: Dashboard) -> None:
+    visitor = dashboard.stranger()
+    answer = visitor.get(f"/?token={dashboard.token}", **HTML)
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    name, _, secret = visitor.cookie.partition("=")
+    assert name == f"workshop_{dashboard.port}"
+    identity = dashboard.store.identity(hashed(secret))
+    assert identity is not None
+    assert identity.role == "instructor"
+    assert visitor.get("/", **HTML).status == 200
+
+
+def test_a_wrong_token_is_told_so(dashboard: Dashboard) -> None:
+    visitor = dashboard.stranger()
+    answer = visitor.get("/?token=guess", **HTML)
+    assert "set-cookie" not in answer.headers
+    assert "not valid any more" in visitor.get(answer.headers["location"]).text
+
+
+def test_a_forged_identity_header_is_dropped(dashboard: Dashboard) -> None:
+    secret = dashboard.instructor().cookie.partition("=")[2]
+    forged = {"x-workshop-identity": hashed(secret)}
+    assert dashboard.stranger().get("/artifact/1/x", **forged).status == 403
+
+
+@pytest.mark.parametrize(
+    ("form", "status", "words"),
+    [
+        ({"code": "WRONG1", "nickname": "Ada"}, 403, "not this class"),
+        ({"nickname": "Ada"}, 403, "not this class"),
+        ({"code": "{code}", "nickname": "  "}, 400, "give a nickname"),
+        ({"code": "{code}", "nickname": "x" * 31}, 400, "at most 30"),
+        ({"code": "{code}", "nickname": "a\u202eb"}, 400, "can&#x27;t be shown"),
+        ({"code": "x" * 20_000, "nickname": "Ada"}, 413, "far too much"),
+    ],
+)
+def test_the_door_says_what_is_wrong(dashboard: Dashboard, form: dict[str, str], status: int, words: str) -> None:
+    given = {name: value.format(code=dashboard.code) for name, value in form.items()}
+    visitor = dashboard.stranger()
+    answer = visitor.post("/join", given)
+    assert answer.status == status
+    assert words in answer.text
+    assert visitor.cookie == ""
+
+
+def test_codes_may_be_typed_as_people_type(dashboard: Dashboard) -> None:
+    typed = f" {dashboard.code[:3].lower()} {dashboard.code[3:]} "
+    assert dashboard.stranger().post("/join", {"code": typed, "nickname": "Ada"}).status == 303
+
+
+def test_nicknames_are_text_and_the_second_one_gets_a_number(dashboard: Dashboard) -> None:
+    name = "<b>Bo</b>"
+    dashboard.learner(name)
+    second = dashboard.learner(name)
+    page = second.get("/join").text
+    assert "&lt;b&gt;Bo&lt;/b&gt; 2" in page
+    assert "<b>Bo" not in page
+
+
+def test_forms_of_other_sites_are_refused(dashboard: Dashboard) -> None:
+    form = {"code": dashboard.code, "nickname": "Eve"}
+    assert dashboard.stranger().post("/join", form, Origin="http://evil.example").status == 403
+    assert dashboard.stranger().post("/join", form, Origin=f"http://127.0.0.1:{dashboard.port}").status == 303
+
+
+def test_pages_tell_browsers_to_be_careful(dashboard: Dashboard) -> None:
+    for path in ("/join", "/assets/join.css", "/assets/plotly.min.js"):
+        headers = dashboard.stranger().get(path).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "frame-ancestors 'self'" in headers["content-security-policy"]
+    assert "default-src 'none'" in dashboard.stranger().get("/join").headers["content-security-policy"]
+    assert dashboard.stranger().get("/assets/../auth.py").status != 200
+
+
+def test_the_door_links_only_to_itself(dashboard: Dashboard) -> None:
+    assert set(re.findall(r'(?:href|src|action)="([^"]+)"', dashboard.stranger().get("/join").text)) == {
+        "/assets/mark.svg",
+        "/assets/join.css",
+        "/join",
+    }
+
+
+def test_many_wrong_codes_have_to_wait(dashboard: Dashboard) -> None:
+    # The last test of this module: afterwards everybody from this address waits, until the minute is over.
+    answers = [dashboard.stranger().post("/join", {"code": f"G{n}", "nickname": "Eve"}) for n in range(25)]
+    assert answers[-1].status == 429
+    assert "try again in" in answers[-1].text
+    assert dashboard.stranger().post("/join", {"code": dashboard.code, "nickname": "Eve"}).status == 429
+
+
+def test_a_port_in_use_is_one_sentence(dashboard: Dashboard) -> None:
+    command = [sys.executable, "-m", "workshop.web", "--port", str(dashboard.port)]
+    second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert second.returncode == 2
+    assert "in use" in second.stderr
+    assert "Traceback" not in second.stderr
+    assert second.stdout == ""

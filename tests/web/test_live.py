@@ -1,0 +1,159 @@
+"""Live pages, artifacts and cancelling, over a real server."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support import until
+from tests.web import seed
+from tests.web.dashboard import Dashboard, sections
+from workshop import config
+from workshop.store.records import SessionRecord
+from workshop.web.auth import hashed
+
+
+@pytest.fixture
+def session(dashboard: Dashboard) -> Iterator[SessionRecord]:
+    """A session that is alive as long as the test lasts."""
+    made = seed.session(dashboard.store, f"class-{time.monotonic_ns() % 10**9}")
+    ended = threading.Event()
+
+    def beat() -> None:
+        while not ended.wait(1):
+            dashboard.store.heartbeat(made.id)
+
+    threading.Thread(target=beat, daemon=True).start()
+    yield made
+    ended.set()
+    dashboard.store.update_session(made.id, state="stopped")
+
+
+def test_a_live_run_is_pushed(dashboard: Dashboard, session: SessionRecord) -> None:
+    run = seed.running(dashboard.store, session, steps=5)
+    with dashboard.learner().listen(f"/live/run/{run.id}") as line:
+        first = sections(line)
+        assert first["run"]["status"] == "running"
+        assert first["run"]["progress"] == [5.0, 20.0]
+        (inertia,) = first["curves"]
+        assert inertia["name"] == "inertia"
+        assert len(inertia["figure"]["data"][0]["y"]) == 5
+        assert [bar["name"] for bar in first["times"]["data"]] == ["compute", "communicate", "wait"]
+        assert len(first["machine"]["ranks"]) == 2
+        assert first["verdict"]["so_far"] is True
+
+        told = time.time()
+        seed.tell(dashboard.store, run.id, 6, 7)
+        news = sections(line)
+        while "curves" not in news:
+            news |= sections(line)
+        assert time.time() - told < 1
+        assert len(news["curves"][0]["figure"]["data"][0]["y"]) == 7
+        assert "machine" not in news, "what has not changed isn't sent again"
+
+        dashboard.store.put_artifact(run.id, "preview.png", "image/png", seed.png())
+        while "pictures" not in news:
+            news |= sections(line)
+        assert news["pictures"][0]["label"] == "So far"
+        dashboard.store.finish(run.id, "completed", metrics={"inertia": float("nan"), "palette": seed.PALETTE})
+        while not news["run"]["ended"] or not news.get("palette"):
+            news |= sections(line)
+        assert {"label": "inertia", "value": "not a number"} in news["metrics"]
+        assert len(news["palette"]["data"]) == 4
+
+
+def test_everybody_sees_the_same(dashboard: Dashboard, session: SessionRecord) -> None:
+    run = seed.completed(dashboard.store, session)
+    ada, bo = dashboard.learner("Ada"), dashboard.learner("Bo")
+    with ada.listen(f"/live/run/{run.id}") as one, bo.listen(f"/live/run/{run.id}") as other:
+        assert sections(one) == sections(other)
+
+
+def test_a_session_is_pushed(dashboard: Dashboard, session: SessionRecord) -> None:
+    store = dashboard.store
+    seed.completed(store, session)
+    with dashboard.learner().listen(f"/live/session/{session.name}") as line:
+        first = sections(line)
+        assert first["session"]["words"] == "Ready: the next run starts at once."
+        assert first["queue"]["waiting"] == []
+        assert first["queue"]["recent"][0]["verdict"] == "Well balanced."
+        assert [rank["rank"] for rank in first["machine"]["ranks"]] == [0, 1]
+        store.submit(session.id, "kmeans", seed.PARAMS, seed.PLACEMENT, submitted_by="<i>Eve</i>")
+        news = sections(line)
+        assert news["queue"]["waiting"][0]["who"] == "<i>Eve</i>"
+        assert news["queue"]["waiting"][0]["wait"] == "any moment"
+
+
+def test_a_queued_run_knows_its_turn(dashboard: Dashboard, session: SessionRecord) -> None:
+    seed.running(dashboard.store, session)
+    queued = dashboard.store.submit(session.id, "kmeans", seed.PARAMS, seed.PLACEMENT)
+    with dashboard.learner().listen(f"/live/run/{queued.id}") as line:
+        assert sections(line)["run"]["turn"].startswith("Number 1 in the queue")
+
+
+def test_what_is_not_there_is_told(dashboard: Dashboard) -> None:
+    with dashboard.learner().listen("/live/run/999999") as line:
+        assert sections(line)["problem"].startswith("There is no run 999999")
+
+
+def test_artifacts(dashboard: Dashboard, session: SessionRecord) -> None:
+    run = seed.completed(dashboard.store, session)
+    store, visitor = dashboard.store, dashboard.learner()
+    sha = store.artifact(run.id, "quantised.png").sha256
+    picture = visitor.get(f"/artifact/{run.id}/quantised.png?v={sha[:16]}")
+    assert picture.status == 200
+    assert picture.body == seed.png("#405060")
+    assert picture.headers["content-type"] == "image/png"
+    assert "immutable" in picture.headers["cache-control"]
+    assert visitor.get(f"/artifact/{run.id}/quantised.png", If_None_Match=f'"{sha}"').status == 304
+
+    # An address without a version always gives the present content.
+    store.put_artifact(run.id, "quantised.png", "image/png", seed.png("#999999"))
+    assert visitor.get(f"/artifact/{run.id}/quantised.png").body == seed.png("#999999")
+    assert "no-cache" in visitor.get(f"/artifact/{run.id}/quantised.png").headers["cache-control"]
+
+    store.put_artifact(run.id, "page.html", "text/html", b"<script>alert(1)</script>")
+    page = visitor.get(f"/artifact/{run.id}/page.html")
+    assert page.headers["content-disposition"].startswith("attachment")
+    assert "sandbox" in page.headers["content-security-policy"]
+    store.put_artifact(run.id, "input/photo", "application/octet-stream", b"\xff\xd8\xff rest")
+    assert visitor.get(f"/artifact/{run.id}/input/photo").headers["content-type"] == "image/jpeg"
+    assert visitor.get(f"/artifact/{run.id}/nothing").status == 404
+    assert visitor.get("/artifact/999999/nothing").status == 404
+
+
+def test_learners_cancel_their_own_runs_the_instructor_any(dashboard: Dashboard, session: SessionRecord) -> None:
+    store = dashboard.store
+    ada, bo = dashboard.learner("Ada"), dashboard.learner("Bo")
+    identity = store.identity(hashed(ada.cookie.partition("=")[2]))
+    assert identity is not None
+    run = seed.running(store, session, identity)
+    queued = store.submit(session.id, "kmeans", seed.PARAMS, seed.PLACEMENT, identity_id=identity.id)
+    refused = bo.post(f"/run/{run.id}/cancel")
+    assert refused.status == 400
+    assert "your own runs" in refused.text
+    assert not store.run(run.id).cancel_requested
+    assert ada.post(f"/run/{run.id}/cancel").status == 200
+    assert store.run(run.id).cancel_requested
+    assert dashboard.instructor().post(f"/run/{queued.id}/cancel").status == 200
+    assert store.run(queued.id).status == "cancelled"
+    assert ada.post("/run/999999/cancel").status == 400
+
+
+def test_it_ends_within_two_seconds_with_viewers_on_the_line(dashboard: Dashboard, session: SessionRecord) -> None:
+    # The last test of this module: there is no dashboard afterwards.
+    run = seed.running(dashboard.store, session)
+    learner = dashboard.learner()
+    with learner.listen(f"/live/run/{run.id}") as line, learner.listen("/_stcore/stream"):
+        sections(line)
+        began = time.monotonic()
+        dashboard.process.send_signal(signal.SIGTERM)
+        until(lambda: dashboard.process.status() == "zombie", 5, "the dashboard to end")
+        assert time.monotonic() - began < 2
+    log = (config.home() / "dashboard.log").read_text()
+    assert dashboard.token not in log
+    assert learner.cookie.partition("=")[2] not in log
