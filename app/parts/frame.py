@@ -61,7 +61,7 @@ def choose_session() -> SessionRecord | None:
     index = names.index(wanted) if wanted in names else 0
     name = names[index]
     if len(names) > 1:
-        name = st.selectbox("Session", names, index=index, key=f"session-{wanted}", width=320)
+        name = st.selectbox("Session", names, index=index, key=f"choose-session-{wanted}", width=320)
         if name != names[index]:
             st.query_params["session"] = name
     return sessions[names.index(name)] if name in names else sessions[index]

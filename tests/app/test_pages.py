@@ -69,7 +69,7 @@ def test_the_form_starts_a_run(open_page: Open, store: Store, session: SessionRe
     assert (run.params["clusters"], run.params["image"], run.params["pace"]) == (5, "china", 0.3)
     assert run.placement["ranks"] == 1
     assert run.submitted_by == "Learner"
-    assert page.query_params["run"] == [str(run.id)]
+    assert page.query_params["run"] == str(run.id)
 
 
 def test_settings_appear_where_they_apply(open_page: Open, session: SessionRecord) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import math
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from PIL import Image
 
@@ -29,6 +32,26 @@ def session(store: Store, name: str = "class") -> SessionRecord:
     up = cases.rank_map([0], [1], seen=[[0], [1]])
     store.update_session(made.id, state="ready", message="", rank_map=up, machine=cases.machine(2))
     return store.session(made.id)
+
+
+@contextmanager
+def alive(store: Store, name: str) -> Iterator[SessionRecord]:
+    """A session whose heart beats as long as the block lasts."""
+    made = session(store, name)
+    ended = threading.Event()
+
+    def beat() -> None:
+        while not ended.wait(1):
+            store.heartbeat(made.id)
+
+    heart = threading.Thread(target=beat, daemon=True)
+    heart.start()
+    try:
+        yield made
+    finally:
+        ended.set()
+        heart.join()
+        store.update_session(made.id, state="stopped")
 
 
 def running(store: Store, of: SessionRecord, identity: Identity | None = None, steps: int = 10) -> RunRecord:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 import time
 from collections.abc import Iterator
 
@@ -19,18 +18,8 @@ from workshop.web.auth import hashed
 
 @pytest.fixture
 def session(dashboard: Dashboard) -> Iterator[SessionRecord]:
-    """A session that is alive as long as the test lasts."""
-    made = seed.session(dashboard.store, f"class-{time.monotonic_ns() % 10**9}")
-    ended = threading.Event()
-
-    def beat() -> None:
-        while not ended.wait(1):
-            dashboard.store.heartbeat(made.id)
-
-    threading.Thread(target=beat, daemon=True).start()
-    yield made
-    ended.set()
-    dashboard.store.update_session(made.id, state="stopped")
+    with seed.alive(dashboard.store, f"class-{time.monotonic_ns() % 10**9}") as made:
+        yield made
 
 
 def test_a_live_run_is_pushed(dashboard: Dashboard, session: SessionRecord) -> None:

@@ -148,11 +148,13 @@ def _state_folder() -> Iterator[None]:
 
 
 @contextmanager
-def served() -> Iterator[tuple[psutil.Process, int]]:
-    """A dashboard process of one's own, and its port. Raises WorkshopError when it doesn't answer."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port = probe.getsockname()[1]
+def served(port: int | None = None) -> Iterator[tuple[psutil.Process, int]]:
+    """A dashboard process of one's own, and its port (default: a free one). Raises WorkshopError when it doesn't
+    answer."""
+    if port is None:
+        with socket.socket() as probe:
+            probe.bind((HOST, 0))
+            port = probe.getsockname()[1]
     command = guarded([sys.executable, "-m", "workshop.web", "--host", HOST, "--port", str(port)])
     with open(config.home() / "dashboard.log", "wb") as log:
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)

@@ -80,6 +80,9 @@ class Conductor:
                 self.ending.wait(LOOK)
             self._say("stopped", "")
         except Exception as error:
+            if self.ending.is_set():
+                self._say("stopped", "")  # whatever was under way was given up
+                return
             self.log(traceback.format_exc())
             self._say("failed", str(error) if isinstance(error, WorkshopError) else f"{type(error).__name__}: {error}")
             raise

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from workshop import config, topology
@@ -65,25 +65,35 @@ def revive(store: Store, session: SessionRecord, *, attached: bool) -> subproces
 
 
 def wait_ready(
-    store: Store, session: SessionRecord, conductor: subprocess.Popen[bytes], seconds: float = READY
+    store: Store,
+    session: SessionRecord,
+    conductor: subprocess.Popen[bytes],
+    seconds: float = READY,
+    give_up: Callable[[], bool] = lambda: False,
 ) -> SessionRecord:
-    """Wait until a launched session takes runs. Raises WorkshopError with the reason where it doesn't come up."""
+    """Wait until a launched session takes runs. Raises WorkshopError with the reason where it doesn't come up; a
+    session that nobody waits for any longer is ended."""
     deadline = time.monotonic() + seconds
-    while True:
-        ended = conductor.poll() is not None
-        now = store.session(session.id)
-        if now.state in ("ready", "running") and not ended:
-            return now
-        if now.state in ("failed", "stopped") or ended:
-            why = now.message or _last_line(session.id) or "its conductor ended without a word"
-            if ended and now.state not in ("failed", "stopped"):
-                store.update_session(session.id, state="failed", message=why)
-            kind = BadInput if why.startswith(openmpi.REFUSED) else WorkshopError
-            raise kind(f"Session {session.name} did not start: {why}")
-        if time.monotonic() > deadline:
-            conductor.terminate()
-            raise WorkshopError(f"Session {session.name} was not ready within {seconds:.0f} s: {now.message}")
-        time.sleep(0.05)
+    try:
+        while conductor.poll() is None:
+            now = store.session(session.id)
+            if now.state in ("ready", "running"):
+                return now
+            if time.monotonic() > deadline:
+                raise WorkshopError(f"Session {session.name} was not ready within {seconds:.0f} s: {now.message}")
+            if give_up():
+                raise WorkshopError(f"Session {session.name} was asked to end before it was ready.")
+            time.sleep(0.05)
+    except BaseException:
+        end_conductor(conductor)
+        clean_up(store, session)
+        raise
+    now = store.session(session.id)
+    why = now.message or _last_line(session.id) or "its conductor ended without a word"
+    if now.state not in ("failed", "stopped"):
+        store.update_session(session.id, state="failed", message=why)
+    kind = BadInput if why.startswith(openmpi.REFUSED) else WorkshopError
+    raise kind(f"Session {session.name} did not start: {why}")
 
 
 def _last_line(session_id: int) -> str:

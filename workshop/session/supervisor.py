@@ -96,7 +96,7 @@ class Supervisor:
         session, self._conductor = lifecycle.start_session(self.store, self.name, self.placement, attached=True)
         self.say("Starting the dashboard")
         self._dashboard = self._start_dashboard()
-        self.session = lifecycle.wait_ready(self.store, session, self._conductor)
+        self.session = lifecycle.wait_ready(self.store, session, self._conductor, give_up=self.ending.is_set)
         self.say(f"The session's ranks are ready after {time.monotonic() - began:.1f} s")
         self._wait_dashboard()
         self.say(f"The dashboard answers after {time.monotonic() - began:.1f} s")

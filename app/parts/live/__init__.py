@@ -25,9 +25,9 @@ _session = _component("session")
 def run_view(run_id: int, identity: Identity) -> None:
     """One run as it goes on."""
     me = {"id": identity.id, "instructor": identity.role == "instructor"}
-    _run(key=f"run-{run_id}", data={"path": f"/live/run/{run_id}", "me": me, "cancel": f"/run/{run_id}/cancel"})
+    _run(key=f"live-run-{run_id}", data={"path": f"/live/run/{run_id}", "me": me, "cancel": f"/run/{run_id}/cancel"})
 
 
 def session_view(name: str) -> None:
     """One session as it goes on."""
-    _session(key=f"session-{name}", data={"path": f"/live/session/{name}"})
+    _session(key=f"live-session-{name}", data={"path": f"/live/session/{name}"})

@@ -1,0 +1,189 @@
+"""A real class in small: a real session, a real Chromium, and k-means from the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.support import until
+from tests.web import seed
+from workshop.bench.viewers import served
+from workshop.placement import Placement
+from workshop.session import client, lifecycle
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+from workshop.web.auth import new_secrets
+
+pytestmark = [pytest.mark.browser, pytest.mark.mpi, pytest.mark.timeout(240)]
+
+# How many colours a picture has, counted by the browser that shows it.
+COLOURS = """image => {
+  const canvas = document.createElement("canvas");
+  canvas.width = image.naturalWidth; canvas.height = image.naturalHeight;
+  const context = canvas.getContext("2d");
+  context.drawImage(image, 0, 0);
+  const bytes = context.getImageData(0, 0, canvas.width, canvas.height).data;
+  const seen = new Set();
+  for (let at = 0; at < bytes.length; at += 4) seen.add(bytes[at] << 16 | bytes[at + 1] << 8 | bytes[at + 2]);
+  return seen.size;
+}"""
+
+
+@dataclass
+class Class:
+    store: Store
+    session: SessionRecord
+    url: str
+    token: str
+    code: str
+
+
+@pytest.fixture
+def workshop(workshop_home: Path) -> Iterator[Class]:
+    with Store.open() as store:
+        token, code = new_secrets(store)
+        record, conductor = lifecycle.start_session(store, "class", Placement(ranks=2), attached=True)
+        try:
+            with served() as (_, port):
+                ready = lifecycle.wait_ready(store, record, conductor)
+                yield Class(store, ready, f"http://127.0.0.1:{port}", token, code)
+        finally:
+            lifecycle.end_conductor(conductor)
+
+
+def join(page: Page, where: Class, nickname: str, wanted: str = "") -> None:
+    page.goto(f"{where.url}{wanted or '/join'}")
+    page.get_by_label("Class code").fill(where.code)
+    page.get_by_label("Nickname").fill(nickname)
+    page.get_by_role("button", name="Come in").click()
+
+
+def number(page: Page, label: str, value: str) -> None:
+    field = page.get_by_role("spinbutton", name=label, exact=True)
+    field.fill(value)
+    field.press("Tab")
+
+
+def inertia(page: Page) -> tuple[int, float]:
+    """How many points the curve has, and its newest value."""
+    curve = page.locator("[data-curve=inertia] .ws-figure")
+    points, last = curve.get_attribute("data-points"), curve.get_attribute("data-last")
+    return int(points or 0), float(last or "nan")
+
+
+def test_kmeans_from_the_page(workshop: Class, new_page: NewPage) -> None:
+    page = new_page()
+    page.goto(f"{workshop.url}/?token={workshop.token}")
+    assert "token" not in page.url
+    page.get_by_role("button", name="Set up a run").click(timeout=30_000)
+    start = page.get_by_role("button", name="Start the run")
+    start.wait_for(timeout=30_000)
+    number(page, "Clusters", "8")
+    number(page, "Pace", "1")
+    start.click()
+
+    # The ranks, on the machine, while the run goes on.
+    live = page.locator(".ws[data-status]")
+    live.wait_for(timeout=30_000)
+    assert "run=" in page.url
+    ranks = page.locator(".ws-machine .ws-rank")
+    expect(ranks).to_have_text(["rank 0", "rank 1"], timeout=30_000)
+    expect(page.locator(".ws-machine .ws-figure")).to_contain_text("rank 1", timeout=30_000)
+
+    # Inertia falls live: more and more points, lower and lower, without a reload.
+    page.evaluate("window.stillTheSamePage = true")
+    page.locator("[data-curve=inertia]").wait_for(timeout=30_000)
+    seen = [inertia(page)]
+    while len(seen) < 4:
+        points, _ = seen[-1]
+        until(lambda points=points: inertia(page)[0] > points, 30, "another iteration")
+        assert live.get_attribute("data-status") == "running"
+        seen.append(inertia(page))
+    assert [value for _, value in seen] == sorted((value for _, value in seen), reverse=True)
+    assert seen[-1][1] < seen[0][1]
+    expect(page.get_by_alt_text("So far")).to_be_visible()
+    assert page.evaluate("window.stillTheSamePage")
+
+    # Somebody else opens the link while it goes on, on a phone.
+    phone = new_page(390, 844)
+    join(phone, workshop, "<i>Ada</i>", page.url.removeprefix(workshop.url))
+    phone.locator(".ws[data-status=running]").wait_for(timeout=30_000)
+    assert phone.get_by_role("button", name="Cancel", exact=True).count() == 0, "it is not Ada's run"
+    assert page.get_by_role("button", name="Cancel", exact=True).count() == 1
+    assert phone.locator("i", has_text="Ada").count() == 0, "a nickname is text"
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+
+    # The end: the quantised photo with at most 8 colours, the verdict, the palette.
+    page.locator(".ws[data-status=completed]").wait_for(timeout=120_000)
+    after = page.get_by_alt_text("After")
+    until(lambda: after.evaluate("image => image.naturalWidth") == 640, 20, "the quantised photo in full size")
+    assert 2 <= after.evaluate(COLOURS) <= 8
+    before = page.get_by_alt_text("Before")
+    assert before.evaluate(COLOURS) > 1000
+    expect(page.locator(".ws-verdict")).to_contain_text("Why")
+    expect(page.locator(".ws-palette svg").first).to_be_visible()
+    (run,) = workshop.store.runs(session_id=workshop.session.id)
+    assert run.params["clusters"] == 8
+    assert inertia(page)[1] == pytest.approx(workshop.store.series(run.id, "inertia")[0].means[-1])
+
+    # A browser that was closed and opened again shows the same run.
+    address, shown = page.url, inertia(page)
+    page.close()
+    again = new_page()
+    join(again, workshop, "Bo", address.removeprefix(workshop.url))
+    again.locator(".ws[data-status=completed]").wait_for(timeout=30_000)
+    until(lambda: inertia(again) == shown, 10, "the same curve")
+
+
+def test_cancel_queue_and_errors(workshop: Class, new_page: NewPage) -> None:
+    store = workshop.store
+    page = new_page()
+    page.goto(f"{workshop.url}/?token={workshop.token}")
+    long = client.submit(store, workshop.session, "kmeans", {"clusters": 64, "pace": 0.5, "tolerance": 0})
+    waits = client.submit(store, workshop.session, "kmeans", {"clusters": 4})
+    page.goto(f"{workshop.url}/session")
+    queue = page.locator(".ws-runs").first
+    expect(queue).to_contain_text(f"Run {long.id}", timeout=30_000)
+    expect(queue).to_contain_text("turn 1")
+    queue.get_by_role("link", name=f"Run {long.id}").click()
+    page.locator(".ws[data-status=running]").wait_for(timeout=30_000)
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    page.locator(".ws[data-status=cancelled]").wait_for(timeout=30_000)
+    assert client.wait(store, waits.id, timeout=60).status == "completed"
+
+    # An error on a rank: who, where, what, and the traceback behind a fold.
+    refused = store.submit(workshop.session.id, "kmeans", {"image": "china"}, Placement(ranks=2).as_json())
+    failed = client.wait(store, refused.id, timeout=60)
+    assert failed.status == "failed", "it came without its photo"
+    page.goto(f"{workshop.url}/run?run={refused.id}")
+    error = page.locator(".ws-error")
+    expect(error).to_contain_text("Rank", timeout=30_000)
+    error.locator("summary").click()
+    expect(error.locator("pre")).to_contain_text("photo")
+
+
+def test_an_open_page_outlives_the_dashboard(workshop_home: Path, new_page: NewPage) -> None:
+    with Store.open() as store, seed.alive(store, "class") as session:
+        token, _ = new_secrets(store)
+        run = seed.running(store, session, steps=3)
+        page = new_page()
+        with served() as (process, port):
+            page.goto(f"http://127.0.0.1:{port}/?token={token}")
+            page.goto(f"http://127.0.0.1:{port}/run?run={run.id}")
+            page.locator("[data-curve=inertia]").wait_for(timeout=30_000)
+            until(lambda: inertia(page)[0] == 3, 10, "the first three points")
+            page.evaluate("window.stillTheSamePage = true")
+            process.kill()
+            expect(page.get_by_text("Reconnecting to the dashboard")).to_be_visible(timeout=10_000)
+        seed.tell(store, run.id, 4, 6)
+        with served(port):
+            until(lambda: inertia(page)[0] == 6, 30, "the page to go on")
+            assert page.evaluate("window.stillTheSamePage")
+            seed.tell(store, run.id, 7, 7)
+            until(lambda: inertia(page)[0] == 7, 10, "the page to be live again")
+            expect(page.get_by_text("Reconnecting to the dashboard")).to_be_hidden()
