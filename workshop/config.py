@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from functools import cache
 from pathlib import Path
 
 import platformdirs
@@ -13,7 +14,13 @@ from workshop.errors import BadInput
 
 def home() -> Path:
     """The folder of all state, made if it isn't there. Raises BadInput where it can't be written."""
-    folder = Path(os.environ.get("WORKSHOP_HOME") or platformdirs.user_data_dir("workshop")).expanduser().absolute()
+    return _writable(
+        Path(os.environ.get("WORKSHOP_HOME") or platformdirs.user_data_dir("workshop")).expanduser().absolute()
+    )
+
+
+@cache
+def _writable(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         probe = folder / f".writable-{os.getpid()}-{secrets.token_hex(4)}"

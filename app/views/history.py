@@ -81,7 +81,7 @@ def _table(runs: list[RunRecord], chosen: list[RunRecord]) -> list[RunRecord]:
         },
         column_config={
             "Run": st.column_config.LinkColumn(display_text=r"run=(\d+)", width=60),
-            "Verdict": st.column_config.TextColumn(width="medium"),
+            "Verdict": st.column_config.TextColumn(width=240),
         },
         hide_index=True,
         height=min(38 * (len(shown) + 1) + 3, 380),

@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import leftovers
 from tests.support import until
 from workshop.store.store import Store
 
@@ -51,6 +51,10 @@ def answer(*words: str) -> object:
         (["run", "kmeans", "--env", "NOVALUE"], "--env NOVALUE has no value"),
         (["run", "nothing"], "No such command 'nothing'"),
         (["runs", "show", "7"], "no run 7"),
+        (["runs", "show", "99999999999999999999"], "no run 99999999999999999999"),
+        (["runs", "list", "--status", "bogus"], "no status 'bogus'"),
+        (["run", "kmeans", "--save", "{empty}/folder[/x]"], "can't be written"),
+        (["session", "reset", "nobody"], "no session 'nobody'"),
         (["session", "start", "Not A Name"], "can't be a session's name"),
         (["session", "start", "--ranks", "0"], "ranks is 0"),
         (["session", "stop", "nobody"], "no session 'nobody'"),
@@ -104,7 +108,9 @@ def test_help_is_there_for_everything_and_cheap() -> None:
     for option in ("--clusters", "--image", "--ranks", "--map-by", "--threads", "--json"):
         assert option in listing
     imported = subprocess.run(
-        [sys.executable, "-c", "import sys, workshop.cli; print(' '.join(sys.modules))"], capture_output=True, text=True
+        [sys.executable, "-c", "import sys, workshop.cli.main; print(' '.join(sys.modules))"],
+        capture_output=True,
+        text=True,
     ).stdout.split()
     assert not {"numpy", "tensorflow", "streamlit", "sqlalchemy", "plotly", "ipyparallel"} & set(imported)
 
@@ -167,4 +173,4 @@ def test_kill_9_of_a_command_ends_its_private_session(workshop_home: Path) -> No
         process.wait()
         until(lambda: store.run(1).status in ("cancelled", "interrupted"), 15, "the run to end")
         until(lambda: store.sessions()[0].state in ("stopped", "lost"), 15, "the session to end")
-    time.sleep(1)  # the fixture then looks for what is left behind
+    until(lambda: not leftovers(workshop_home), 10, "everything to end")

@@ -51,6 +51,12 @@ def test_what_is_no_number_is_a_gap_that_browsers_can_read() -> None:
     assert "NaN" not in text
 
 
+def test_counts_have_whole_numbers_on_their_axis() -> None:
+    assert curve([series([16.0, 16.0, 15.0])]).layout.yaxis.dtick == 1
+    assert curve([series([16.5, 16.0])]).layout.yaxis.dtick is None
+    assert curve([series([2e6, 1e6])]).layout.yaxis.tickformat == "~s"
+
+
 def test_two_runs_in_one_plot() -> None:
     figure = overlay({"run 1": [series([3.0, 2.0])], "run 2": [series([4.0], 0), series([9.0], 1)], "run 3": []})
     assert [(line.name, list(line.y)) for line in figure.data] == [("run 1", [3.0, 2.0]), ("run 2", [4.0])]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.support import until
-from workshop.errors import BadInput
+from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
 from workshop.session import client, lifecycle, processes
-from workshop.store.records import RunRecord, SessionRecord
+from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(240)]
@@ -24,6 +27,7 @@ pytestmark = [pytest.mark.mpi, pytest.mark.timeout(240)]
 class Session:
     store: Store
     record: SessionRecord
+    home: Path
 
     def submit(self, workload: str, placement: Placement | None = None, **params: object) -> RunRecord:
         where = placement.as_json() if placement else None
@@ -48,7 +52,7 @@ def session(workshop_home: Path, probe_workloads: None) -> Iterator[Session]:
     store = Store.open()
     record, conductor = lifecycle.start_session(store, "test", Placement(ranks=2))
     ready = lifecycle.wait_ready(store, record, conductor)
-    yield Session(store, ready)
+    yield Session(store, ready, workshop_home)
     lifecycle.stop_session(store, "test")
     conductor.wait(10)
     store.close()
@@ -218,6 +222,87 @@ def test_two_sessions_side_by_side(session: Session) -> None:
         assert session.wait(mine).metrics["told"] == 3
         assert session.wait(theirs).metrics["told"] == 6
     assert session.store.session(private.id).state == "stopped"
+
+
+def test_nobody_waits_for_a_run_that_nobody_will_take(session: Session) -> None:
+    running = session.submit("tell", events=100_000, every=0.02)
+    session.started(running)
+    waiting = session.submit("tell")
+    lifecycle.stop_session(session.store, "test")
+    ended = session.wait(waiting, 5)
+    assert (ended.status, ended.error["type"]) == ("cancelled", "SessionStopped")
+    late = session.store.submit(session.record.id, "tell", {}, {})
+    with pytest.raises(WorkshopError, match="which is stopped"):
+        session.wait(late, 5)
+
+
+def test_a_slow_conductor_is_not_a_dead_one(session: Session) -> None:
+    run = session.submit("tell", events=400, every=0.02)
+    session.started(run)
+    os.kill(session.now.conductor_pid, signal.SIGSTOP)
+    try:
+        until(lambda: session.store.run(run.id).status == "interrupted", 8, "the run to read interrupted")
+        ended: list[RunRecord] = []
+        waiter = threading.Thread(target=lambda: ended.append(session.wait(run)))
+        waiter.start()
+        time.sleep(0.5)
+    finally:
+        os.kill(session.now.conductor_pid, signal.SIGCONT)
+    waiter.join(30)
+    assert ended[0].status == "completed", ended[0].error
+
+
+def test_a_store_that_is_busy_for_seconds_costs_nothing(session: Session) -> None:
+    run = session.submit("tell", events=500, every=0.02)
+    session.started(run)
+    with sqlite3.connect(session.home / "workshop.db", isolation_level=None) as blocker:
+        blocker.execute("BEGIN IMMEDIATE")
+        time.sleep(9)
+        blocker.execute("ROLLBACK")
+    ended = session.wait(run)
+    assert ended.status == "completed", ended.error
+    assert session.store.totals(run.id)["value"] == {
+        0: (500, sum(range(0, 5000, 10))),
+        1: (500, sum(range(1, 5001, 10))),
+    }
+
+
+def test_stopping_while_it_starts(workshop_home: Path, probe_workloads: None) -> None:
+    with Store.open() as store:
+        record, conductor = lifecycle.start_session(store, "race", Placement(ranks=2))
+        until(lambda: store.session(record.id).conductor_pid, 30, "the conductor")
+        asked = time.monotonic()
+        assert lifecycle.stop_session(store, "race").state == "stopped"
+        assert time.monotonic() - asked < 10
+        conductor.wait(10)
+
+
+def test_learners_stay_within_limits_and_take_what_is_theirs(session: Session) -> None:
+    eve = session.store.add_identity("learner", "Eve", "a")
+    bob = session.store.add_identity("learner", "Bob", "b")
+    session.store.update_session(session.record.id, limits=Limits(ranks=2, threads=2, minutes=1, queued=1))
+
+    def submit(who: Identity, **placement: object) -> RunRecord:
+        where = {"ranks": 1, **placement}
+        return client.submit(session.store, session.now, "tell", {"events": 500, "every": 0.02}, where, identity=who)
+
+    for placement, words in (
+        ({"ranks": 3}, "at most 2"),
+        ({"threads": 3}, "at most 2"),
+        ({"environment": {"OMP_NUM_THREADS": "64"}}, "can't set OMP_NUM_THREADS"),
+        ({"environment": {"LD_PRELOAD": "x.so"}}, "can't set LD_PRELOAD"),
+    ):
+        with pytest.raises(BadInput, match=words):
+            submit(eve, **placement)
+    run = submit(eve, environment={"OMP_PROC_BIND": "true"})
+    with pytest.raises(BadInput, match="1 unfinished run"):
+        submit(eve)
+    with pytest.raises(BadInput, match="your own runs"):
+        client.cancel(session.store, run.id, bob)
+    client.cancel(session.store, run.id, eve)
+    assert session.wait(run).status == "cancelled"
+    with pytest.raises(BadInput, match="has ended already"):
+        client.cancel(session.store, run.id, eve)
 
 
 def test_measured_runs_get_fresh_ranks(session: Session) -> None:

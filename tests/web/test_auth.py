@@ -63,12 +63,24 @@ def test_nicknames_are_one_clean_line_or_refused(text: str) -> None:
         assert auth.checked_nickname(name) == name
 
 
-@given(st.one_of(st.text(), st.text("/\\.:@ht p", max_size=12).map(lambda text: "/" + text)))
+@given(st.one_of(st.text(), st.text("/\\.:@[]ht p", max_size=12).map(lambda text: "/" + text)))
 def test_the_way_on_never_leads_elsewhere(wanted: str) -> None:
     way = local(wanted)
     assert way.startswith("/")
     assert not way.startswith(("//", "/\\"))
     assert way.isprintable()
+
+
+@pytest.mark.parametrize("wanted", ["//[", "//]", "/\\[", "http://[", "//\u2100"])
+def test_a_way_on_that_is_no_address_is_the_first_page(wanted: str) -> None:
+    assert local(wanted) == "/"
+
+
+@pytest.mark.parametrize("name", ["Instructor", "instructor", "  INSTRUCTOR\t"])
+def test_nobody_is_called_like_the_instructor(name: str) -> None:
+    with pytest.raises(BadInput, match=r"is the instructor's; .*\.$"):
+        auth.checked_nickname(name)
+    assert auth.checked_nickname("Instructor's cat") == "Instructor's cat"
 
 
 def test_wrong_guesses_are_forgotten_after_a_while() -> None:

@@ -58,6 +58,16 @@ def test_the_token_becomes_a_cookie_and_leaves_the_address(dashboard: Dashboard)
     assert visitor.get("/", **HTML).status == 200
 
 
+@pytest.mark.parametrize("other", ['prefs={"a": 1}', "a b=1", "=", "x", "a=b,c=[d]"])
+def test_other_cookies_of_the_host_do_no_harm(dashboard: Dashboard, other: str) -> None:
+    visitor = dashboard.learner()
+    mine = visitor.cookie
+    for visitor.cookie in (f"{other}; {mine}", f"{mine}; {other}"):
+        assert visitor.get("/", **HTML).status == 200
+    visitor.cookie = f"{other}; {mine}x"
+    assert visitor.get("/", **HTML).status == 303
+
+
 def test_a_wrong_token_is_told_so(dashboard: Dashboard) -> None:
     visitor = dashboard.stranger()
     answer = visitor.get("/?token=guess", **HTML)
@@ -78,6 +88,7 @@ def test_a_forged_identity_header_is_dropped(dashboard: Dashboard) -> None:
         ({"nickname": "Ada"}, 403, "not this class"),
         ({"code": "{code}", "nickname": "  "}, 400, "give a nickname"),
         ({"code": "{code}", "nickname": "x" * 31}, 400, "at most 30"),
+        ({"code": "{code}", "nickname": " INstructor "}, 400, "take another one"),
         ({"code": "{code}", "nickname": "a\u202eb"}, 400, "can&#x27;t be shown"),
         ({"code": "x" * 20_000, "nickname": "Ada"}, 413, "far too much"),
     ],
@@ -111,6 +122,16 @@ def test_forms_of_other_sites_are_refused(dashboard: Dashboard) -> None:
     assert dashboard.stranger().post("/join", form, Origin=f"http://127.0.0.1:{dashboard.port}").status == 303
 
 
+def test_origins_and_ways_on_that_are_no_addresses(dashboard: Dashboard) -> None:
+    form = {"code": dashboard.code, "nickname": "Ada", "next": "//["}
+    assert dashboard.stranger().post("/join", form, Origin="http://[").status == 403
+    with pytest.raises(InvalidStatus) as refused, dashboard.learner().listen("/live/run/1", origin="http://["):
+        pass
+    assert refused.value.response.status_code == 403
+    assert 'name="next" value="/"' in dashboard.stranger().get("/join?next=//%5B").text
+    assert dashboard.stranger().post("/join", form).headers["location"] == "/"
+
+
 def test_pages_tell_browsers_to_be_careful(dashboard: Dashboard) -> None:
     for path in ("/join", "/assets/join.css", "/assets/plotly.min.js"):
         headers = dashboard.stranger().get(path).headers
@@ -129,11 +150,15 @@ def test_the_door_links_only_to_itself(dashboard: Dashboard) -> None:
 
 
 def test_many_wrong_codes_have_to_wait(dashboard: Dashboard) -> None:
-    # The last test of this module: afterwards everybody from this address waits, until the minute is over.
+    for n in range(25):
+        assert dashboard.stranger().get(f"/?token=guess{n}", **HTML).status == 303
+    dashboard.learner()  # wrong tokens cost nobody anything
+    # The last codes of this module: afterwards everybody from this address waits for a while.
     answers = [dashboard.stranger().post("/join", {"code": f"G{n}", "nickname": "Eve"}) for n in range(25)]
     assert answers[-1].status == 429
     assert "try again in" in answers[-1].text
     assert dashboard.stranger().post("/join", {"code": dashboard.code, "nickname": "Eve"}).status == 429
+    dashboard.instructor()
 
 
 def test_a_port_in_use_is_one_sentence(dashboard: Dashboard) -> None:

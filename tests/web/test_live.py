@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+from starlette.routing import Router
 
 from tests.support import until
 from tests.web import seed
 from tests.web.dashboard import Dashboard, sections
 from workshop import config
 from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+from workshop.web import live
 from workshop.web.auth import hashed
 
 
@@ -87,6 +93,39 @@ def test_a_queued_run_knows_its_turn(dashboard: Dashboard, session: SessionRecor
 def test_what_is_not_there_is_told(dashboard: Dashboard) -> None:
     with dashboard.learner().listen("/live/run/999999") as line:
         assert sections(line)["problem"].startswith("There is no run 999999")
+    with dashboard.learner().listen("/live/session/nobodys") as line:
+        assert sections(line)["problem"].startswith("There is no session 'nobodys'")
+
+
+@pytest.mark.parametrize("number", [2**31, 2**63, 10**30])
+def test_numbers_that_no_run_can_have(dashboard: Dashboard, number: int) -> None:
+    visitor = dashboard.learner()
+    with visitor.listen(f"/live/run/{number}") as line:
+        assert sections(line)["problem"].startswith(f"There is no run {number}")
+    assert visitor.post(f"/run/{number}/cancel").status == 400
+    assert visitor.get(f"/artifact/{number}/nothing").status == 404
+
+
+def test_only_what_is_there_is_polled(workshop_home: Path) -> None:
+    async def pollers(app: Router, path: str) -> list[str]:
+        """The pollers that there are when a viewer of `path` has got its first message."""
+        received: asyncio.Queue[Any] = asyncio.Queue()
+        sent: asyncio.Queue[Any] = asyncio.Queue()
+        received.put_nowait({"type": "websocket.connect"})
+        viewer = asyncio.create_task(app({"type": "websocket", "path": path, "headers": []}, received.get, sent.put))
+        assert [(await sent.get())["type"] for _ in range(2)] == ["websocket.accept", "websocket.send"]
+        names = [task.get_name() for task in asyncio.all_tasks()]
+        received.put_nowait({"type": "websocket.disconnect", "code": 1000})
+        await viewer
+        return [name for name in names if name.startswith("poll")]
+
+    async def visits(app: Router) -> list[int]:
+        paths = ("/live/session/there", "/live/session/nobodys", "/live/run/7", f"/live/run/{10**30}")
+        return [len(await pollers(app, path)) for path in paths]
+
+    with Store.open() as store:
+        store.create_session("there", seed.PLACEMENT)
+        assert asyncio.run(visits(Router(live.routes(store)))) == [1, 0, 0, 0]
 
 
 def test_artifacts(dashboard: Dashboard, session: SessionRecord) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import sys
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -35,7 +37,7 @@ Environment = Annotated[
 
 
 def stderr() -> Console:
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, markup=False)
 
 
 def answer(document: Any) -> None:
@@ -43,6 +45,26 @@ def answer(document: Any) -> None:
     json.dump(finite(document), sys.stdout, indent=2, allow_nan=False)
     sys.stdout.write("\n")
     sys.stdout.flush()  # whoever reads a pipe should not have to wait for our end
+
+
+def write_artifacts(store: Any, run_id: int, folder: Path) -> list[Path]:
+    """Write a run's files into a folder, which is made if it isn't there. Raises BadInput where it can't be."""
+    writable(folder)
+    written = []
+    for artifact in store.artifacts(run_id):
+        written.append(folder / artifact.name.replace("/", "-"))
+        written[-1].write_bytes(store.artifact(run_id, artifact.name).data or b"")
+    return written
+
+
+def writable(folder: Path) -> None:
+    """Make a folder for results. Raises BadInput where nobody can write."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise BadInput(f"{folder} can't be written ({error.strerror}); give a folder of your own.") from error
 
 
 def placement_from(

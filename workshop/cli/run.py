@@ -39,6 +39,8 @@ def _execute(
     from workshop.store.store import Store
 
     chosen.check(values)
+    if save is not None:
+        common.writable(save)
     store = Store.open()
     if session and private:
         raise BadInput("--session and --private exclude each other; give one of them.")
@@ -54,9 +56,7 @@ def _execute(
         submitted = client.submit(store, place, chosen.name, values, placement.as_json(), measured=measured)
         run = watch_run(store, submitted, err)
     if save is not None:
-        save.mkdir(parents=True, exist_ok=True)
-        for artifact in store.artifacts(run.id):
-            (save / artifact.name.replace("/", "-")).write_bytes(store.artifact(run.id, artifact.name).data or b"")
+        common.write_artifacts(store, run.id, save)
     if as_json:
         common.answer(run.as_json())
     else:

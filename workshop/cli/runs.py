@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
@@ -26,8 +26,12 @@ def list_(
     from rich.console import Console
 
     from workshop.cli.show import runs_table
+    from workshop.errors import BadInput
+    from workshop.store.records import RunStatus
     from workshop.store.store import Store
 
+    if status is not None and status not in get_args(RunStatus):
+        raise BadInput(f"There is no status {status!r}; it should be one of {', '.join(get_args(RunStatus))}.")
     store = Store.open()
     wanted = store.session(session).id if session else None
     found = store.runs(session_id=wanted, workload=workload, status=status, limit=limit)
@@ -68,27 +72,20 @@ def export(
     as_json: common.JSON = False,
 ) -> None:
     """Write a run into a folder: run.json, events.jsonl and its files."""
-    from workshop.errors import BadInput
     from workshop.session import client
     from workshop.store.store import Store
 
     store = Store.open()
     found = client.read(store, run)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        written = [folder / "run.json", folder / "events.jsonl"]
-        written[0].write_text(json.dumps(common.finite(found.as_json()), indent=2) + "\n")
-        with open(written[1], "w") as file:
-            after = 0
-            while events := store.events(run, after=after):
-                file.writelines(json.dumps(common.finite(vars(event))) + "\n" for event in events)
-                after = events[-1].id
-        for artifact in store.artifacts(run):
-            target = folder / artifact.name.replace("/", "-")
-            target.write_bytes(store.artifact(run, artifact.name).data or b"")
-            written.append(target)
-    except OSError as error:
-        raise BadInput(f"{folder} can't be written ({error.strerror}); give a folder of your own.") from error
+    common.writable(folder)
+    written = [folder / "run.json", folder / "events.jsonl"]
+    written[0].write_text(json.dumps(common.finite(found.as_json()), indent=2) + "\n")
+    with open(written[1], "w") as file:
+        after = 0
+        while events := store.events(run, after=after):
+            file.writelines(json.dumps(common.finite(vars(event))) + "\n" for event in events)
+            after = events[-1].id
+    written += common.write_artifacts(store, run, folder)
     if as_json:
         common.answer({"run": run, "files": [str(path) for path in written]})
     else:

@@ -79,9 +79,7 @@ def show(name: Name = "workshop", as_json: common.JSON = False) -> None:
     out.print(sessions_table([session]))
     for rank in (session.rank_map or {"ranks": []})["ranks"]:
         units = ", ".join(map(str, rank["units"]))
-        out.print(
-            f"  rank {rank['rank']}  {rank['host']}  pid {rank['pid']}  units {units}  threads {len(rank['threads'])}"
-        )
+        out.print(f"  rank {rank['rank']}  on {rank['host']}, units {units}, process {rank['pid']}", markup=False)
     if queue:
         out.print(runs_table(queue))
 
@@ -89,10 +87,14 @@ def show(name: Name = "workshop", as_json: common.JSON = False) -> None:
 @app.command()
 def reset(name: Name = "workshop") -> None:
     """End the session's ranks and start new ones; a run that is under way is cancelled, the queue stays."""
+    from workshop.errors import BadInput
     from workshop.store.store import Store
 
     store = Store.open()
-    store.request_reset(store.session(name).id)
+    session = store.session(name)
+    if session.state in ("stopped", "failed", "lost"):
+        raise BadInput(f"Session {name} is {session.state}; start it with: workshop session start {name}")
+    store.request_reset(session.id)
     common.stderr().print(f"Session {name} starts its ranks anew.")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from rich.console import Console
@@ -10,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
+from workshop.errors import BadInput
 from workshop.placement import Placement
 from workshop.session import client
 from workshop.store.records import RunRecord, SessionRecord
@@ -43,7 +45,8 @@ def watch_run(store: Store, run: RunRecord, err: Console) -> RunRecord:
             return client.wait(store, run.id, look)
         except KeyboardInterrupt:
             bar.update(task, description=f"run {run.id}: cancelling")
-            client.cancel(store, run.id)
+            with suppress(BadInput):  # it may have ended just now
+                client.cancel(store, run.id)
             return client.wait(store, run.id, timeout=30)
 
 

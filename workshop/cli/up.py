@@ -32,16 +32,16 @@ def up(
 
     placement = common.placement_from({}, ranks, map_by, per_resource, cores_per_rank, bind_to, threads, env)
     check_placement(placement)
-    number = check_port(host, port)
     err = common.stderr()
     with only_one():
+        number = check_port(host, port)
         store = Store.open()
         supervisor = Supervisor(store, name, placement, host, number, err.print)
         for asked in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(asked, lambda *_: supervisor.ending.set())
-        token, code = new_secrets(store)
         try:
             supervisor.start()
+            token, code = new_secrets(store)
             links = {"instructor": f"{supervisor.url}/?token={token}", "learners": f"{supervisor.url}/join?code={code}"}
             if as_json:
                 common.answer({"session": name, "url": supervisor.url, "class_code": code, "links": links})

@@ -56,7 +56,7 @@ class RankContext:
 
     def emit(self, name: str, value: float, step: int | None = None) -> None:
         """Tell one value; it reaches whoever watches within half a second."""
-        self._sink.emit(name, float(value), step, time.time())
+        self._sink.emit(name, float(value), None if step is None else int(step), time.time())
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:

@@ -11,6 +11,7 @@ import os
 import socket
 import sys
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes
         ctx = RankContext(comm, reporter, inputs)
         metrics = chosen.load()(ctx, chosen.check(values))
         comm.Free()
-        word = {"kind": "finished", "metrics": dict(metrics) if ctx.rank == 0 else {}}
+        word = {"kind": "finished", "metrics": _plain(metrics) if ctx.rank == 0 else {}}
     except BaseException as error:  # also KeyboardInterrupt and SystemExit: the conductor must hear of every end
         word = {
             "kind": "failed",
@@ -65,6 +66,17 @@ def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes
     reporter.threads.look()
     reporter.end({**word, "threads": reporter.threads.as_json()})
     return word["kind"]
+
+
+def _plain(metrics: Mapping[str, Any]) -> Any:
+    """Metrics as JSON has them; NumPy's numbers and arrays become Python's. Raises TypeError for anything else."""
+
+    def convert(value: Any) -> Any:
+        if hasattr(value, "tolist"):
+            return value.tolist()
+        raise TypeError(f"a metric is a {type(value).__name__}, which JSON doesn't have")
+
+    return json.loads(json.dumps(dict(metrics), default=convert))
 
 
 def main() -> None:

@@ -31,7 +31,7 @@ def curve(series: Sequence[Series], height: int = 300) -> go.Figure:
         height=height,
         showlegend=len(series) > 1,
         xaxis={"title": {"text": "iteration"}, "rangemode": "tozero", "nticks": 8},
-        yaxis={"nticks": 6, "tickformat": _format(series)},
+        yaxis=_values(series),
         annotations=_last(series),
     )
 
@@ -51,7 +51,7 @@ def overlay(runs: Mapping[str, Sequence[Series]], height: int = 320) -> go.Figur
         height=height,
         showlegend=True,
         xaxis={"title": {"text": "iteration"}, "rangemode": "tozero", "nticks": 8},
-        yaxis={"nticks": 6, "tickformat": _format([one for _, one in shown])},
+        yaxis=_values([one for _, one in shown]),
         margin={"t": 44},
     )
 
@@ -105,7 +105,10 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _format(series: Sequence[Series]) -> str:
-    """Powers of ten in the common way (12k) for what is large, digits that mean something for the rest."""
-    largest = max((abs(value) for one in series for value in one.means if math.isfinite(value)), default=0.0)
-    return "~s" if largest >= 1e4 else "~g"
+def _values(series: Sequence[Series]) -> dict[str, object]:
+    """The axis of values: powers of ten in the common way (12k) for what is large, whole numbers for few of them."""
+    told = [value for one in series for value in one.means if math.isfinite(value)]
+    largest = max(map(abs, told), default=0.0)
+    if told and all(value == round(value) for value in told) and max(told) - min(told) < 6:
+        return {"dtick": 1, "tickformat": "d"}
+    return {"nticks": 6, "tickformat": "~s" if largest >= 1e4 else "~g"}

@@ -1,7 +1,8 @@
 """The conductor's end of the line to its ranks: stores what they tell, acknowledges it, and keeps them alive.
 
-See `workshop.engine.reporter` for the other end. One thread owns the socket; what the conductor has to decide on
-(a rank finished, a rank failed) arrives in `words`.
+See `workshop.engine.reporter` for the other end. One thread owns the socket and another one writes the store, so that
+a store that is slow for a while doesn't silence the ranks' lifeline. What the conductor has to decide on (a rank
+finished, a rank failed) arrives in `words`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 ALIVE_EVERY = 1.0  # seconds
 
 
+_Message = tuple[bytes, dict[str, Any], tuple[bytes, ...]]  # who, what, and frames of bytes
+
+
 @dataclass(frozen=True)
 class Word:
     """A rank's last word on a run."""
@@ -53,6 +57,8 @@ class Channel:
     def __post_init__(self) -> None:
         self._token = secrets.token_urlsafe(32)
         self._stops: queue.Queue[int] = queue.Queue()
+        self._inbox: queue.Queue[_Message] = queue.Queue()  # from the socket to the store
+        self._acknowledgements: queue.Queue[_Message] = queue.Queue()  # and back
         self._ending = threading.Event()
         self._context = zmq.Context()
         self._line = self._context.socket(zmq.ROUTER)
@@ -66,8 +72,12 @@ class Channel:
         with open(os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             json.dump(described, file)
         self._ranks: dict[int, bytes] = {}  # rank -> ZeroMQ identity
-        self._thread = threading.Thread(target=self._serve, name="channel", daemon=True)
-        self._thread.start()
+        self._threads = [
+            threading.Thread(target=self._serve, name="channel", daemon=True),
+            threading.Thread(target=self._keep_storing, name="channel-store", daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def stop(self, run: int) -> None:
         """Ask every rank to end the run at its next opportunity."""
@@ -80,7 +90,8 @@ class Channel:
 
     def close(self) -> None:
         self._ending.set()
-        self._thread.join(5)
+        for thread in self._threads:
+            thread.join(5)
         self.file.unlink(missing_ok=True)
 
     def _serve(self) -> None:
@@ -91,51 +102,59 @@ class Channel:
                 self._tell({"kind": "alive"})
             while not self._stops.empty():
                 self._tell({"kind": "stop", "run": self._stops.get()})
-            if not self._line.poll(50):
+            while not self._acknowledgements.empty():
+                identity, acknowledgement, _ = self._acknowledgements.get()
+                self._line.send_multipart([identity, json.dumps(acknowledgement).encode()])
+            if self._line.poll(20):
+                self._receive(*self._line.recv_multipart())
+        self._line.close()
+        self._context.term()
+
+    def _receive(self, identity: bytes, head: bytes, *frames: bytes) -> None:
+        message = self._read(head)
+        if message is None:
+            return
+        self._ranks[message["rank"]] = identity
+        if message["kind"] == "alive":
+            self.memory[message["rank"]] = message["rss"]
+        else:
+            self._inbox.put((identity, message, frames))
+
+    def _keep_storing(self) -> None:
+        while not self._ending.is_set():
+            try:
+                messages = [self._inbox.get(timeout=0.1)]
+            except queue.Empty:
                 continue
-            messages = []
-            while len(messages) < 64 and self._line.poll(0):
-                messages.append(self._line.recv_multipart())
+            while len(messages) < 64 and not self._inbox.empty():
+                messages.append(self._inbox.get())
             try:
                 self._handle(messages)
             except Exception:
                 # A full disk or a busy database: nothing was acknowledged, so the ranks send it again.
                 self.log(traceback.format_exc())
-        self._line.close()
-        self._context.term()
 
     def _tell(self, message: dict[str, Any]) -> None:
         for identity in list(self._ranks.values()):
             self._line.send_multipart([identity, json.dumps(message).encode()])
 
-    def _handle(self, messages: list[list[bytes]]) -> None:
+    def _handle(self, messages: list[_Message]) -> None:
         """Store first, acknowledge afterwards: what was acknowledged is never lost, what wasn't comes again."""
-        batches, acknowledgements, words = [], [], []
-        for identity, head, *frames in messages:
-            message = self._read(head)
-            if message is None:
-                continue
-            rank = message["rank"]
-            self._ranks[rank] = identity
-            if message["kind"] == "alive":
-                self.memory[rank] = message["rss"]
-                continue
-            run = message["run"]
-            acknowledgements.append((identity, {"kind": "ack", "run": run, "number": message["number"]}))
-            if message["kind"] == "batch":
-                batches.append((run, rank, message["number"], message["events"]))
+        batches, words = [], []
+        for _, message, frames in messages:
+            run, rank, kind = message["run"], message["rank"], message["kind"]
+            batches.append((run, rank, message["number"], message.get("events", [])))
+            if kind == "batch":
                 if message["progress"] and rank == 0:
                     self.store.set_run(run, progress=tuple(message["progress"]))
-            elif message["kind"] == "artifact":
-                batches.append((run, rank, message["number"], []))
+            elif kind == "artifact":
                 self._keep(run, message, frames[0])
             else:
-                batches.append((run, rank, message["number"], []))
-                words.append(Word(message["kind"], run, rank, message))
-        if batches:
-            self.store.add_batches(batches)
-        for identity, acknowledgement in acknowledgements:
-            self._line.send_multipart([identity, json.dumps(acknowledgement).encode()])
+                words.append(Word(kind, run, rank, message))
+        self.store.add_batches(batches)
+        for identity, message, _ in messages:
+            acknowledgement = {"kind": "ack", "run": message["run"], "number": message["number"]}
+            self._acknowledgements.put((identity, acknowledgement, ()))
         for word in words:
             self.words.put(word)
 

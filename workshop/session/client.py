@@ -12,14 +12,37 @@ from workshop.analysis.verdict import verdict
 from workshop.errors import BadInput, WorkshopError
 from workshop.mpi import openmpi
 from workshop.placement import Placement
+from workshop.session import processes
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.workloads import workload
 
 RANKS_PER_CORE = 8  # more oversubscription than that teaches nothing and eats the memory
 
-# What a learner may set on ranks: knobs of threads and libraries, nothing that loads or starts anything.
-LEARNERS_VARIABLES = ("OMP_", "KMP_", "MKL_", "OPENBLAS_", "NUMBA_NUM_THREADS", "TF_", "HOROVOD_", "I_MPI_PIN")
+# What a learner may set on ranks: knobs of threads and libraries, nothing that names a file, loads or starts anything.
+# How many threads there are is the placement's own field, which has a limit.
+LEARNERS_VARIABLES = frozenset(
+    [
+        "OMP_PROC_BIND",
+        "OMP_PLACES",
+        "OMP_SCHEDULE",
+        "OMP_DYNAMIC",
+        "OMP_WAIT_POLICY",
+        "KMP_AFFINITY",
+        "KMP_BLOCKTIME",
+        "KMP_SETTINGS",
+        "GOMP_SPINCOUNT",
+        "HOROVOD_FUSION_THRESHOLD",
+        "HOROVOD_CYCLE_TIME",
+        "HOROVOD_CACHE_CAPACITY",
+        "TF_ENABLE_ONEDNN_OPTS",
+        "TF_ENABLE_XLA",
+        "I_MPI_PIN",
+        "I_MPI_PIN_DOMAIN",
+        "I_MPI_PIN_ORDER",
+    ]
+)
+REVIVED = 20.0  # seconds that a session may seem lost before nobody waits for its runs any longer
 
 
 def check_placement(placement: Placement) -> None:
@@ -47,8 +70,8 @@ def check_limits(placement: Placement, limits: Limits) -> None:
             f"threads is {placement.threads_per_rank} per rank: this session allows at most {limits.threads}."
         )
     for name in placement.environment:
-        if not name.startswith(LEARNERS_VARIABLES):
-            raise BadInput(f"{name} can't be set here: only variables that start with {', '.join(LEARNERS_VARIABLES)}.")
+        if name not in LEARNERS_VARIABLES:
+            raise BadInput(f"Learners can't set {name}, only {', '.join(sorted(LEARNERS_VARIABLES))}.")
 
 
 def submit(
@@ -76,9 +99,9 @@ def submit(
     params = chosen.check(values)
     where = Placement.parse(placement if placement is not None else session.placement)
     check_placement(where)
-    if identity is not None and identity.role == "learner":
+    learner = identity if identity is not None and identity.role == "learner" else None
+    if learner is not None:
         check_limits(where, session.limits)
-        _check_queued(store, session, identity)
     inputs = chosen.inputs(params) if chosen.inputs else {}
     return store.submit(
         session.id,
@@ -86,24 +109,18 @@ def submit(
         params.model_dump(mode="json") | dict(shown or {}),
         where.as_json(),
         submitted_by=identity.nickname if identity else "",
-        identity_id=identity.id if identity else None,
+        identity_id=learner.id if learner else None,
         measured=measured,
         inputs=inputs,
+        most_unfinished=session.limits.queued if learner else None,
     )
 
 
-def _check_queued(store: Store, session: SessionRecord, identity: Identity) -> None:
-    recent = store.runs(session_id=session.id, limit=1000)
-    unfinished = sum(run.identity_id == identity.id and not run.ended for run in recent)
-    if unfinished >= session.limits.queued:
-        raise BadInput(
-            f"You have {unfinished} unfinished runs, as many as this session allows; wait for one or cancel it."
-        )
-
-
 def cancel(store: Store, run_id: int, identity: Identity | None = None) -> None:
-    """Ask for the end of a run; learners may end their own. Raises BadInput."""
+    """Ask for the end of a run; learners may end their own. Raises BadInput, also for one that has ended."""
     run = store.run(run_id)
+    if run.ended:
+        raise BadInput(f"Run {run_id} has ended already: it is {run.status}.")
     if identity is not None and identity.role == "learner" and run.identity_id != identity.id:
         raise BadInput(f"Run {run_id} is {run.submitted_by or 'the instructor'}'s; you can cancel your own runs.")
     store.request_cancel(run_id)
@@ -120,14 +137,36 @@ def read(store: Store, run_id: int) -> RunRecord:
 def wait(
     store: Store, run_id: int, on_look: Callable[[RunRecord], None] | None = None, timeout: float | None = None
 ) -> RunRecord:
-    """Wait until a run has ended. Raises WorkshopError after `timeout` seconds."""
+    """Wait until a run has ended. Raises WorkshopError after `timeout` seconds, and where nobody will take the run.
+
+    A conductor that is only slow (a laptop was closed, a disk was busy) makes its run read interrupted for a while:
+    that counts only once the conductor is gone, or has been silent for `REVIVED` seconds.
+    """
     deadline = None if timeout is None else time.monotonic() + timeout
+    lost_since: float | None = None
     while True:
         run = store.run(run_id)
         if on_look:
             on_look(run)
-        if run.ended:
+        session = store.session(run.session_id)
+        lost_since = None if session.state != "lost" else lost_since or time.monotonic()
+        given_up = lost_since is not None and time.monotonic() - lost_since > REVIVED
+        if run.ended and (run.status != "interrupted" or given_up or not _has_conductor(session)):
             return read(store, run_id)
+        if run.status == "queued" and (given_up or session.state in ("stopped", "failed")):
+            raise WorkshopError(
+                f"Run {run_id} waits in session {session.name}, which is {session.state}; it is taken when somebody "
+                f"starts the session again (workshop session start {session.name})."
+            )
         if deadline is not None and time.monotonic() > deadline:
             raise WorkshopError(f"Run {run_id} has not ended within {timeout:g} s; it is {run.status}.")
         time.sleep(0.1)
+
+
+def _has_conductor(session: SessionRecord) -> bool:
+    """Whether a session that reads lost still has its conductor, on this machine."""
+    return (
+        session.state == "lost"
+        and session.conductor_pid is not None
+        and processes.has_tag(session.conductor_pid, processes.TAG, processes.session_tag(session.id))
+    )

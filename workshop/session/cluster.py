@@ -162,13 +162,19 @@ class Cluster:
         deadline = time.monotonic() + READY
         while len(self._client.ids) < engines.placement.ranks:
             if engines.died.wait(0.02):
-                raise EnginesFailed(f"{openmpi.REFUSED}\n{openmpi.refusal(engines.output)}")
+                raise EnginesFailed(self._why_not_started(engines))
             if self._ending.is_set():
                 raise EnginesFailed("the session was asked to end")
             if time.monotonic() > deadline:
                 raise EnginesFailed(
                     f"{len(self._client.ids)} of {engines.placement.ranks} ranks have started within {READY:.0f} s"
                 )
+
+    @staticmethod
+    def _why_not_started(engines: Engines) -> str:
+        if died := openmpi.death(engines.output):
+            return f"rank {died.rank} (on {died.host}) was ended by signal {died.signal} while the ranks were starting"
+        return f"{openmpi.REFUSED}\n{openmpi.refusal(engines.output)}"
 
     @staticmethod
     def _check_world(replies: list[dict[str, Any]], placement: Placement) -> None:

@@ -8,6 +8,7 @@ written to the store, where everybody else reads it.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fcntl
 import os
 import signal
@@ -29,13 +30,16 @@ from workshop.placement import Placement
 from workshop.session import processes
 from workshop.session.channel import Channel
 from workshop.session.cluster import Cluster, EnginesFailed
-from workshop.session.measuring import measuring_lock
+from workshop.session.lifecycle import cancel_queue
+from workshop.session.measuring import GaveUp, measuring_lock
 from workshop.session.watch import Outcome, Watch, problem
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
 
 LOOK = 0.1  # seconds between looks at the store
 HEARTBEAT = 1.0  # seconds
+TRIES = 3  # failures in a row, PAUSE seconds apart, after which a session gives up
+PAUSE = 2.0
 MEMORY_GROWTH = 2 << 30  # bytes by which equal placements may grow before their engines are started anew
 
 
@@ -69,32 +73,48 @@ class Conductor:
         signal.signal(signal.SIGINT, lambda *_: self.ending.set())
         # What a conductor before us left: its engines end themselves, but not before we would want theirs.
         processes.end_all(processes.TAG, processes.session_tag(self.id))
-        self.store.clear_requests(self.id)
         self.store.interrupt_left(self.id)
         self._say("starting", "starting the controller and the ranks", conductor_pid=os.getpid(), machine=self.machine)
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
+        state, message = "stopped", ""
         try:
             self._bring_up(Placement.parse(self.session.placement))
-            while not self.ending.is_set():
-                self._look()
-                self.ending.wait(LOOK)
-            self._say("stopped", "")
+            self._take_runs()
+            cancel_queue(self.store, self.id)
         except Exception as error:
-            if self.ending.is_set():
-                self._say("stopped", "")  # whatever was under way was given up
-                return
-            self.log(traceback.format_exc())
-            self._say("failed", str(error) if isinstance(error, WorkshopError) else f"{type(error).__name__}: {error}")
-            raise
+            if not self.ending.is_set():  # otherwise whatever was under way was given up
+                self.log(traceback.format_exc())
+                state = "failed"
+                message = str(error) if isinstance(error, WorkshopError) else f"{type(error).__name__}: {error}"
         finally:
             self.cluster.stop()
             self.channel.close()
             processes.end_all(processes.TAG, processes.session_tag(self.id))
+        self._say(state, message)  # the very last word: whoever reads it may start the session again
+
+    def _take_runs(self) -> None:
+        """Until somebody asks for an end. What goes wrong between runs is tried again before the session gives up."""
+        failures = 0
+        while not self.ending.is_set():
+            try:
+                self._look()
+                failures = 0
+            except WorkshopError as error:
+                failures += 1
+                self.log(f"{failures}: {error}")
+                if failures == TRIES:
+                    raise
+                self.ending.wait(PAUSE)
+                with contextlib.suppress(WorkshopError):
+                    self.store.interrupt_left(self.id)  # the run whose end could not be written
+            self.ending.wait(LOOK)
 
     def _beat(self) -> None:
         while True:
             try:
                 self.store.heartbeat(self.id)
+                if self.store.session(self.id).stop_requested:
+                    self.ending.set()  # also while ranks are starting
             except Exception:
                 self.log(traceback.format_exc())
             if self.owner and not processes.alive(self.owner):
@@ -139,6 +159,8 @@ class Conductor:
                     outcome = self._run(run)
             else:
                 outcome = self._run(run)
+        except GaveUp:
+            outcome = Outcome("cancelled")
         except Exception as error:
             if not isinstance(error, WorkshopError):
                 self.log(traceback.format_exc())

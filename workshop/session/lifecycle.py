@@ -51,7 +51,7 @@ def start_session(
     check_placement(placement)
     known = next((session for session in store.sessions() if session.name == name), None)
     if known is not None and known.state == "lost":
-        clean_up(store, known)
+        clean_up(store, known, state="failed")  # its queue goes on
     session = store.create_session(
         name, placement.as_json(), limits or Limits(), private=private, machine=topology.machine()
     )
@@ -113,10 +113,20 @@ def stop_session(store: Store, name: str) -> SessionRecord:
     return store.session(session.id)
 
 
+def cancel_queue(store: Store, session_id: int) -> None:
+    """Cancel what waits in a session that is stopped."""
+    message = "the session was stopped before it was the run's turn"
+    error = {"rank": None, "host": None, "type": "SessionStopped", "message": message, "traceback": ""}
+    for run in store.queue(session_id):
+        store.finish(run.id, "cancelled", error=error)
+
+
 def clean_up(store: Store, session: SessionRecord, state: SessionState = "stopped") -> None:
-    """End and record what a dead conductor left behind."""
+    """End and record what a dead conductor left behind; a session that is stopped loses its queue, too."""
     processes.end_all(processes.TAG, processes.session_tag(session.id))
     store.interrupt_left(session.id)
+    if state == "stopped":
+        cancel_queue(store, session.id)
     store.update_session(session.id, state=state, message="")
 
 

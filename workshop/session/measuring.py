@@ -15,9 +15,13 @@ from workshop.errors import WorkshopError
 LOCK = Path(tempfile.gettempdir()) / "workshop-measuring.lock"
 
 
+class GaveUp(WorkshopError):
+    """The wait for the lock was given up by whoever waited."""
+
+
 @contextmanager
 def measuring_lock(seconds: float = 600.0, give_up: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """Hold the machine for measuring. Waits at most `seconds`, or until `give_up()`; then raises WorkshopError.
+    """Hold the machine for measuring. Raises WorkshopError after `seconds` of waiting, GaveUp as soon as `give_up()`.
 
     The kernel releases the lock when its holder dies. All users of the machine share it.
     """
@@ -34,7 +38,9 @@ def measuring_lock(seconds: float = 600.0, give_up: Callable[[], bool] = lambda:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                if time.monotonic() > deadline or give_up():
+                if give_up():
+                    raise GaveUp("Nobody waits for this measurement any longer.") from None
+                if time.monotonic() > deadline:
                     raise WorkshopError(
                         f"Somebody else has been measuring on this machine for {seconds:.0f} s ({LOCK} is locked); "
                         "try again when that has ended."

@@ -40,12 +40,28 @@ def alive(process: psutil.Process) -> bool:
         return False
 
 
+def command(process: psutil.Process) -> list[str]:
+    """Its command line; empty for one that has ended."""
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+def has_tag(pid: int, name: str, value: str) -> bool:
+    """Whether there is a living process of that number that carries the tag."""
+    try:
+        process = psutil.Process(pid)
+        return alive(process) and process.environ().get(name) == value
+    except (psutil.Error, OSError):
+        return False
+
+
 def kill(pid: int, name: str, value: str) -> None:
     """Kill a process if it is there and carries the tag; numbers are reused."""
-    with contextlib.suppress(psutil.Error, OSError):
-        process = psutil.Process(pid)
-        if process.environ().get(name) == value:
-            process.kill()
+    if has_tag(pid, name, value):
+        with contextlib.suppress(psutil.Error):
+            psutil.Process(pid).kill()
 
 
 def end_all(name: str, value: str, seconds: float = 3.0) -> int:

@@ -160,7 +160,7 @@ class Supervisor:
         launched = [
             process
             for process in processes.tagged(processes.UP_TAG, str(os.getpid()))
-            if "workshop.session.conductor" in process.cmdline()
+            if "workshop.session.conductor" in processes.command(process)
         ]
         for process in launched:
             with contextlib.suppress(psutil.Error):

@@ -91,6 +91,9 @@ class Watch:
         if not cluster.alive:
             return self._last_words() if self.failed else self._death()
         if self.result.ready() and not self.result.successful():
+            # Its controller may know of a rank's death before mpirun has said so.
+            if cluster.engines is not None and cluster.engines.died.wait(GRACE):
+                return self._death()
             # The engine itself gave up, for instance because the conductor could not store what it said.
             failure = problem("EngineError", str(self.result.exception() or "a rank gave up without a word"))
             return Outcome("failed", error=failure, reusable=False)

@@ -6,6 +6,7 @@ SQLite by BEGIN IMMEDIATE, PostgreSQL by a lock that ends with the transaction. 
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -181,6 +182,8 @@ def _sqlite(url: URL) -> Engine:
         )
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if os.access(file.parent, os.W_OK):
+            file.touch(mode=0o600)  # class codes and photos are nobody else's; SQLite's other files follow this one
     except OSError as error:
         raise BadInput(
             f"The store's folder {file.parent} can't be made ({error.strerror}); set WORKSHOP_HOME to a folder of your "

@@ -16,6 +16,7 @@ from workshop.store.records import RunRecord, RunStatus
 from workshop.store.sessions import silent
 from workshop.store.tables import runs, sessions
 
+MOST_RUNS = 2**31 - 1  # PostgreSQL's integers end there
 LEFT = "the session's conductor was gone before the run had ended"
 
 
@@ -44,9 +45,22 @@ class Runs:
         identity_id: int | None = None,
         measured: bool = False,
         inputs: Mapping[str, bytes] | None = None,
+        most_unfinished: int | None = None,
     ) -> RunRecord:
-        """Queue a run; `inputs` become its artifacts `input/<name>`. Raises BadInput for an input over 64 MB."""
+        """Queue a run; `inputs` become its artifacts `input/<name>`. Raises BadInput for an input over 64 MB, and where
+        `identity_id` has `most_unfinished` runs in this session already."""
         with self.database.writing() as connection:
+            if most_unfinished is not None:
+                of_theirs = (runs.c.session_id == session_id, runs.c.identity_id == identity_id)
+                unfinished = connection.scalar(
+                    select(func.count()).where(*of_theirs, runs.c.status.in_(("queued", "running")))
+                )
+                if unfinished >= most_unfinished:
+                    runs_ = "run" if unfinished == 1 else "runs"
+                    raise BadInput(
+                        f"You have {unfinished} unfinished {runs_}, as many as this session allows; "
+                        "wait for one or cancel it."
+                    )
             if connection.scalar(select(sessions.c.id).where(sessions.c.id == session_id)) is None:
                 raise BadInput(f"There is no session with the id {session_id}.")
             run_id = connection.execute(
@@ -72,8 +86,10 @@ class Runs:
 
     def run(self, run_id: int) -> RunRecord:
         """One run. Raises BadInput where there is none of that id."""
-        with self.database.reading() as connection:
-            row = connection.execute(_select().where(runs.c.id == run_id)).first()
+        row = None
+        if 0 < run_id <= MOST_RUNS:
+            with self.database.reading() as connection:
+                row = connection.execute(_select().where(runs.c.id == run_id)).first()
         if row is None:
             raise BadInput(f"There is no run {run_id}; `workshop runs list` shows those there are.")
         return _record(row)

@@ -22,8 +22,9 @@ CLASS_CODE = "class_code"
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that is read as another one
 CODE_LENGTH = 6
 LONGEST_NICKNAME = 30
-WRONG_GUESSES = 20  # of one address within a minute
-FORGOTTEN_AFTER = 60.0  # seconds
+WRONG_GUESSES = 20  # of one address before it has to wait
+# Seconds, and the longest wait of a class behind one address; a billion codes last for years at two guesses a second.
+FORGOTTEN_AFTER = 10.0
 
 
 def new_secrets(store: Store) -> tuple[str, str]:
@@ -74,11 +75,13 @@ def checked_nickname(given: str) -> str:
     # Control and format characters could turn the line around or hide; unassigned ones have no shape.
     if any(unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Cs") for character in name):
         raise BadInput("The nickname holds characters that can't be shown; letters, digits and spaces can.")
+    if name.casefold() == "instructor":
+        raise BadInput("The nickname Instructor is the instructor's; please take another one.")
     return name
 
 
 class Attempts:
-    """Wrong guesses by address: whoever has too many of them has to wait. Right ones cost nothing, so that a whole
+    """Wrong class codes by address: whoever has too many of them has to wait. Right ones cost nothing, so that a whole
     class can come in from behind one address."""
 
     def __init__(self, most: int = WRONG_GUESSES, seconds: float = FORGOTTEN_AFTER) -> None:

@@ -83,7 +83,7 @@ class Shelf:
     async def take(self, run_id: int, name: str, version: str) -> Artifact:
         """An artifact with its data, read once for all who ask for the same version. Raises BadInput."""
         key = (run_id, name, version)
-        task = self._there.pop(key, None) or asyncio.create_task(run_in_threadpool(self.store.artifact, run_id, name))
+        task = self._there.pop(key, None) or asyncio.create_task(run_in_threadpool(self._find, run_id, name))
         self._there[key] = task
         try:
             found = await asyncio.shield(task)
@@ -94,6 +94,10 @@ class Shelf:
             self._there.pop(key, None)
         self._make_room()
         return found
+
+    def _find(self, run_id: int, name: str) -> Artifact:
+        self.store.run(run_id)  # addresses may hold numbers that no run can have
+        return self.store.artifact(run_id, name)
 
     def _make_room(self) -> None:
         sizes = {key: task.result().size for key, task in self._there.items() if task.done() and not task.exception()}

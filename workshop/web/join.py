@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from html import escape
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -75,7 +76,7 @@ class Join:
         given = {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
         address = client_address(request.scope)
         if wait := self.attempts.wait(address):
-            words = f"Too many wrong codes came from your address; try again in {wait:.0f} s."
+            words = f"Too many wrong codes came from your network just now; please try again in {math.ceil(wait)} s."
             return self._page(request, words, given, 429)
         if not await run_in_threadpool(auth.is_class_code, self.store, given.get("code", "")):
             self.attempts.wrong(address)
@@ -111,6 +112,6 @@ class Join:
 
 def local(wanted: str) -> str:
     """A path of this server to go on to; anything that could lead elsewhere becomes the first page."""
-    parts = urlsplit(wanted.replace("\\", "/"))
-    safe = wanted.isprintable() and wanted.startswith("/") and not (parts.scheme or parts.netloc)
-    return wanted if safe and not wanted.startswith(("//", "/\\")) else "/"
+    # Browsers take a backslash for a slash, and two of them for the start of a host's name.
+    safe = wanted.isprintable() and wanted.startswith("/") and not wanted.startswith(("//", "/\\"))
+    return wanted if safe else "/"

@@ -32,12 +32,11 @@ def build(store: Store, port: int) -> Any:
     folder = config.app_folder()
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))  # pages import what they share from there
-    attempts = Attempts()
-    join = Route("/join", Join(store, cookie_name(port), attempts).respond, methods=["GET", "POST"])
+    join = Route("/join", Join(store, cookie_name(port), Attempts()).respond, methods=["GET", "POST"])
     return App(
         folder / "streamlit_app.py",
         routes=[join, *live.routes(store), *files.routes(store), *actions.routes(store)],
-        middleware=[Middleware(Door, store=store, port=port, attempts=attempts)],
+        middleware=[Middleware(Door, store=store, port=port)],
     )
 
 

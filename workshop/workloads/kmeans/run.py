@@ -137,7 +137,8 @@ def _iterate(
             preview(step)
         stopped = _pause(ctx, began + pace) if pace else ctx.stop_requested()
         if stopped or step.converged or step.number == most:
-            ctx.progress(step.number, step.number)
+            if not stopped:
+                ctx.progress(step.number, step.number)
             return step, stopped, seconds
 
 

@@ -1,0 +1,46 @@
+"""All commands in one place, and how they end."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from workshop.cli import bench, mpi, runs, session, up
+from workshop.cli import run as run_commands
+from workshop.errors import WorkshopError
+
+UsageError = typer.BadParameter.__bases__[0]  # typer carries a click of its own and exports no more of it
+
+app = typer.Typer(
+    name="workshop",
+    help="Teach distributed training on real MPI sessions.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("up", help=up.__doc__)(up.up)
+app.command("doctor")(up.doctor)
+app.add_typer(session.app, name="session")
+app.add_typer(run_commands.app, name="run")
+app.add_typer(runs.app, name="runs")
+app.add_typer(bench.app, name="bench")
+app.add_typer(mpi.app, name="mpi")
+
+
+def run(words: list[str]) -> int:
+    """Do what the words of a command line say; returns the exit code."""
+    try:
+        code = app(words, prog_name="workshop", standalone_mode=False)
+    except WorkshopError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except UsageError as error:
+        print(error.format_message(), file=sys.stderr)
+        return 2
+    except typer.Abort:
+        return 130
+    except BrokenPipeError:
+        return 1  # whoever read our output has gone
+    return code if isinstance(code, int) else 0
