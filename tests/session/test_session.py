@@ -150,12 +150,14 @@ def test_a_rank_that_raises_does_not_leave_the_others_waiting(session: Session, 
 
 
 def test_kill_9_of_a_rank(session: Session) -> None:
+    segments = set(Path("/dev/shm").glob("sm_segment*"))
     run = session.submit("break", rank=1, how="kill")
     ended = session.wait(run, 20)
     assert ended.status == "failed"
     assert (ended.error["rank"], ended.error["type"]) == (1, "RankDied")
     assert "SIGKILL" in ended.error["message"]
     assert session.store.totals(run.id)["before"][0] == (1, 1.0), "events up to then are kept"
+    assert not segments & set(Path("/dev/shm").iterdir()), "shared memory of the dead is removed"
     following = session.run("tell", events=1)
     assert following.status == "completed"
     assert following.finished_at - ended.finished_at < 10

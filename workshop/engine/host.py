@@ -37,11 +37,22 @@ def _local_rank(world: Any) -> int:
 
 
 def report() -> dict[str, Any]:
-    """What this rank is, and the machine it is on. Collective."""
+    """What this rank is, the machine it is on, and the shared memory it made there. Collective."""
     world = _world()
     assert _reporter is not None, "an engine starts with its reporter"
     measured = rankmap.measure(world.rank, _local_rank(world), _reporter.threads)
-    return {"report": measured, "size": world.size, "machine": topology.machine() if world.rank == 0 else None}
+    return {
+        "report": measured,
+        "size": world.size,
+        "machine": topology.machine() if world.rank == 0 else None,
+        "segments": _segments(),
+    }
+
+
+def _segments() -> list[str]:
+    """Files of shared memory that this process has mapped; they outlive a rank that is killed."""
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    return sorted({line.split()[-1] for line in maps if line.split()[-1].startswith("/dev/shm/")})
 
 
 def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes]) -> str:

@@ -11,6 +11,7 @@ import contextlib
 import logging
 import os
 import shutil
+import socket
 import sys
 import threading
 import time
@@ -51,6 +52,7 @@ class Engines:
         self.died = threading.Event()
         self.rank_map: dict[str, Any] = {}
         self.machine: dict[str, Any] = {}
+        self.segments: list[str] = []  # shared memory of the ranks on this host
         launcher.on_stop(lambda _: self.died.set())
 
     @property
@@ -154,6 +156,8 @@ class Cluster:
             self.stop_engines()
             raise EnginesFailed(str(text)) from error
         engines.rank_map = rankmap.rank_map(reply["report"] for reply in replies)
+        here = socket.gethostname()
+        engines.segments = [path for reply in replies if reply["report"]["host"] == here for path in reply["segments"]]
         engines.machine = next(reply["machine"] for reply in replies if reply["machine"])
         return engines
 
@@ -219,6 +223,8 @@ class Cluster:
             self._client = None
         if engines is not None:
             processes.end_all(processes.ENGINES_TAG, engines.tag, seconds=0.5)
+            for segment in engines.segments:  # mpirun forgets those of ranks that were killed by somebody else
+                Path(segment).unlink(missing_ok=True)
 
     def stop(self) -> None:
         """End everything."""
