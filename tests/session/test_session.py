@@ -182,6 +182,7 @@ def test_kill_9_of_the_conductor(session: Session) -> None:
     run = session.submit("tell", events=100_000, every=0.02)
     session.started(run)
     tag = processes.session_tag(session.record.id)
+    segments = set(Path("/dev/shm").glob("sm_segment*"))
     os.kill(session.now.conductor_pid, 9)
     killed = time.monotonic()
     until(lambda: session.store.run(run.id).status == "interrupted", 8, "the run to read interrupted")
@@ -194,6 +195,7 @@ def test_kill_9_of_the_conductor(session: Session) -> None:
     lifecycle.wait_ready(session.store, record, conductor)
     assert session.store.run(run.id).status == "interrupted"
     assert session.store.totals(run.id)["value"] == told
+    assert not segments & set(Path("/dev/shm").iterdir()), "shared memory of the dead is removed"
     assert session.run("tell", events=1).status == "completed"
 
 

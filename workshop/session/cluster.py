@@ -31,10 +31,21 @@ from workshop.session import processes
 from workshop.session.guard import guarded
 
 T = TypeVar("T")
+SEGMENTS = "segments"  # a session's file that names the shared memory of its ranks
 READY = 60.0  # seconds within which engines must have registered
 STOP = 10.0  # seconds within which a stop must have happened
 NOTICED = 3.0  # seconds within which the controller must have noticed that engines are gone
 HEARTBEAT = 200  # milliseconds; engines count as registered after one, and as dead after 25
+
+
+def remove_segments(folder: Path) -> None:
+    """Remove the shared memory of a session's last engines, which outlives ranks that somebody killed. `folder` is the
+    session's; only to be called when its engines have ended."""
+    with contextlib.suppress(FileNotFoundError):
+        for segment in (folder / SEGMENTS).read_text().splitlines():
+            if segment.startswith("/dev/shm/"):
+                Path(segment).unlink(missing_ok=True)
+        (folder / SEGMENTS).unlink()
 
 
 class EnginesFailed(WorkshopError):
@@ -52,7 +63,6 @@ class Engines:
         self.died = threading.Event()
         self.rank_map: dict[str, Any] = {}
         self.machine: dict[str, Any] = {}
-        self.segments: list[str] = []  # shared memory of the ranks on this host
         launcher.on_stop(lambda _: self.died.set())
 
     @property
@@ -157,7 +167,8 @@ class Cluster:
             raise EnginesFailed(str(text)) from error
         engines.rank_map = rankmap.rank_map(reply["report"] for reply in replies)
         here = socket.gethostname()
-        engines.segments = [path for reply in replies if reply["report"]["host"] == here for path in reply["segments"]]
+        segments = [path for reply in replies if reply["report"]["host"] == here for path in reply["segments"]]
+        (self._folder / SEGMENTS).write_text("\n".join(segments))
         engines.machine = next(reply["machine"] for reply in replies if reply["machine"])
         return engines
 
@@ -223,8 +234,7 @@ class Cluster:
             self._client = None
         if engines is not None:
             processes.end_all(processes.ENGINES_TAG, engines.tag, seconds=0.5)
-            for segment in engines.segments:  # mpirun forgets those of ranks that were killed by somebody else
-                Path(segment).unlink(missing_ok=True)
+            remove_segments(self._folder)
 
     def stop(self) -> None:
         """End everything."""

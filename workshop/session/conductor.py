@@ -29,7 +29,7 @@ from workshop.errors import WorkshopError
 from workshop.placement import Placement
 from workshop.session import processes
 from workshop.session.channel import Channel
-from workshop.session.cluster import Cluster, EnginesFailed
+from workshop.session.cluster import Cluster, EnginesFailed, remove_segments
 from workshop.session.lifecycle import cancel_queue
 from workshop.session.measuring import GaveUp, measuring_lock
 from workshop.session.watch import Outcome, Watch, problem
@@ -73,6 +73,7 @@ class Conductor:
         signal.signal(signal.SIGINT, lambda *_: self.ending.set())
         # What a conductor before us left: its engines end themselves, but not before we would want theirs.
         processes.end_all(processes.TAG, processes.session_tag(self.id))
+        remove_segments(self.folder)
         self.store.interrupt_left(self.id)
         self._say("starting", "starting the controller and the ranks", conductor_pid=os.getpid(), machine=self.machine)
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
