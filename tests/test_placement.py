@@ -65,5 +65,5 @@ def test_every_library_is_told_its_threads_unless_asked_otherwise(placement: Pla
 def test_it_is_frozen_and_describes_itself() -> None:
     placement = Placement(ranks=2, threads=4, bind_to="none")
     with pytest.raises(ValueError, match="frozen"):
-        placement.ranks = 3  # type: ignore[misc]
+        placement.ranks = 3
     assert placement.describe() == "2 ranks x 4 threads, unbound"

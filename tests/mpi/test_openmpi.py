@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from tests.support import need
 from workshop import topology
 from workshop.mpi import openmpi
 from workshop.placement import Placement
@@ -34,8 +35,7 @@ def launch(placement: Placement) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.mpi
 def test_two_ranks_get_cores_of_their_own() -> None:
-    if CORES < 2:
-        pytest.skip("this machine has one core")
+    need(CORES >= 2, "this machine has one core")
     found = json.loads(launch(Placement(ranks=2)).stdout)
     units = [set(row[1]) for row in found]
     assert units[0] and units[1] and not units[0] & units[1]
@@ -50,8 +50,7 @@ def test_more_ranks_than_cores_run_unbound() -> None:
 
 @pytest.mark.mpi
 def test_a_rank_can_own_several_cores() -> None:
-    if CORES < 2:
-        pytest.skip("this machine has one core")
+    need(CORES >= 2, "this machine has one core")
     found = json.loads(launch(Placement(ranks=1, cores_per_rank=2)).stdout)
     assert len(found[0][1]) >= 2
     assert found[0][2] == "2"

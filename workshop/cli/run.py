@@ -102,7 +102,8 @@ def _command(chosen: Workload) -> Any:
         ("save", Save, None),
         ("as_json", common.JSON, False),
     ]
-    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    # typer reads the options of a command off its signature.
+    command.__signature__ = inspect.Signature(
         [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
             for name, annotation, default in parameters

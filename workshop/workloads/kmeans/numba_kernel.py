@@ -26,12 +26,7 @@ FAST = {"contract", "nsz"}
 
 
 class NumbaShard:
-    """One rank's points, (n, features), and what every iteration needs of them. Knows nothing of other ranks.
-
-    `centre` (features,) is subtracted: near the origin float32 loses least. Centroids are given relative to it.
-    Attributes: `total` (features,) and `squares`, the sums of x and |x|²; after `update`: `labels` (n,),
-    `sums` (k, features) and `counts` (k,) of the points of each label. Sums are float64.
-    """
+    """One rank's points, blocked features-first for the compiled kernel; arguments and attributes are NumpyShard's."""
 
     def __init__(self, points: NDArray[np.floating], centre: NDArray[np.floating]) -> None:
         self.size, self.features = points.shape
