@@ -57,6 +57,6 @@ def break_(ctx, params):
 
 
 TELL = Workload(
-    "tell", "Tell", "Tells events.", TellParams, "probe_workloads:tell", lambda params: {"file": b"content"}
+    "tell", "Tell", "Tells events.", TellParams, "probe_workloads:tell", lambda params, artifacts: {"file": b"content"}
 )
 BREAK = Workload("break", "Break", "Breaks.", BreakParams, "probe_workloads:break_")

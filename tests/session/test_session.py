@@ -7,55 +7,19 @@ import signal
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.sessions import Session
 from tests.support import until
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
 from workshop.session import client, lifecycle, processes
-from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
+from workshop.store.records import Identity, Limits, RunRecord
 from workshop.store.store import Store
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(240)]
-
-
-@dataclass
-class Session:
-    store: Store
-    record: SessionRecord
-    home: Path
-
-    def submit(self, workload: str, placement: Placement | None = None, **params: object) -> RunRecord:
-        where = placement.as_json() if placement else None
-        return client.submit(self.store, self.store.session(self.record.id), workload, params, where)
-
-    def run(self, workload: str, placement: Placement | None = None, **params: object) -> RunRecord:
-        return client.wait(self.store, self.submit(workload, placement, **params).id, timeout=60)
-
-    def wait(self, run: RunRecord, seconds: float = 60) -> RunRecord:
-        return client.wait(self.store, run.id, timeout=seconds)
-
-    def started(self, run: RunRecord, event: str = "value") -> None:
-        until(lambda: self.store.totals(run.id).get(event), 30, f"run {run.id} to tell {event}")
-
-    @property
-    def now(self) -> SessionRecord:
-        return self.store.session(self.record.id)
-
-
-@pytest.fixture
-def session(workshop_home: Path, probe_workloads: None) -> Iterator[Session]:
-    store = Store.open()
-    record, conductor = lifecycle.start_session(store, "test", Placement(ranks=2))
-    ready = lifecycle.wait_ready(store, record, conductor)
-    yield Session(store, ready, workshop_home)
-    lifecycle.stop_session(store, "test")
-    conductor.wait(10)
-    store.close()
 
 
 def test_runs_go_down_and_events_come_up(session: Session) -> None:

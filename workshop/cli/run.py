@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,7 +34,7 @@ def _execute(
 ) -> int:
     from workshop.cli.show import show_run, watch_run
     from workshop.session import client
-    from workshop.session.lifecycle import private_session
+    from workshop.session.lifecycle import session_for, shared_session
     from workshop.store.store import Store
 
     chosen.check(values)
@@ -44,15 +43,16 @@ def _execute(
     store = Store.open()
     if session and private:
         raise BadInput("--session and --private exclude each other; give one of them.")
-    shared = None if private else _session(store, session)
+    shared = None if private else shared_session(store, session)
     placement = common.placement_from(shared.placement if shared else {}, **where)
     client.check_placement(placement)
     if shared is None and chosen.inputs:
-        chosen.inputs(chosen.check(values))  # nothing is started for a file that can't be read
+        # Nothing is started for a file that can't be read.
+        chosen.inputs(chosen.check(values), client.artifacts_of(store))
     err = common.stderr()
     if shared is None:
         err.print(f"Starting a private session: {placement.describe()}")
-    with nullcontext(shared) if shared else private_session(store, placement) as place:
+    with session_for(store, shared, placement) as place:
         submitted = client.submit(store, place, chosen.name, values, placement.as_json(), measured=measured)
         run = watch_run(store, submitted, err)
     if save is not None:
@@ -62,16 +62,6 @@ def _execute(
     else:
         show_run(run, err)
     return 0 if run.status == "completed" else 1
-
-
-def _session(store: Any, name: str | None) -> Any:
-    """The session of that name, the only shared one that is up, or None."""
-    if name:
-        return store.session(name)
-    up = [s for s in store.sessions() if s.state not in ("stopped", "failed", "lost") and not s.private]
-    if len(up) > 1:
-        raise BadInput(f"Several sessions are up: {', '.join(s.name for s in up)}; choose one with --session.")
-    return up[0] if up else None
 
 
 def _command(chosen: Workload) -> Any:

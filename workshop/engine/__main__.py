@@ -18,7 +18,7 @@ from workshop import config
 from workshop.engine.context import Memory, RankContext
 from workshop.errors import BadInput, WorkshopError
 from workshop.mpi import openmpi
-from workshop.workloads import Workload, workload, workloads
+from workshop.workloads import Workload, no_artifacts, workload, workloads
 
 
 def _options(words: list[str]) -> tuple[Workload, dict[str, Any], Path | None]:
@@ -59,7 +59,7 @@ def main() -> int:
         found = None
         if world.rank == 0:
             try:
-                found = chosen.inputs(params) if chosen.inputs else {}
+                found = chosen.inputs(params, no_artifacts) if chosen.inputs else {}
             except WorkshopError as error:
                 found = error
         found = world.bcast(found)

@@ -54,9 +54,15 @@ class RankContext:
         self._step_seconds: dict[str, float] = {}  # since the last end_step
         self._sink: Sink = sink if sink is not None else Memory()
 
-    def emit(self, name: str, value: float, step: int | None = None) -> None:
-        """Tell one value; it reaches whoever watches within half a second."""
-        self._sink.emit(name, float(value), None if step is None else int(step), time.time())
+    def emit(self, name: str, value: float, step: int | None = None, at: float | None = None) -> None:
+        """Tell one value; it reaches whoever watches within half a second. `at` is when it was true, in seconds since
+        the epoch, where that isn't now."""
+        self._sink.emit(name, float(value), None if step is None else int(step), time.time() if at is None else at)
+
+    def account(self, phase: str, seconds: float, step: int, at: float) -> None:
+        """Tell what a step has spent in a phase, where that was measured otherwise than by `phase` and `end_step`."""
+        self.phase_seconds[phase] = self.phase_seconds.get(phase, 0.0) + seconds
+        self._sink.emit(f"time.{phase}", float(seconds), int(step), at)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:

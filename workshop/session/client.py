@@ -15,7 +15,7 @@ from workshop.placement import Placement
 from workshop.session import processes
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads import workload
+from workshop.workloads import Artifacts, workload
 
 RANKS_PER_CORE = 8  # more oversubscription than that teaches nothing and eats the memory
 
@@ -84,12 +84,14 @@ def submit(
     identity: Identity | None = None,
     measured: bool = False,
     shown: Mapping[str, str] | None = None,
+    trial: tuple[int, int] | None = None,
 ) -> RunRecord:
     """Put a run into a session's queue, after checking all that can be checked beforehand. Raises BadInput.
 
     `identity` is who came in through the dashboard, None for the command line; a learner's run has to stay within the
     session's limits. Files that params name are read here, with the rights of whoever calls. `shown` are params as
-    the run keeps them where the given ones mean nothing to others, like the path of an uploaded file.
+    the run keeps them where the given ones mean nothing to others, like the path of an uploaded file. `trial` is
+    the study and the number of the trial whose run this is.
     """
     if session.state in ("stopped", "failed"):
         raise BadInput(
@@ -102,7 +104,7 @@ def submit(
     learner = identity if identity is not None and identity.role == "learner" else None
     if learner is not None:
         check_limits(where, session.limits)
-    inputs = chosen.inputs(params) if chosen.inputs else {}
+    inputs = chosen.inputs(params, artifacts_of(store)) if chosen.inputs else {}
     return store.submit(
         session.id,
         name,
@@ -113,7 +115,20 @@ def submit(
         measured=measured,
         inputs=inputs,
         most_unfinished=session.limits.queued if learner else None,
+        trial=trial,
     )
+
+
+def artifacts_of(store: Store) -> Artifacts:
+    """What workloads read of earlier runs."""
+
+    def artifact(run_id: int, name: str) -> bytes:
+        run = store.run(run_id)
+        if not any(found.name == name for found in store.artifacts(run_id)):
+            raise BadInput(f"Run {run_id} ({run.workload}, {run.status}) has kept no {name}.")
+        return store.artifact(run_id, name).data or b""
+
+    return artifact
 
 
 def cancel(store: Store, run_id: int, identity: Identity | None = None) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -18,6 +18,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workshop.errors import BadInput, bad_input
 
+Artifacts = Callable[[int, str], bytes]  # (run, name) -> the file that the run left; raises BadInput
+
+
+def no_artifacts(run_id: int, name: str) -> bytes:
+    """What there is of earlier runs where there is no store."""
+    raise BadInput(f"Without a session there is no run {run_id}; give the path of its {name} instead.")
+
 
 class Params(BaseModel):
     """Base of every workload's params: frozen, and an unknown setting is an error."""
@@ -26,12 +33,31 @@ class Params(BaseModel):
 
 
 @dataclass(frozen=True)
+class Scaling:
+    """What a scaling study has to know of a workload.
+
+    `rate` names the metric of the work that all ranks together do in a second, in `unit`.
+    `share` names the param that is each rank's work in a step: strong scaling divides it among the ranks; empty: the
+    workload itself divides its work. `total` names the param that weak scaling multiplies by the ranks; empty: the
+    work grows with the ranks by itself. `strong` are params that strong scaling sets unless somebody else does.
+    """
+
+    rate: str
+    unit: str
+    share: str = ""
+    total: str = ""
+    strong: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Workload:
     """What the platform knows of a workload before it runs.
 
-    `function` is "module:function", imported on ranks only. `inputs(params)` runs where the run is submitted, with
-    the rights of whoever submits it: it reads the files that params name and returns their bytes, which reach every
-    rank as `ctx.inputs`; it raises BadInput for whatever can be known to be wrong beforehand.
+    `function` is "module:function", imported on ranks only. `inputs(params, artifacts)` runs where the run is
+    submitted, with the rights of whoever submits it: it reads the files that params name and returns their bytes, which
+    reach every rank as `ctx.inputs`; it raises BadInput for whatever can be known to be wrong beforehand. `artifacts`
+    reads what an earlier run has left. `curves` names the events that pages draw, the most important first. `scaling`
+    is None where the workload can't be compared over numbers of ranks.
     """
 
     name: str
@@ -39,7 +65,9 @@ class Workload:
     summary: str
     params: type[Params]
     function: str
-    inputs: Callable[[Any], Mapping[str, bytes]] | None = None
+    inputs: Callable[[Any, Artifacts], Mapping[str, bytes]] | None = None
+    curves: tuple[str, ...] = ()
+    scaling: Scaling | None = None
 
     def check(self, values: Mapping[str, Any]) -> Params:
         """Validate params. Raises BadInput with one sentence."""

@@ -13,8 +13,9 @@ from mpi4py import MPI
 
 from tests.workloads.kmeans.oracle import blobs
 from workshop.engine.context import Memory, RankContext
+from workshop.engine.data.shards import shard
+from workshop.workloads import no_artifacts
 from workshop.workloads.kmeans import WORKLOAD, start
-from workshop.workloads.kmeans.data import shard
 from workshop.workloads.kmeans.lloyd import fit
 from workshop.workloads.kmeans.shards import centre, kernel
 
@@ -72,7 +73,7 @@ def main() -> None:
     # More ranks than points, a photo, a stream, and a stop that only one rank hears of.
     def run(sink=None, **values):
         params = WORKLOAD.check(values)
-        return WORKLOAD.load()(RankContext(comm, sink, WORKLOAD.inputs(params)), params)
+        return WORKLOAD.load()(RankContext(comm, sink, WORKLOAD.inputs(params, no_artifacts)), params)
 
     found["tiny"] = run(data="blobs", points=3, clusters=2)
     found["photo"] = run(clusters=5)

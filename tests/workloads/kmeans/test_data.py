@@ -1,25 +1,13 @@
-"""Shards and points: nobody without work, and the same points for every number of ranks."""
+"""Points: the same for every number of ranks."""
 
 from __future__ import annotations
-
-from itertools import pairwise
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workshop.workloads.kmeans.data import Blobs, Pixels, shard
-
-
-@given(size=st.integers(0, 10**9), ranks=st.integers(1, 300))
-def test_shards_are_contiguous_and_even(size, ranks):
-    shards = [shard(size, ranks, rank) for rank in range(ranks)]
-    assert shards[0][0] == 0
-    assert shards[-1][1] == size
-    assert all(end == begin for (_, end), (begin, _) in pairwise(shards))
-    sizes = [end - begin for begin, end in shards]
-    assert max(sizes) - min(sizes) <= 1
-    assert min(sizes) > 0 or size < ranks
+from workshop.engine.data.shards import shard
+from workshop.workloads.kmeans.data import Blobs, Pixels
 
 
 @settings(max_examples=25, deadline=None)

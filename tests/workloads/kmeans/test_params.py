@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from workshop.errors import BadInput
+from workshop.workloads import no_artifacts
 from workshop.workloads.kmeans import WORKLOAD
 
 
@@ -37,7 +38,7 @@ def test_bad_values_get_one_sentence(values, words):
 def test_values_from_a_command_line_are_text():
     params = WORKLOAD.check({"clusters": "8", "tolerance": "0", "data": "blobs", "points": "100"})
     assert (params.clusters, params.tolerance, params.points) == (8, 0.0, 100)
-    assert WORKLOAD.inputs(params) == {}
+    assert WORKLOAD.inputs(params, no_artifacts) == {}
 
 
 def test_every_field_says_what_it_is():

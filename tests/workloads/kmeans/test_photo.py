@@ -11,11 +11,12 @@ import pytest
 from PIL import Image
 
 from workshop.errors import BadInput
+from workshop.workloads import no_artifacts
 from workshop.workloads.kmeans import WORKLOAD, photo
 
 
 def given(image, **more):
-    return WORKLOAD.inputs(WORKLOAD.check({"image": str(image), **more}))
+    return WORKLOAD.inputs(WORKLOAD.check({"image": str(image), **more}), no_artifacts)
 
 
 def refused(image, **more) -> str:

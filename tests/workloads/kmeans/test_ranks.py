@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from tests.ranks import run_ranks
 from tests.workloads.kmeans.oracle import equal_up_to_ties, sklearn_fit
 from tests.workloads.kmeans.ranks_program import CASES, SIZE, points_of, start_of
-from workshop.mpi import openmpi
 
 pytestmark = pytest.mark.mpi
 
@@ -30,22 +22,8 @@ def alone():
     return results(1)
 
 
-@cache
 def results(ranks):
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "found.json"
-        command = [openmpi.launcher(), "-n", str(ranks), "--map-by", ":OVERSUBSCRIBE", *openmpi.MCA]
-        command += [sys.executable, "-m", "tests.workloads.kmeans.ranks_program", str(output)]
-        done = subprocess.run(
-            command,
-            cwd=Path(__file__).parents[3],
-            env=os.environ | openmpi.environment() | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-            capture_output=True,
-            text=True,
-            timeout=150,
-        )
-        assert done.returncode == 0, done.stderr
-        return json.loads(output.read_text())
+    return run_ranks("tests.workloads.kmeans.ranks_program", ranks)
 
 
 @pytest.mark.parametrize("empty", [False, True])

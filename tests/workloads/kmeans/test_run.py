@@ -13,6 +13,7 @@ from PIL import Image
 
 from tests.workloads.kmeans.oracle import exact_inertia
 from workshop.engine.context import Memory, RankContext
+from workshop.workloads import no_artifacts
 from workshop.workloads.kmeans import WORKLOAD, photo
 from workshop.workloads.kmeans.data import Blobs
 
@@ -20,7 +21,7 @@ from workshop.workloads.kmeans.data import Blobs
 def run(sink=None, **values):
     sink = sink or Memory()
     params = WORKLOAD.check(values)
-    ctx = RankContext(MPI.COMM_SELF, sink, WORKLOAD.inputs(params))
+    ctx = RankContext(MPI.COMM_SELF, sink, WORKLOAD.inputs(params, no_artifacts))
     metrics = WORKLOAD.load()(ctx, params)
     json.dumps(metrics, allow_nan=False)
     return metrics, sink
@@ -33,7 +34,7 @@ def events(sink, name):
 @pytest.mark.parametrize("mode", ["batch", "online"])
 def test_a_photo_is_quantised(mode):
     metrics, sink = run(clusters=8, mode=mode)
-    before = photo.pixels(WORKLOAD.inputs(WORKLOAD.check({}))["photo"])
+    before = photo.pixels(WORKLOAD.inputs(WORKLOAD.check({}), no_artifacts)["photo"])
     original = Image.open(io.BytesIO(sink.artifacts["original.png"][1]))
     quantised = Image.open(io.BytesIO(sink.artifacts["quantised.png"][1]))
     np.testing.assert_array_equal(np.asarray(original), before)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from workshop.workloads import Params, Workload
+from workshop.workloads import Artifacts, Params, Scaling, Workload
 
 PHOTO = {"when": {"data": "photo"}}
 BLOBS = {"when": {"data": "blobs"}}
@@ -70,7 +70,7 @@ class KMeansParams(Params):
         return self
 
 
-def _inputs(params: KMeansParams) -> Mapping[str, bytes]:
+def _inputs(params: KMeansParams, artifacts: Artifacts) -> Mapping[str, bytes]:
     """The photo's bytes, checked; nothing for blobs. Raises BadInput."""
     if params.data == "blobs":
         return {}
@@ -86,4 +86,5 @@ WORKLOAD = Workload(
     params=KMeansParams,
     function="workshop.workloads.kmeans.run:run",
     inputs=_inputs,
+    scaling=Scaling(rate="points_per_second", unit="points/s", total="points"),
 )

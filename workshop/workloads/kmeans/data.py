@@ -1,4 +1,4 @@
-"""Where points come from, and which of them a rank owns. The points don't depend on the number of ranks."""
+"""Where points come from. They don't depend on the number of ranks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,6 @@ from numpy.typing import DTypeLike, NDArray
 
 BLOCK = 8192  # points that one seed makes
 SIDE = 10.0  # the blobs' centres lie in a cube of this side; each blob has variance 1 along every axis
-
-
-def shard(size: int, ranks: int, rank: int) -> tuple[int, int]:
-    """First and end of the points that a rank owns. Shards are contiguous and differ by at most one point."""
-    each, more = divmod(size, ranks)
-    first = rank * each + min(rank, more)
-    return first, first + each + (rank < more)
 
 
 class Source(Protocol):

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
-from workshop.workloads.kmeans.data import Source, shard
+from workshop.engine.data.shards import shard
+from workshop.workloads.kmeans.data import Source
 from workshop.workloads.kmeans.lloyd import Step, assign
 from workshop.workloads.kmeans.shards import Shard
 

@@ -13,8 +13,9 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
+from workshop.engine.data.shards import shard
 from workshop.workloads.kmeans import KMeansParams, photo, start
-from workshop.workloads.kmeans.data import Blobs, Pixels, Source, shard
+from workshop.workloads.kmeans.data import Blobs, Pixels, Source
 from workshop.workloads.kmeans.lloyd import Step, inertia_of, lloyd
 from workshop.workloads.kmeans.numpy_kernel import nearest
 from workshop.workloads.kmeans.online import online
@@ -72,12 +73,14 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
             inertia, sizes, labels = _predict(ctx, pieces, step.centroids, keep=picture is not None)
         ctx.end_step(step.number + 1)
     found = (step.centroids + middle).astype(np.float64)
+    visits = source.size * step.number if batch else min(params.batch * step.number, source.size)
     metrics = {
         "inertia": inertia,
         "iterations": step.number,
         "converged": step.converged,
         "stopped": stopped,
         "points": source.size,
+        "points_per_second": round(visits / seconds["fit"]),
         "features": source.features,
         "points_per_rank": [end - begin for begin, end in (shard(source.size, ctx.size, r) for r in range(ctx.size))],
         "clusters": params.clusters,

@@ -1,0 +1,134 @@
+"""Runs under mpirun: trains the same small network through every exchange, and rank 0 writes what came out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+
+from workshop.engine.context import Memory, RankContext
+from workshop.engine.tensorflow import tensorflow
+from workshop.engine.training.batches import Batches
+from workshop.engine.training.exchange import WAYS, choose
+from workshop.engine.training.loop import Loop
+from workshop.engine.training.optimizer import distribute
+from workshop.engine.training.step import supervised
+from workshop.engine.training.telling import Telling
+from workshop.engine.training.weights import digest, spread
+
+COUNT, FEATURES, CLASSES, BATCH, EPOCHS, SEED = 103, 12, 4, 8, 2, 5
+RATE = 0.1
+
+
+def examples():
+    """float32 [103, 12] and int32 [103]: shards of 2, 3 and 4 ranks differ in size, last batches are partial."""
+    stream = np.random.default_rng(11)
+    inputs = stream.normal(size=(COUNT, FEATURES)).astype(np.float32)
+    labels = (inputs @ stream.normal(size=(FEATURES, CLASSES))).argmax(axis=1).astype(np.int32)
+    return inputs, labels
+
+
+def network(seed):
+    """A model without batch normalisation and dropout, with a penalty on its weights."""
+    keras = tensorflow().keras
+    keras.utils.set_random_seed(seed)
+    layers = keras.layers
+    return keras.Sequential(
+        [
+            layers.Input((FEATURES,)),
+            layers.Dense(16, activation="tanh", kernel_regularizer=keras.regularizers.L2(1e-3)),
+            layers.Dense(CLASSES),
+        ]
+    )
+
+
+def loss(labels, outputs):
+    return tensorflow().nn.sparse_softmax_cross_entropy_with_logits(labels, outputs)
+
+
+def correct(labels, outputs):
+    tf = tensorflow()
+    return tf.equal(tf.argmax(outputs, axis=-1, output_type=labels.dtype), labels)
+
+
+def trained(comm, way, kind):
+    """Weights, digests of all ranks, spread, and what was told, after two epochs of the loop."""
+    tf = tensorflow()
+    tf.keras.utils.clear_session()
+    model = network(100 + comm.rank)
+    optimizer = tf.keras.optimizers.get({"class_name": kind, "config": {"learning_rate": RATE}})
+    optimizer.build(model.trainable_variables)
+    exchange, _ = choose(way, comm)
+    before = spread(comm, model.weights)
+    exchange.broadcast(model.weights)
+    start = [weight.numpy().tolist() for weight in model.weights]
+    batches = Batches(COUNT, comm.size, BATCH, SEED)
+    inputs, labels = (part[batches.own(comm.rank)] for part in examples())
+    sink = Memory()
+    ctx = RankContext(comm, sink)
+    loop = Loop(
+        ctx,
+        batches,
+        lambda at: (tf.constant(inputs[at]), tf.constant(labels[at])),
+        supervised(model, optimizer, loss, correct, exchange),
+        Telling(ctx),
+        total=EPOCHS * batches.steps,
+        alone=way == "none",
+    )
+    for epoch in range(EPOCHS):
+        loop.epoch(epoch, lambda passed: None)
+    exchange.close()
+    return {
+        "used": exchange.name,
+        "start": start,
+        "weights": [weight.numpy().tolist() for weight in model.weights],
+        "digests": comm.allgather(digest(model.weights)),
+        "spread_before": before,
+        "spread": spread(comm, model.weights),
+        "steps": comm.allgather(loop.done),
+        "bytes": exchange.bytes,
+        "messages": exchange.messages,
+        "losses": [value for _, name, _, value in sink.events if name == "loss"],
+        "names": comm.allgather(sorted({name for _, name, _, _ in sink.events})),
+        "totals": {
+            "steps": loop.telling.totals.steps,
+            "examples": loop.telling.totals.examples.tolist(),
+            "last": loop.telling.totals.last.tolist(),
+        },
+    }
+
+
+def fitted(comm, way):
+    """Digests after `model.fit` with a distributed optimizer, each rank on data of its own."""
+    tf = tensorflow()
+    tf.keras.utils.clear_session()
+    model = network(200)
+    exchange, _ = choose(way, comm)
+    inputs, labels = examples()
+    mine = np.arange(comm.rank, COUNT - COUNT % comm.size, comm.size)
+    optimizer = distribute(tf.keras.optimizers.Adam(RATE), exchange)
+    model.compile(optimizer, tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=False)
+    model.fit(inputs[mine], labels[mine], batch_size=len(mine), epochs=3, verbose=0, shuffle=False)
+    exchange.close()
+    return {"digests": comm.allgather(digest(model.weights)), "weights": [w.numpy().tolist() for w in model.weights]}
+
+
+def main():
+    comm = MPI.COMM_WORLD
+    found = {"ranks": comm.size, "trained": {}, "fitted": {}}
+    for kind in ("SGD", "Adam"):
+        for way in WAYS:
+            if kind == "SGD" or way in ("horovod", "mpi", "parameter-server"):
+                found["trained"][f"{way} {kind}"] = trained(comm, way, kind)
+    for way in ("horovod", "mpi", "parameter-server"):
+        found["fitted"][way] = fitted(comm, way)
+    found["auto"] = trained(comm, "auto", "SGD")["used"]
+    if comm.rank == 0:
+        Path(sys.argv[1]).write_text(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Training in a session: ranks with TensorFlow and Horovod, killed in the middle and gone on from."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support import need, until
+from workshop.errors import BadInput
+from workshop.mpi import horovod
+from workshop.session import client
+
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
+SMALL = {"data": "digits", "images": 400, "batch": 32, "epochs": 6, "model": "dense", "trace": 4}
+
+
+def test_a_run_that_lost_a_rank_is_gone_on_from_and_ends_as_one_that_did_not(session):
+    need(horovod.built(), "Horovod is not built here")
+    whole = session.wait(session.submit("mnist", **SMALL), 120)
+    assert whole.status == "completed", whole.error
+    assert whole.metrics["exchange"] == "horovod"
+    assert len(set(whole.metrics["weights"])) == 1
+
+    paced = session.submit("mnist", **SMALL, pace=0.15)
+    until(lambda: len(told(session, paced.id)) >= 2, 90, "two epochs")
+    os.kill(session.now.rank_map["ranks"][1]["pid"], signal.SIGKILL)
+    killed = session.wait(paced, 60)
+    assert killed.status == "failed"
+    assert killed.error["type"] == "RankDied"
+    assert f"--resume {killed.id}" in killed.verdict["next"]
+
+    resumed = session.wait(session.submit("mnist", **SMALL, resume=str(killed.id)), 120)
+    assert resumed.status == "completed", resumed.error
+    assert resumed.metrics["resumed"]["epoch"] >= 1
+    assert resumed.metrics["updates"] == whole.metrics["updates"]
+    assert resumed.metrics["weights"] == whole.metrics["weights"]  # the same bits on the same ranks
+
+
+def told(session, run_id):
+    series = session.store.series(run_id, "held-out accuracy")
+    return series[0].steps if series else []
+
+
+def test_bad_input_that_only_ranks_can_see_is_one_sentence(session):
+    failed = session.wait(session.submit("mnist", **SMALL | {"batch": 300}), 60)
+    assert failed.status == "failed"
+    assert failed.error["type"] == "BadInput"
+    assert "batch is 300, but of the 400 examples a rank's share is only 200" in failed.error["message"]
+    with pytest.raises(BadInput, match=rf"Run {failed.id} \(mnist, failed\) has kept no checkpoint.npz"):
+        client.submit(session.store, session.now, "mnist", SMALL | {"resume": str(failed.id)})
+
+
+def test_an_idle_session_after_horovod_uses_no_cpu(session):
+    need(horovod.built(), "Horovod is not built here")
+    done = session.wait(session.submit("mnist", **SMALL | {"epochs": 1}), 120)
+    assert done.status == "completed", done.error
+    pids = [rank["pid"] for rank in session.now.rank_map["ranks"]]
+    before, began = [ticks(pid) for pid in pids], time.monotonic()
+    time.sleep(2)
+    passed = time.monotonic() - began
+    used = [(now - then) / os.sysconf("SC_CLK_TCK") for now, then in zip(map(ticks, pids), before, strict=True)]
+    assert max(used) < 0.1 * passed  # Horovod's thread alone would look for work a thousand times a second
+
+
+def ticks(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])

@@ -1,0 +1,73 @@
+"""Runs under mpirun: the workload with one step of the recipe after the other switched off, and more."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from mpi4py import MPI
+
+from workshop.engine.context import Memory, RankContext
+from workshop.engine.training import checkpoint
+from workshop.workloads import no_artifacts
+from workshop.workloads.mnist import WORKLOAD
+
+SMALL = {"data": "digits", "images": 400, "epochs": 2, "batch": 32, "trace": 4, "model": "dense"}
+CASES = {
+    "all": {},
+    "broadcast": {"broadcast": False},
+    "shard": {"shard": False},
+    "divide": {"divide": False},
+    "shard and divide": {"shard": False, "divide": False},
+    "scale none": {"scale": "none"},
+    "scale sqrt": {"scale": "sqrt"},
+    "average": {"average": False},
+    "checkpoint": {"checkpoint": "every-rank"},
+    "checkpoint and broadcast": {"checkpoint": "every-rank", "broadcast": False},
+    "none": {"exchange": "none"},
+    "mpi": {"exchange": "mpi"},
+    "diverges": {"rate": 100.0, "warmup": 0, "epochs": 8},
+    "steps": {"steps": 5},
+    "odd": {"images": 401, "batch": 200, "epochs": 1},
+}
+
+
+class Stop(Memory):
+    """Only the last rank hears of a stop, in its second block."""
+
+    def __init__(self, hears):
+        super().__init__()
+        self.asked = 0
+        self.hears = hears
+
+    def stop_requested(self):
+        self.asked += 1
+        return self.hears and self.asked >= 2
+
+
+def run(comm, values, sink=None, **inputs):
+    sink = sink or Memory()
+    params = WORKLOAD.check(SMALL | values)
+    ctx = RankContext(comm, sink, {**WORKLOAD.inputs(params, no_artifacts), **inputs})
+    metrics = WORKLOAD.load()(ctx, params)
+    artifacts = {name: len(data) for name, (_, data) in sink.artifacts.items()}
+    events = comm.allgather([(name, step, value) for _, name, step, value in sink.events])
+    return {"metrics": metrics, "artifacts": comm.allgather(artifacts), "events": events}, sink
+
+
+def main():
+    comm = MPI.COMM_WORLD
+    found = {name: run(comm, values)[0] for name, values in CASES.items()}
+    found["stopped"] = run(comm, {}, Stop(comm.rank == comm.size - 1))[0]
+    # A run of one epoch, gone on from by another one, against the run of two epochs above.
+    half, sink = run(comm, {"epochs": 1})
+    kept = comm.bcast(sink.artifacts.get(checkpoint.NAME, ("", b""))[1])
+    found["half"] = half
+    found["resumed"] = run(comm, {}, **{checkpoint.NAME: kept})[0]
+    if comm.rank == 0:
+        Path(sys.argv[1]).write_text(json.dumps({"ranks": comm.size, "runs": found}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""What a run may be asked for, and what is said of what can't be used; all before any rank is started."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+from workshop.engine.training.checkpoint import Checkpoint
+from workshop.errors import BadInput
+from workshop.workloads import no_artifacts
+from workshop.workloads.mnist import WORKLOAD
+
+
+def inputs(artifacts=no_artifacts, **values):
+    return WORKLOAD.inputs(WORKLOAD.check({"data": "digits", **values}), artifacts)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"epochs": 0}, "epochs is 0: it should be at least 1"),
+        ({"batch": 0}, "batch is 0: it should be at least 1"),
+        ({"rate": "nan"}, "rate is"),
+        ({"rate": "-1"}, "rate is -1"),
+        ({"exchange": "smoke"}, "exchange is 'smoke'"),
+        ({"broadcast": "perhaps"}, "broadcast is 'perhaps'"),
+        ({"learning": 1}, "learning is not one of its settings"),
+        ({"target": 2}, "target is 2"),
+    ],
+)
+def test_params_out_of_range_are_refused_in_one_sentence(values, words):
+    with pytest.raises(BadInput) as refused:
+        WORKLOAD.check(values)
+    assert words in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_learning_rate_of_nan_says_what_would_be_right():
+    with pytest.raises(BadInput, match="finite number"):
+        WORKLOAD.check({"rate": "nan"})
+
+
+def test_switches_are_words_on_the_command_line():
+    params = WORKLOAD.check({"broadcast": "no", "shard": "off", "divide": "false", "average": "yes"})
+    assert (params.broadcast, params.shard, params.divide, params.average) == (False, False, False, True)
+
+
+def test_digits_need_no_file():
+    assert sum(len(data) for data in inputs().values()) < 1000
+
+
+def test_a_data_folder_without_mnist_is_refused(tmp_path):
+    (tmp_path / "readme.txt").write_text("nothing here")
+    with pytest.raises(BadInput, match=str(tmp_path)):
+        inputs(data=str(tmp_path))
+
+
+def archive(**files):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as packed:
+        for name, text in files.items():
+            packed.writestr(name.replace("__", "."), text)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"hello", archive(), archive(config__json="{}"), archive(config__json="{", model__weights__h5="")],
+)
+def test_a_model_file_that_is_none_is_refused(tmp_path, content):
+    path = tmp_path / "mine.keras"
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=r"mine\.keras is not a Keras model"):
+        inputs(model=str(path))
+
+
+def test_a_model_file_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(BadInput, match=r"none\.keras can't be read \(No such file or directory\)"):
+        inputs(model=str(tmp_path / "none.keras"))
+
+
+def packed(epoch):
+    return Checkpoint([np.zeros(3)], [], "SGD", {"epoch": epoch, "update": 10}).pack()
+
+
+def test_a_checkpoint_comes_from_a_run_or_a_file(tmp_path):
+    path = tmp_path / "checkpoint.npz"
+    path.write_bytes(packed(2))
+    assert inputs(resume=str(path))["checkpoint.npz"] == path.read_bytes()
+    asked = []
+
+    def artifacts(run, name):
+        asked.append((run, name))
+        return packed(2)
+
+    assert inputs(artifacts, resume="17")["checkpoint.npz"] == packed(2)
+    assert asked == [(17, "checkpoint.npz")]
+
+
+def test_a_checkpoint_that_has_all_epochs_behind_it_is_refused():
+    with pytest.raises(BadInput, match="has 8 epochs behind it, as many as epochs asks for; ask for more, like 9"):
+        inputs(lambda run, name: packed(8), resume="17")
+
+
+def test_a_checkpoint_that_is_none_is_refused(tmp_path):
+    path = tmp_path / "notes.npz"
+    path.write_bytes(b"nothing of the kind")
+    with pytest.raises(BadInput, match=r"notes\.npz is not a checkpoint"):
+        inputs(resume=str(path))
+    with pytest.raises(BadInput, match="Without a session there is no run 17"):
+        inputs(resume="17")
+    with pytest.raises(BadInput, match="no run of that number"):
+        inputs(resume="9" * 5000)

@@ -1,0 +1,125 @@
+"""The workload in a world of one, which is pytest's own process."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+from workshop.engine.context import Memory, RankContext
+from workshop.engine.tensorflow import tensorflow
+from workshop.engine.training import checkpoint
+from workshop.errors import BadInput
+from workshop.workloads import no_artifacts
+from workshop.workloads.mnist import WORKLOAD, models
+from workshop.workloads.mnist.heldout import as_inputs
+
+QUICK = {"data": "digits", "exchange": "mpi", "model": "dense", "trace": 3}
+pytestmark = pytest.mark.timeout(120)
+
+
+def run(values, **inputs):
+    sink = Memory()
+    params = WORKLOAD.check(QUICK | values)
+    ctx = RankContext(MPI.COMM_SELF, sink, {**WORKLOAD.inputs(params, no_artifacts), **inputs})
+    return WORKLOAD.load()(ctx, params), sink
+
+
+@pytest.fixture(scope="module")
+def finished():
+    return run({"epochs": 12})
+
+
+def test_a_single_process_learns_the_digits(finished):
+    metrics, sink = finished
+    assert metrics["held_out_accuracy"] > 0.9
+    losses = [value for _, name, _, value in sink.events if name == "loss"]
+    assert np.mean(losses[-20:]) < 0.5 * np.mean(losses[:20])
+    assert metrics["exchange"] == "mpi"
+    assert "digits" in metrics["data"]
+    assert sum(metrics["shards"]) == metrics["train_images"] == 1437
+
+
+def test_time_to_target_is_when_the_held_out_accuracy_reached_it(finished):
+    _, sink = finished
+    told = [value for _, name, _, value in sink.events if name == "held-out accuracy"]
+    reached, _ = run({"epochs": 6, "target": 0.5})
+    assert 0 < reached["time_to_target"] <= reached["seconds"]["train"]
+    assert told[reached["epochs_to_target"] - 1] >= 0.5 > max(told[: reached["epochs_to_target"] - 1], default=0)
+    assert run({"epochs": 1, "target": 1.0})[0]["time_to_target"] is None
+
+
+def test_misclassified_digits_are_kept_as_pictures(finished):
+    metrics, sink = finished
+    shown = json.loads(sink.artifacts["misclassified.json"][1])
+    assert metrics["misclassified"] == round((1 - metrics["held_out_accuracy"]) * metrics["held_out_images"])
+    assert 0 < len(shown) <= min(24, metrics["misclassified"])
+    for one in shown:
+        assert one["label"] != one["predicted"]
+        assert 0 < one["probability"] <= 1
+    assert [one["probability"] for one in shown] == sorted((one["probability"] for one in shown), reverse=True)
+
+
+def test_the_timeline_holds_the_steps_that_were_asked_for(finished):
+    _, sink = finished
+    media_type, data = sink.artifacts["timeline.json"]
+    spans = [event for event in json.loads(data)["traceEvents"] if event.get("ph") == "X"]
+    assert media_type == "application/json"
+    assert {event["args"]["step"] for event in spans if "step" in event.get("args", {})} == {2, 3, 4}
+
+
+def test_a_batch_larger_than_the_data_is_refused():
+    with pytest.raises(BadInput, match="batch is 300, but of the 200 examples the data is only 200"):
+        run({"images": 200, "batch": 300})
+
+
+def test_a_checkpoint_of_another_model_is_refused(finished):
+    kept = finished[1].artifacts[checkpoint.NAME][1]
+    with pytest.raises(BadInput, match=r"of another model: it has 4 weights, this model has 8"):
+        run({"model": "cnn", "epochs": 20}, **{checkpoint.NAME: kept})
+    with pytest.raises(BadInput, match=r"trained with the optimizer SGD, this run has Adam"):
+        run({"optimizer": "adam", "epochs": 20}, **{checkpoint.NAME: kept})
+
+
+def saved(tmp_path, *layers):
+    keras = tensorflow().keras
+    path = tmp_path / "mine.keras"
+    keras.Sequential(list(layers)).save(path)
+    return path
+
+
+def test_a_model_of_ones_own_is_trained(tmp_path):
+    layers = tensorflow().keras.layers
+    path = saved(tmp_path, layers.Input((28, 28, 1)), layers.Flatten(), layers.Dense(10, activation="softmax"))
+    metrics, sink = run({"model": str(path), "epochs": 5, "optimizer": "adam"})
+    assert metrics["parameters"] == 7850
+    assert metrics["held_out_accuracy"] > 0.6
+    assert max(one["probability"] for one in json.loads(sink.artifacts["misclassified.json"][1])) <= 1
+
+
+def test_a_model_for_other_images_is_refused(tmp_path):
+    layers = tensorflow().keras.layers
+    path = saved(tmp_path, layers.Input((8, 8, 1)), layers.Flatten(), layers.Dense(3))
+    with pytest.raises(BadInput, match=r"takes \(8, 8, 1\) and gives \(3,\); it should take images of \(28, 28, 1\)"):
+        run({"model": str(path)})
+
+
+def test_a_model_that_brings_code_is_refused(tmp_path):
+    layers = tensorflow().keras.layers
+    path = saved(tmp_path, layers.Input((28, 28, 1)), layers.Lambda(lambda x: x), layers.Flatten(), layers.Dense(10))
+    with pytest.raises(BadInput, match="can't be loaded by Keras"):
+        run({"model": str(path)})
+
+
+def test_losses_of_logits_and_of_probabilities_agree():
+    tf = tensorflow()
+    layers = tf.keras.layers
+    logits = tf.keras.Sequential([layers.Input((28, 28, 1)), layers.Flatten(), layers.Dense(10)])
+    likely = tf.keras.Sequential([layers.Input((28, 28, 1)), layers.Flatten(), layers.Dense(10, activation="softmax")])
+    likely.set_weights(logits.get_weights())
+    pictures = as_inputs(np.random.default_rng(0).integers(0, 256, (5, 28, 28)).astype(np.uint8))
+    labels = tf.constant([0, 3, 9, 2, 2])
+    losses = [models.loss_of(model)(labels, model(pictures)) for model in (logits, likely)]
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-4)

@@ -1,0 +1,1 @@
+"""What ranks learn from: data sets, and which share of them a rank owns."""

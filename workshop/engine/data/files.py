@@ -1,0 +1,124 @@
+"""MNIST's files in a folder or named one by one: which there are, and their bytes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from workshop.engine.data.damage import Damaged
+from workshop.engine.data.idx import GZIP
+from workshop.errors import BadInput
+
+LARGEST = 64 << 20  # bytes, what the store takes as an artifact
+NPZ = "mnist.npz"
+PARTS = ("train", "t10k")
+DIMENSIONS = {"images": 3, "labels": 1}
+IDX_NAME = re.compile(r"(?P<before>.*)(?P<kind>images|labels)[-.]idx[13]-ubyte(\.gz)?")
+
+
+@dataclass(frozen=True)
+class File:
+    """A file's bytes, and how messages name it."""
+
+    name: str
+    data: bytes
+
+
+# Under the names by which they travel with a run: mnist.npz, or MNIST's own names, with .gz where they are compressed.
+Files = dict[str, File]
+
+
+def at(given: str) -> Files:
+    """The files of a path: an npz file, one file of an IDX pair, or a folder with such. Raises BadInput.
+
+    A folder may hold both of MNIST's pairs or one. Of a file of a pair, the other one is looked for beside it.
+    """
+    try:
+        path = Path(given).expanduser()
+        if path.is_dir():
+            return _folder(path, given)
+        if path.name.endswith(".npz"):
+            return {NPZ: read(path, given)}
+        if match := IDX_NAME.fullmatch(path.name):
+            return _beside(path, match["before"], match["kind"], given)
+        path.stat()
+        raise BadInput(
+            f"The data file {given} is called neither like an npz file nor like MNIST's IDX files "
+            f"({idx_name('train', 'images')}.gz); give one of these, or a folder that has them."
+        )
+    except FileNotFoundError:
+        right = "give auto, mnist, digits, or the path of MNIST's files"
+        raise BadInput(f"The data {given} isn't there; {right}.") from None
+    except OSError as error:
+        raise BadInput(f"The data {given} can't be read ({error.strerror}); give a path that you may read.") from error
+    except (RuntimeError, ValueError) as error:  # ~somebody whom nobody knows; a null character
+        raise BadInput(f"The data {given!r} is no path ({error}); give the path of MNIST's files.") from error
+
+
+def read(path: Path, name: str) -> File:
+    """A file that messages call `name`. Raises OSError where it can't be read, BadInput where it can't be taken."""
+    if path.exists() and not path.is_file():
+        raise BadInput(f"The data file {name} is no ordinary file; give MNIST's files, or a folder that has them.")
+    with path.open("rb") as file:
+        data = file.read(LARGEST + 1)
+    if not data:
+        raise Damaged(name, data, "is empty")
+    if len(data) > LARGEST:
+        raise BadInput(f"The data file {name} has over {LARGEST >> 20} MB; at most that is taken, so compress it.")
+    return File(name, data)
+
+
+def idx_name(part: str, kind: str) -> str:
+    """MNIST's own name, not compressed, for the "images" or "labels" of "train" or "t10k"."""
+    return f"{part}-{kind}-idx{DIMENSIONS[kind]}-ubyte"
+
+
+def _folder(folder: Path, given: str) -> Files:
+    where = given.rstrip("/")
+    found: Files = {}
+    for part in PARTS:
+        pair = {kind: path for kind in DIMENSIONS if (path := _there(folder, part + "-", kind))}
+        if missing := DIMENSIONS.keys() - pair.keys() if pair else None:
+            (there,), (lacking,) = pair, missing
+            raise BadInput(
+                f"The folder {given} has {pair[there].name} but no {lacking} for it; "
+                f"put {idx_name(part, lacking)}.gz beside it."
+            )
+        for kind, path in pair.items():
+            _add(found, part, kind, read(path, f"{where}/{path.name}"))
+    if not found and (folder / NPZ).exists():
+        found[NPZ] = read(folder / NPZ, f"{where}/{NPZ}")
+    if not found:
+        names = ", ".join(idx_name(part, kind) for part in PARTS for kind in DIMENSIONS)
+        raise BadInput(
+            f"The folder {given} has no MNIST: looked for {names}, with and without .gz, also with .idx in place of "
+            f"-idx, and for {NPZ}; give a folder with a pair of these, or with that file."
+        )
+    return found
+
+
+def _beside(path: Path, before: str, kind: str, given: str) -> Files:
+    """The pair of which `path` is one file: images or labels, as `kind` says."""
+    found: Files = {}
+    part = next((part for part in PARTS if part in before), PARTS[0])
+    for which in DIMENSIONS:
+        other = path if which == kind else _there(path.parent, before, which)
+        if other is None:
+            read(path, given)  # whatever is wrong with the file itself comes first
+            raise BadInput(
+                f"The data file {given} has no {which} beside it; "
+                f"put {before}{which}-idx{DIMENSIONS[which]}-ubyte.gz into its folder."
+            )
+        _add(found, part, which, read(other, given.removesuffix(path.name) + other.name))
+    return found
+
+
+def _there(folder: Path, before: str, kind: str) -> Path | None:
+    """The file of images or labels that is there, under any of the names that mirrors give it."""
+    names = (f"{before}{kind}{mark}idx{DIMENSIONS[kind]}-ubyte{ending}" for mark in "-." for ending in (".gz", ""))
+    return next((folder / name for name in names if (folder / name).exists()), None)
+
+
+def _add(found: Files, part: str, kind: str, file: File) -> None:
+    found[idx_name(part, kind) + (".gz" if file.data.startswith(GZIP) else "")] = file

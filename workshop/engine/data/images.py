@@ -1,0 +1,104 @@
+"""Handwritten digits to learn from: found where a run is submitted, read on its ranks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workshop.engine.data import files, labelled, places
+from workshop.engine.data.download import MNIST, Remote
+from workshop.engine.data.files import File, Files
+from workshop.errors import BadInput
+
+PREFIX = "data/"
+WORDS, NOTICE = f"{PREFIX}words", f"{PREFIX}notice"  # inputs beside the files
+DIGITS = "scikit-learn's digits, scaled to 28x28"
+PLACES = (  # in this order, with what is said of data from there, and of a damaged file there
+    (places.keras_cache, "MNIST from Keras's cache", "Delete it: MNIST is downloaded where there is a network."),
+    (places.own_cache, "MNIST, downloaded earlier", "It is downloaded anew where there is a network."),
+    (places.download, "MNIST, downloaded", ""),
+)
+
+
+@dataclass(frozen=True)
+class Images:
+    """Images [n, 28, 28] of 0 (paper) to 255 (ink), and the digits 0 to 9 that they show, [n]. Some are read-only."""
+
+    train_images: NDArray[np.uint8]
+    train_labels: NDArray[np.int64]
+    held_out_images: NDArray[np.uint8]
+    held_out_labels: NDArray[np.int64]
+    words: str  # which data this is, one phrase
+    notice: str = ""  # what the user should know besides: sentences about damaged files that were left out
+
+
+def find(data: str, remote: Remote = MNIST) -> dict[str, bytes]:
+    """Inputs of a run for `read`: the files of "auto", "mnist", "digits" or of a path, checked by reading them.
+
+    "auto" and "mnist" take what WORKSHOP_DATA names, else Keras's cache, else our own download, else they download
+    `remote`; where none of these has it, "auto" takes the digits. A damaged file that somebody named is refused; in
+    the other places it is left out, with a notice. Raises BadInput.
+    """
+    if data == "digits":
+        return _inputs({}, DIGITS)
+    if data not in ("auto", "mnist"):
+        found = files.at(data)
+        return _inputs(found, f"{_kind(found)} that was given")
+    if named := os.environ.get("WORKSHOP_DATA"):
+        try:
+            found = files.at(named)
+            return _inputs(found, f"{_kind(found)} that WORKSHOP_DATA names")
+        except BadInput as error:
+            raise BadInput(f"WORKSHOP_DATA: {error}") from error
+    absent: list[str] = []
+    damaged: list[str] = []
+    for place, words, advice in PLACES:
+        try:
+            return _inputs({files.NPZ: place(remote)}, words, damaged)
+        except places.NotThere as error:
+            absent.append(str(error))
+        except BadInput as error:
+            damaged.append(f"{error} {advice}".strip())
+    if data == "mnist":
+        why = " ".join([f"MNIST can't be had: {'; '.join(absent)}.", *damaged])
+        raise BadInput(f"{why} Give the path of its files, or take auto or digits.")
+    return _inputs({}, DIGITS, damaged)
+
+
+def read(inputs: Mapping[str, bytes]) -> Images:
+    """The images among a run's inputs; without any files they are scikit-learn's digits. Raises BadInput."""
+    found = {
+        name.removeprefix(PREFIX): File(name, data)
+        for name, data in inputs.items()
+        if name.startswith(PREFIX) and name not in (WORDS, NOTICE)
+    }
+    words = inputs.get(WORDS, b"images that came with the run" if found else DIGITS.encode())
+    train, held_out = labelled.read(found)
+    return Images(*train, *held_out, words.decode(), inputs.get(NOTICE, b"").decode())
+
+
+def _inputs(found: Files, words: str, damaged: Sequence[str] = ()) -> dict[str, bytes]:
+    """Inputs with these files, which are read to see that they can be."""
+    (train, _), (held_out, _) = labelled.read(found)
+    if len(found) == 2:
+        words += f", divided into {len(train):,} images to train on and {len(held_out):,} held out"
+    else:
+        words += f" ({len(train):,} images)"
+    inputs = {PREFIX + name: file.data for name, file in found.items()}
+    if damaged:
+        words += "; a damaged file was left out"
+        inputs[NOTICE] = " ".join(f"Left out: {sentences}" for sentences in damaged).encode()
+    return inputs | {WORDS: words.encode()}
+
+
+def _kind(found: Files) -> str:
+    """What was found, in the singular."""
+    if files.NPZ in found:
+        return "the npz file"
+    if len(found) > 2:
+        return "the set of IDX files"
+    return f"the {next(iter(found)).partition('-')[0]} pair of IDX files"

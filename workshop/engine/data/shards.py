@@ -1,0 +1,30 @@
+"""Which share of a data set a rank owns: shards are disjoint, cover everything and differ in size by at most one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def shard(count: int, size: int, rank: int) -> tuple[int, int]:
+    """Begin and end of the contiguous share of `count` things that `rank` of `size` ranks owns."""
+    each, more = divmod(count, size)
+    begin = rank * each + min(rank, more)
+    return begin, begin + each + (rank < more)
+
+
+def order(count: int, seed: int | Sequence[int]) -> NDArray[np.int64]:
+    """A shuffled order of `count` things, (count,): the same for the same seed on every machine.
+
+    Things are sorted by raw draws of PCG64. NumPy keeps the draws of a seeded bit generator the same for ever, but not
+    what `Generator.permutation` makes of them (NEP 19), and ranks on several hosts may have several NumPys.
+    """
+    draws = np.random.PCG64(np.random.SeedSequence(seed)).random_raw(count)
+    return np.argsort(draws, kind="stable").astype(np.int64, copy=False)
+
+
+def shard_indices(count: int, size: int, rank: int, seed: int | Sequence[int]) -> NDArray[np.int64]:
+    """What `rank` of `size` ranks owns of `count` shuffled things: its share of `order(count, seed)`."""
+    return order(count, seed)[slice(*shard(count, size, rank))]

@@ -1,0 +1,79 @@
+"""Which examples every rank reads in which step: pure functions of a seed, the same on all ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workshop.engine.data.shards import order, shard_indices
+from workshop.errors import BadInput
+
+
+@dataclass(frozen=True)
+class Batches:
+    """`count` examples dealt out to `size` ranks in batches of at most `batch` each.
+
+    With `shard`, ranks own disjoint examples; without, every rank reads all of them, in the same order. With `divide`,
+    an epoch reads every example once; without, every rank takes as many steps as a single one would, and so the epoch
+    reads `size` times as many. All ranks take the same number of steps; in the last one, batches may be smaller.
+    """
+
+    count: int
+    size: int
+    batch: int
+    seed: int
+    shard: bool = True
+    divide: bool = True
+
+    def __post_init__(self) -> None:
+        least = self.count // self.size
+        if self.batch > max(least, 1) and self.divide:
+            owner = "a rank's share" if self.size > 1 else "the data"
+            raise BadInput(
+                f"batch is {self.batch}, but of the {self.count} examples {owner} is only {least}; "
+                f"take a batch of at most {max(least, 1)}" + (", or fewer ranks." if self.size > 1 else ".")
+            )
+        if least < 1:
+            raise BadInput(f"{self.size} ranks can't share {self.count} examples; take at most {self.count} ranks.")
+
+    def own(self, rank: int) -> NDArray[np.int64]:
+        """The examples that a rank holds."""
+        if self.shard:
+            return shard_indices(self.count, self.size, rank, self.seed)
+        return order(self.count, self.seed)
+
+    def reads(self, rank: int) -> int:
+        """How many examples a rank reads in an epoch."""
+        if not self.divide:
+            return self.count
+        return len(self.own(rank)) if self.shard else -(-self.count // self.size)
+
+    @property
+    def steps(self) -> int:
+        """Steps of an epoch, on every rank."""
+        return -(-max(self.reads(rank) for rank in range(self.size)) // self.batch)
+
+    def epoch(self, epoch: int, rank: int) -> NDArray[np.int64]:
+        """What a rank reads in an epoch, in order: positions in `own(rank)`, int64 [reads(rank)]."""
+        mine, wanted = len(self.own(rank)), self.reads(rank)
+        # Without shards all ranks draw the same order: that is what reading the same data means.
+        stream = np.random.default_rng([self.seed, epoch, rank if self.shard else 0])
+        passes = [stream.permutation(mine) for _ in range(-(-wanted // mine))]
+        return np.concatenate(passes)[:wanted].astype(np.int64)
+
+    def together(self) -> NDArray[np.int64]:
+        """Examples that all ranks read in each step of an epoch, int64 [steps]."""
+        begins = np.arange(self.steps) * self.batch
+        total = np.zeros(self.steps, np.int64)
+        for rank in range(self.size):
+            total += np.clip(self.reads(rank) - begins, 0, self.batch)
+        return total
+
+    def distinct(self, epoch: int) -> int:
+        """How many different examples all ranks together read in an epoch."""
+        seen = np.zeros(self.count, bool)
+        for rank in range(self.size):
+            seen[self.own(rank)[self.epoch(epoch, rank)]] = True
+        return int(seen.sum())

@@ -1,0 +1,266 @@
+"""How ranks exchange gradients and weights. Each way gives the mean of all ranks' gradients, and can be called from
+inside a `tf.function` as well as outside; `choose` picks one by name.
+
+Gradients are means over a rank's own batch. Where batches differ in size, the loop weights them (see `loop`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from workshop.engine.tensorflow import tensorflow
+from workshop.errors import BadInput
+
+WAYS = ("horovod", "mpi", "mpi-per-tensor", "parameter-server", "none")
+Update = Callable[[list[Any]], None]  # takes averaged gradients, changes the variables
+
+
+class Exchange:
+    """One rank's end of an exchange over a communicator. This one is `none`: every rank keeps its own gradients.
+
+    `messages` and `bytes` count what this rank hands over in one step, known once a step has been built.
+    """
+
+    name = "none"
+
+    def __init__(self, comm: Any) -> None:
+        self.comm = comm
+        self.tf = tensorflow()
+        self.messages = 0
+        self.bytes = 0
+
+    def apply(self, gradients: Sequence[Any], variables: Sequence[Any], update: Update) -> Any:
+        """Exchange gradients (one tensor for each variable, None where it has none) and have `update` change the
+        variables. Returns a scalar tensor, float64: when the exchange was over, in seconds since the epoch."""
+        tf = self.tf
+        values = [variable.value if hasattr(variable, "value") else variable for variable in variables]
+        dense = [
+            tf.zeros_like(value) if gradient is None else tf.convert_to_tensor(gradient)
+            for gradient, value in zip(gradients, values, strict=True)
+        ]
+        with tf.control_dependencies(dense):
+            return self._apply(dense, variables, update)
+
+    def _apply(self, gradients: list[Any], variables: Sequence[Any], update: Update) -> Any:
+        tf, averaged = self.tf, self.average(gradients)
+        with tf.control_dependencies(averaged):
+            over = tf.timestamp()
+        with tf.control_dependencies([over]):
+            update([tf.identity(gradient) for gradient in averaged])
+        return over
+
+    def average(self, gradients: list[Any]) -> list[Any]:
+        """The mean over all ranks of each of the tensors."""
+        return gradients
+
+    def broadcast(self, variables: Sequence[Any]) -> None:
+        """Give all ranks rank 0's values of some variables."""
+        for variable in variables:
+            value = np.array(variable.numpy(), order="C")  # of its own, and of the same shape
+            self.comm.Bcast(value, root=0)
+            variable.assign(value)
+
+    def record(self, file: Path) -> None:
+        """Begin to write down what the exchange does, where it can; rank 0 writes, in the exchange's own format."""
+
+    def stop_recording(self) -> None:
+        """End that. The file is complete when the exchange is closed."""
+
+    def close(self) -> None:
+        """End what the exchange has started; it can't be used afterwards."""
+
+    def _count(self, gradients: Sequence[Any], messages: int) -> None:
+        self.messages = messages
+        self.bytes = sum(int(np.prod(gradient.shape)) * gradient.dtype.size for gradient in gradients)
+
+    def _outside(self, function: Callable[..., list[NDArray[Any]]], tensors: list[Any]) -> list[Any]:
+        """Call a function of arrays from inside a graph; it returns arrays of the same shapes and types.
+
+        One call for all tensors: several could come in another order on another rank, and wait for ever.
+        """
+        results = self.tf.numpy_function(function, tensors, [tensor.dtype for tensor in tensors])
+        return [self.tf.ensure_shape(result, tensor.shape) for result, tensor in zip(results, tensors, strict=True)]
+
+
+class MPIExchange(Exchange):
+    """One all-reduce of mpi4py for all tensors of a type, packed into one buffer."""
+
+    name = "mpi"
+
+    def average(self, gradients: list[Any]) -> list[Any]:
+        if self.comm.size == 1:
+            return gradients
+        self._count(gradients, len({gradient.dtype for gradient in gradients}))
+        return self._outside(self._average, gradients)
+
+    def _average(self, *tensors: NDArray[Any]) -> list[NDArray[Any]]:
+        averaged: list[Any] = [None] * len(tensors)
+        for dtype in dict.fromkeys(tensor.dtype for tensor in tensors):
+            chosen = [number for number, tensor in enumerate(tensors) if tensor.dtype == dtype]
+            buffer = np.concatenate([tensors[number].ravel() for number in chosen])
+            self._reduce(buffer)
+            ends = np.cumsum([tensors[number].size for number in chosen])
+            for number, part in zip(chosen, np.split(buffer, ends[:-1]), strict=True):
+                averaged[number] = part.reshape(tensors[number].shape)
+        return averaged
+
+    def _reduce(self, buffer: NDArray[Any]) -> None:
+        self.comm.Allreduce(MPI.IN_PLACE, buffer, op=MPI.SUM)
+        buffer /= self.comm.size
+
+
+class PerTensorExchange(MPIExchange):
+    """An all-reduce of its own for every tensor, the naive way: as many latencies as the model has variables."""
+
+    name = "mpi-per-tensor"
+
+    def average(self, gradients: list[Any]) -> list[Any]:
+        if self.comm.size == 1:
+            return gradients
+        self._count(gradients, len(gradients))
+        return self._outside(self._average, gradients)
+
+    def _average(self, *tensors: NDArray[Any]) -> list[NDArray[Any]]:
+        averaged = [np.array(tensor) for tensor in tensors]
+        for tensor in averaged:
+            self._reduce(tensor)
+        return averaged
+
+
+class ParameterServer(MPIExchange):
+    """Rank 0 holds the weights: it collects the gradients of all ranks one after the other, updates the weights, and
+    sends them to each (Dean et al., Large scale distributed deep networks, NIPS 2012; here in step, not asynchronous).
+    """
+
+    name = "parameter-server"
+
+    def _apply(self, gradients: list[Any], variables: Sequence[Any], update: Update) -> Any:
+        tf = self.tf
+        if self.comm.size == 1:
+            return super()._apply(gradients, variables, update)
+        averaged = self._outside(self._push, gradients)
+        with tf.control_dependencies(averaged):
+            if self.comm.rank == 0:
+                update([tf.identity(gradient) for gradient in averaged])
+            # Read behind the update: automatic control dependencies keep the order inside a tf.function.
+            weights = self._outside(self._pull, [tf.convert_to_tensor(variable) for variable in variables])
+        if self.comm.rank != 0:
+            for variable, weight in zip(variables, weights, strict=True):
+                variable.assign(weight)
+        peers = self.comm.size - 1 if self.comm.rank == 0 else 1
+        self._count(gradients, 2 * peers)
+        self.bytes *= 2 * peers  # gradients one way, weights the other
+        with tf.control_dependencies(weights):
+            return tf.timestamp()
+
+    def _push(self, *tensors: NDArray[Any]) -> list[NDArray[Any]]:
+        if self.comm.rank != 0:
+            for tensor in tensors:
+                self.comm.Send(np.ascontiguousarray(tensor), dest=0)
+            return list(tensors)
+        total = [np.array(tensor) for tensor in tensors]
+        for rank in range(1, self.comm.size):
+            for tensor in total:
+                received = np.empty_like(tensor)
+                self.comm.Recv(received, source=rank)
+                tensor += received
+        for tensor in total:
+            tensor /= self.comm.size
+        return total
+
+    def _pull(self, *weights: NDArray[Any]) -> list[NDArray[Any]]:
+        fresh = [np.array(weight) for weight in weights]
+        for weight in fresh:
+            if self.comm.rank == 0:
+                for rank in range(1, self.comm.size):
+                    self.comm.Send(weight, dest=rank)
+            else:
+                self.comm.Recv(weight, source=0)
+        return fresh
+
+
+class HorovodExchange(Exchange):
+    """Horovod's grouped all-reduce: negotiated, fused and executed by its background thread.
+
+    Its stock wrapper of Keras optimizers reduces nothing under Keras 3; here its operations are called themselves.
+    """
+
+    name = "horovod"
+
+    def __init__(self, comm: Any) -> None:
+        super().__init__(comm)
+        # Has to be known when it initialises, for a timeline that begins and ends when we say so.
+        os.environ.setdefault("HOROVOD_TIMELINE", "DYNAMIC")
+        import horovod.tensorflow as hvd
+
+        self.hvd = hvd
+        self._recording = False
+        hvd.init()
+        if hvd.size() != comm.size:
+            hvd.shutdown()
+            raise BadInput(f"Horovod sees {hvd.size()} ranks, the run has {comm.size}; use the exchange mpi.")
+
+    def average(self, gradients: list[Any]) -> list[Any]:
+        self._count(gradients, 1)
+        return self.hvd.grouped_allreduce(gradients, op=self.hvd.Average)
+
+    def broadcast(self, variables: Sequence[Any]) -> None:
+        self.hvd.broadcast_variables([variable.value for variable in variables], root_rank=0)
+
+    def record(self, file: Path) -> None:
+        self.hvd.start_timeline(str(file), False)
+        self._recording = True
+
+    def stop_recording(self) -> None:
+        if self._recording:
+            self.hvd.stop_timeline()
+            self._recording = False
+
+    def close(self) -> None:
+        self.stop_recording()
+        # Its background thread would go on looking for work a thousand times a second, between runs as well.
+        self.hvd.shutdown()
+
+
+def why_not_horovod() -> str | None:
+    """Why Horovod can't exchange gradients between these ranks, in half a sentence; None where it can."""
+    library = MPI.Get_library_version().split(",")[0].strip("\0\n ")
+    if importlib.util.find_spec("horovod") is None:
+        return "it is not built on this machine"
+    if not library.startswith("Open MPI"):
+        return f"it is built with Open MPI, these ranks run under {library[:40]}"
+    with contextlib.suppress(Exception):  # whatever its library lacks when it is loaded
+        tensorflow()
+        import horovod.tensorflow as hvd
+
+        if hvd.mpi_built():
+            return None
+    return "what is installed of it can't be loaded with this TensorFlow and Open MPI"
+
+
+def choose(way: str, comm: Any) -> tuple[Exchange, str]:
+    """The exchange of that name, or the best that there is for `auto`, and why it is this one. Collective.
+
+    Raises BadInput where Horovod is asked for and can't be had.
+    """
+    ways = {kind.name: kind for kind in (HorovodExchange, MPIExchange, PerTensorExchange, ParameterServer, Exchange)}
+    if way not in ("auto", "horovod"):
+        return ways[way](comm), "as asked for"
+    found = comm.allgather(why_not_horovod())
+    reason = next((words for words in found if words is not None), None)
+    if reason is None:
+        return HorovodExchange(comm), "as asked for" if way == "horovod" else "Horovod fits the ranks' MPI"
+    if way == "horovod":
+        raise BadInput(
+            f"Horovod can't be used: {reason}; choose mpi (--exchange mpi), or run workshop horovod install."
+        )
+    return MPIExchange(comm), f"mpi in place of Horovod: {reason}"

@@ -1,0 +1,58 @@
+"""One step of supervised training, compiled: forward, backward, exchange, update."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from workshop.engine.tensorflow import tensorflow
+from workshop.engine.training.exchange import Exchange
+
+PerExample = Callable[[Any, Any], Any]  # (labels [n], outputs [n, ...]) -> tensor [n]
+Step = Callable[[Any, Any, float], Any]
+
+
+def supervised(model: Any, optimizer: Any, loss: PerExample, correct: PerExample, exchange: Exchange) -> Step:
+    """A function `(inputs, labels, factor)` that trains on one batch of this rank.
+
+    The gradient is that of the sum of the examples' losses times `factor`; with `factor = ranks / examples of all
+    ranks`, the mean over the ranks is the gradient of the mean over all examples, whatever each batch's size. It
+    returns float64 [4]: the sum of the losses, how many examples were right, and when the gradients were there and when
+    they had been exchanged, in seconds since the epoch.
+    """
+    tf = tensorflow()
+    variables = model.trainable_variables
+
+    @tf.function(reduce_retracing=True, autograph=False)
+    def step(inputs: Any, labels: Any, factor: Any) -> Any:
+        with tf.GradientTape() as tape:
+            outputs = model(inputs, training=True)
+            total = tf.reduce_sum(loss(labels, outputs))
+            objective = total * tf.cast(factor, total.dtype)
+            for penalty in model.losses:
+                objective += penalty
+        gradients = tape.gradient(objective, [variable.value for variable in variables])
+        with tf.control_dependencies([gradient for gradient in gradients if gradient is not None]):
+            there = tf.timestamp()
+        with tf.control_dependencies([there]):
+            over = exchange.apply(gradients, variables, lambda averaged: optimizer.apply(averaged, variables))
+        right = tf.reduce_sum(tf.cast(correct(labels, outputs), tf.float64))
+        return tf.stack([tf.cast(total, tf.float64), right, there, over])
+
+    return lambda inputs, labels, factor: step(inputs, labels, tf.constant(factor, tf.float32)).numpy()
+
+
+def evaluation(model: Any, loss: PerExample) -> Callable[[Any, Any], tuple[Any, Any]]:
+    """A function `(inputs, labels)` that returns the losses [n] and outputs [n, ...] without training."""
+    tf = tensorflow()
+
+    @tf.function(reduce_retracing=True, autograph=False)
+    def evaluate(inputs: Any, labels: Any) -> tuple[Any, Any]:
+        outputs = model(inputs, training=False)
+        return loss(labels, outputs), outputs
+
+    def call(inputs: Any, labels: Any) -> tuple[Any, Any]:
+        losses, outputs = evaluate(tf.constant(inputs), tf.constant(labels))
+        return losses.numpy(), outputs.numpy()
+
+    return call

@@ -1,0 +1,118 @@
+"""What steps tell: gathered from all ranks block by block, told as events, added up for the run's metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workshop.engine.context import RankContext
+from workshop.engine.training import measure
+
+LOSS, RIGHT, COUNT = 5, 6, 7  # behind the five marks
+COLUMNS = 8
+
+
+@dataclass
+class Totals:
+    """What the measured steps came to; the arrays have an element for each rank."""
+
+    steps: int = 0
+    seconds: float = 0.0  # of training, with what was done between steps
+    examples: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    busy: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # seconds in steps
+    phases: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    last: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    late: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    step_examples: list[NDArray[np.float64]] = field(default_factory=list)
+    step_seconds: list[NDArray[np.float64]] = field(default_factory=list)
+
+    def speed(self) -> measure.Speed | None:
+        """Examples per second over all ranks."""
+        if not self.steps:
+            return None
+        return measure.speed(np.concatenate(self.step_examples), np.concatenate(self.step_seconds), self.seconds)
+
+
+class Telling:
+    """Gathers what all ranks' steps were, tells it, and keeps the totals. Collective, like the loop that calls it."""
+
+    def __init__(self, ctx: RankContext, average: bool = True) -> None:
+        size = ctx.size
+        self.ctx = ctx
+        self.average = average
+        self.totals = Totals(
+            examples=np.zeros(size),
+            busy=np.zeros(size),
+            phases={name: np.zeros(size) for name in ("input", "compute", "communicate", "wait")},
+            last=np.zeros(size, np.int64),
+            late=np.zeros(size),
+        )
+        self.kept: list[NDArray[np.float64]] = []  # marks of the steps of which the timeline is kept
+        self.epoch_loss = np.zeros(2)  # sum and count since the epoch began
+
+    def block(self, first: int, mine: NDArray[np.float64], measured: bool, keep: bool) -> NDArray[np.float64]:
+        """Take in some steps of this rank, float64 [steps, 8]; `first` is the number of the first one. Returns those of
+        all ranks, [ranks, steps, 8]."""
+        gathered = np.empty((self.ctx.size, *mine.shape))
+        self.ctx.comm.Allgather(np.ascontiguousarray(mine), gathered)
+        marks = gathered[..., :5]
+        parts = measure.phases(marks)
+        if measured:
+            self._add(gathered, parts)
+        if keep:
+            self.kept.append(marks)
+        self._tell_all(first, gathered)
+        self._tell_mine(first, gathered[self.ctx.rank], parts)
+        return gathered
+
+    def _add(self, gathered: NDArray[np.float64], parts: measure.Phases) -> None:
+        totals, seconds = self.totals, measure.step_seconds(gathered[..., :5])
+        totals.steps += gathered.shape[1]
+        totals.examples += gathered[..., COUNT].sum(axis=1)
+        totals.busy += seconds.sum(axis=1)
+        for name, added in totals.phases.items():
+            added += getattr(parts, name).sum(axis=1)
+        np.add.at(totals.last, parts.last, 1)
+        np.add.at(totals.late, parts.last, parts.late)
+        totals.step_examples.append(gathered[..., COUNT].sum(axis=0))
+        totals.step_seconds.append(seconds.max(axis=0))
+
+    def _tell_all(self, first: int, gathered: NDArray[np.float64]) -> None:
+        """Rank 0 tells of all ranks; without averaging its loss and accuracy are its own."""
+        told = gathered if self.average else gathered[:1]
+        losses, right, counts = (told[..., column].sum(axis=0) for column in (LOSS, RIGHT, COUNT))
+        self.epoch_loss += losses.sum(), counts.sum()
+        if self.ctx.rank != 0:
+            return
+        examples = gathered[..., COUNT].sum(axis=0)
+        longest = measure.step_seconds(gathered[..., :5]).max(axis=0)
+        for number in range(gathered.shape[1]):
+            at, step = gathered[0, number, measure.UPDATED], first + number
+            if counts[number]:
+                self.ctx.emit("loss", losses[number] / counts[number], step, at)
+                self.ctx.emit("accuracy", right[number] / counts[number], step, at)
+            self.ctx.emit("total images/s", examples[number] / longest[number], step, at)
+
+    def _tell_mine(self, first: int, mine: NDArray[np.float64], parts: measure.Phases) -> None:
+        rank, seconds = self.ctx.rank, measure.step_seconds(mine[..., :5])
+        for number in range(len(mine)):
+            at, step = mine[number, measure.UPDATED], first + number
+            self.ctx.emit("images/s", mine[number, COUNT] / seconds[number], step, at)
+            for name in ("input", "compute", "communicate", "wait"):
+                self.ctx.account(name, getattr(parts, name)[rank, number], step, at)
+
+    def begin_epoch(self) -> None:
+        self.epoch_loss = np.zeros(2)
+
+    @property
+    def mean_loss(self) -> float:
+        """Of the examples since the epoch began, over all ranks; NaN where there was none."""
+        return float(self.epoch_loss[0] / self.epoch_loss[1]) if self.epoch_loss[1] else float("nan")
+
+
+def as_list(values: Any) -> list[float]:
+    """An array as metrics carry it."""
+    return [float(value) for value in values]

@@ -1,0 +1,34 @@
+"""Whether all ranks hold the same network: its hash on each, and how far apart they are."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+
+def digest(weights: Any) -> str:
+    """sha256 of all weights' bytes, in their order."""
+    found = hashlib.sha256()
+    for weight in weights:
+        found.update(np.ascontiguousarray(weight.numpy()).tobytes())
+    return found.hexdigest()
+
+
+def spread(comm: Any, weights: Any) -> float:
+    """How far apart the ranks' weights are: the largest distance of a rank's from the mean of all ranks, relative to
+    that mean's norm; 0 where all are the same. Collective."""
+    mine = np.concatenate([weight.numpy().ravel() for weight in weights]).astype(np.float64)
+    lowest, highest = mine.copy(), mine.copy()
+    comm.Allreduce(MPI.IN_PLACE, lowest, op=MPI.MIN)
+    comm.Allreduce(MPI.IN_PLACE, highest, op=MPI.MAX)
+    if np.array_equal(lowest, highest):
+        return 0.0  # also where the mean, added up in some order, would differ in its last digit
+    mean = mine.copy()
+    comm.Allreduce(MPI.IN_PLACE, mean, op=MPI.SUM)
+    mean /= comm.size
+    norm = float(np.linalg.norm(mean))
+    farthest = comm.allreduce(float(np.linalg.norm(mine - mean)), op=MPI.MAX)
+    return farthest / norm if norm > 0 else float("inf")

@@ -1,0 +1,111 @@
+"""Data-parallel training of a small Keras network on handwritten digits. This file only describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from workshop.workloads import Artifacts, Params, Scaling, Workload
+
+# `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
+# heading under which the form shows a field.
+ADVANCED = {"advanced": True}
+RECIPE = {"part": "The recipe, step by step"}
+
+
+class MnistParams(Params):
+    """What to train, on what, and which steps of the recipe to take."""
+
+    data: str = Field(
+        "auto",
+        min_length=1,
+        description="auto (MNIST if it can be had, else the digits), mnist, digits, or a path of MNIST's files",
+        json_schema_extra={"file": {"choices": ["auto", "mnist", "digits"], "types": ["npz"]}},
+    )
+    exchange: Literal["auto", "horovod", "mpi", "mpi-per-tensor", "parameter-server", "none"] = Field(
+        "auto", description="how ranks exchange gradients; auto: Horovod where it fits the session's MPI, else mpi"
+    )
+    epochs: int = Field(8, ge=1, le=1000, description="times that all images are read")
+    batch: int = Field(64, ge=1, le=60_000, description="images of each rank in a step")
+    rate: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] | None = Field(
+        None, description="learning rate of one rank; empty: 0.02, for adam 0.001"
+    )
+    broadcast: bool = Field(True, description="all ranks begin with rank 0's weights", json_schema_extra=RECIPE)
+    shard: bool = Field(True, description="every rank reads images of its own", json_schema_extra=RECIPE)
+    divide: bool = Field(True, description="the ranks divide the steps of an epoch", json_schema_extra=RECIPE)
+    average: bool = Field(True, description="loss and accuracy are averaged over all ranks", json_schema_extra=RECIPE)
+    scale: Literal["none", "linear", "sqrt"] = Field(
+        "linear", description="multiply the rate by the ranks, or by their square root", json_schema_extra=RECIPE
+    )
+    warmup: float = Field(
+        1,
+        ge=0,
+        le=1000,
+        allow_inf_nan=False,
+        description="epochs over which the learning rate grows to its scaled value",
+        json_schema_extra=RECIPE,
+    )
+    checkpoint: Literal["rank0", "every-rank", "off"] = Field(
+        "rank0", description="who writes the checkpoint after each epoch", json_schema_extra=RECIPE
+    )
+    target: float = Field(
+        0.95, gt=0, le=1, allow_inf_nan=False, description="held-out accuracy to which the time is taken"
+    )
+    model: str = Field(
+        "cnn",
+        min_length=1,
+        description="cnn, dense, or the path of a Keras model (.keras) for images of 28x28x1 and 10 classes",
+        json_schema_extra={"file": {"choices": ["cnn", "dense"], "upload": False}, **ADVANCED},
+    )
+    optimizer: Literal["momentum", "sgd", "adam"] = Field(
+        "momentum", description="what turns gradients into steps", json_schema_extra=ADVANCED
+    )
+    resume: str = Field(
+        "",
+        description="go on from the checkpoint of a run (its number) or of a file (its path)",
+        json_schema_extra={"file": {"choices": [], "runs": True, "upload": False}, **ADVANCED},
+    )
+    images: Annotated[int, Field(ge=1, le=60_000)] | None = Field(
+        None, description="train on so many images only; empty: on all", json_schema_extra=ADVANCED
+    )
+    steps: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        None, description="end after so many steps; empty: after all epochs", json_schema_extra=ADVANCED
+    )
+    trace: int = Field(30, ge=0, le=1000, description="steps of which the timeline is kept", json_schema_extra=ADVANCED)
+    seed: int = Field(0, ge=0, le=2**31 - 1, description="seed of weights and order", json_schema_extra=ADVANCED)
+    pace: float = Field(
+        0,
+        ge=0,
+        le=10,
+        allow_inf_nan=False,
+        description="least seconds per step, to watch it; not in timings",
+        json_schema_extra={"page": 0.1},
+    )
+
+
+def _inputs(params: MnistParams, artifacts: Artifacts) -> Mapping[str, bytes]:
+    """The images, a model's file and a checkpoint, as far as params name them. Raises BadInput."""
+    from workshop.workloads.mnist.inputs import inputs
+
+    return inputs(params, artifacts)
+
+
+WORKLOAD = Workload(
+    name="mnist",
+    title="Handwritten digits",
+    summary="Trains a small network on all ranks at once; turn off any step of the recipe and see what breaks.",
+    params=MnistParams,
+    function="workshop.workloads.mnist.run:run",
+    inputs=_inputs,
+    curves=("loss", "accuracy", "total images/s", "spread"),
+    # The same batch over all ranks takes the same learning rate; twice the ranks read twice as much in the same time.
+    scaling=Scaling(
+        rate="images_per_second",
+        unit="images/s",
+        share="batch",
+        total="epochs",
+        strong={"scale": "none"},
+    ),
+)

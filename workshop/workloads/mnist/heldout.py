@@ -1,0 +1,99 @@
+"""How good the network is on images that it was not trained on: each rank looks at its share."""
+
+from __future__ import annotations
+
+import base64
+import io
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workshop.engine.data.images import Images
+from workshop.engine.data.shards import shard
+from workshop.engine.training.step import PerExample, evaluation
+
+AT_ONCE = 512  # images
+SHOWN = 24  # misclassified images that are kept
+
+
+@dataclass(frozen=True)
+class Score:
+    """Loss and accuracy over all held-out images, and on each rank's share of them."""
+
+    loss: float
+    accuracy: float
+    losses: list[float]
+    accuracies: list[float]
+
+
+class HeldOut:
+    """The held-out images of this rank. Its methods are collective."""
+
+    def __init__(self, comm: Any, images: Images, model: Any, loss: PerExample) -> None:
+        begin, end = shard(len(images.held_out_labels), comm.size, comm.rank)
+        self.comm = comm
+        self.pixels = images.held_out_images[begin:end]
+        self.labels = images.held_out_labels[begin:end].astype(np.int32)
+        self._evaluate = evaluation(model, loss)
+        self._outputs = np.zeros((0, 10), np.float32)
+
+    def score(self) -> Score:
+        losses, outputs = [], []
+        for at in range(0, len(self.labels), AT_ONCE):
+            pictures = as_inputs(self.pixels[at : at + AT_ONCE])
+            some, gave = self._evaluate(pictures, self.labels[at : at + AT_ONCE])
+            losses.append(some)
+            outputs.append(gave)
+        self._outputs = np.concatenate(outputs) if outputs else self._outputs
+        right = float((self._outputs.argmax(axis=1) == self.labels).sum())
+        mine = np.array([float(np.sum(np.concatenate(losses))) if losses else 0.0, right, len(self.labels)])
+        of_all = np.array(self.comm.allgather(mine))
+        total = of_all.sum(axis=0)
+        with np.errstate(invalid="ignore"):  # a rank without images has no score
+            each = of_all[:, :2] / of_all[:, 2:]
+        return Score(total[0] / total[2], total[1] / total[2], each[:, 0].tolist(), each[:, 1].tolist())
+
+    def misclassified(self) -> tuple[int, list[dict[str, Any]]]:
+        """How many images the last `score` got wrong, and on rank 0 those of which the network was surest."""
+        read = self._outputs.argmax(axis=1)
+        wrong = np.flatnonzero(read != self.labels)
+        likely = _probabilities(self._outputs)[wrong, read[wrong]] if len(wrong) else np.zeros(0)
+        surest = np.argsort(-np.nan_to_num(likely), kind="stable")[:SHOWN]
+        mine = [
+            {
+                "png": png(self.pixels[wrong[at]]),
+                "label": int(self.labels[wrong[at]]),
+                "predicted": int(read[wrong[at]]),
+                "probability": float(likely[at]),
+            }
+            for at in surest
+        ]
+        found = self.comm.gather((len(wrong), mine))
+        if found is None:
+            return 0, []
+        of_all = sorted((one for _, some in found for one in some), key=lambda one: -one["probability"])
+        return sum(count for count, _ in found), of_all[:SHOWN]
+
+
+def as_inputs(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """Bytes [n, 28, 28] as the network takes them: float32 [n, 28, 28, 1] from 0 to 1."""
+    return (pixels.astype(np.float32) / 255)[..., np.newaxis]
+
+
+def _probabilities(outputs: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Logits as probabilities; outputs of a softmax stay what they are."""
+    if len(outputs) and (outputs >= 0).all() and np.allclose(outputs.sum(axis=1), 1, atol=1e-3):
+        return outputs
+    raised = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+    return raised / raised.sum(axis=1, keepdims=True)
+
+
+def png(pixels: NDArray[np.uint8]) -> str:
+    """A greyscale picture as base64 of a PNG."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    return base64.b64encode(file.getvalue()).decode()

@@ -1,0 +1,262 @@
+"""The workload: what a rank does in a run, from the images to the metrics."""
+
+from __future__ import annotations
+
+import json
+import math
+import socket
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+from workshop.engine.context import RankContext
+from workshop.engine.data import images
+from workshop.engine.tensorflow import tensorflow
+from workshop.engine.training import checkpoint, rates, trace
+from workshop.engine.training.batches import Batches
+from workshop.engine.training.exchange import Exchange, choose
+from workshop.engine.training.loop import WARM, Loop
+from workshop.engine.training.step import supervised
+from workshop.engine.training.telling import Telling, as_list
+from workshop.engine.training.weights import digest, spread
+from workshop.workloads.mnist import MnistParams, models
+from workshop.workloads.mnist.heldout import HeldOut, Score, as_inputs
+
+HOROVOD_FILE = "horovod-timeline.json"
+
+
+def run(ctx: RankContext, params: MnistParams) -> Mapping[str, Any]:
+    """Train on all ranks and tell what came out. Collective.
+
+    Events of each step: `loss`, `accuracy` and `total images/s` by rank 0, `images/s` and `time.*` by every rank; of
+    each epoch: `held-out loss`, `held-out accuracy`, `spread` and `learning rate` by rank 0, `memory` by every rank.
+    Artifacts: checkpoint.npz, timeline.json, misclassified.json, with Horovod its own timeline.
+    """
+    began = time.perf_counter()
+    tensorflow()
+    exchange, why = choose(params.exchange, ctx.comm)
+    with ExitStack() as stack, tempfile.TemporaryDirectory(prefix="workshop-") as folder:
+        stack.callback(exchange.close)
+        training = Training(ctx, params, exchange, Path(folder) / HOROVOD_FILE)
+        training.seconds["prepare"] = time.perf_counter() - began
+        training.epochs()
+        metrics = training.finish() | {"exchange": exchange.name, "exchange_why": why}
+        stack.close()  # what the exchange has recorded is complete now
+        metrics["horovod"] = training.keep_timeline()
+    return metrics
+
+
+class Training:
+    """One rank's training: a model, its data, and the steps of the recipe that are switched on. All collective."""
+
+    def __init__(self, ctx: RankContext, params: MnistParams, exchange: Exchange, recording: Path) -> None:
+        tf = tensorflow()
+        tf.keras.utils.clear_session()  # what an earlier run of this process has left
+        # Ranks draw weights of their own, as processes do that don't know of each other.
+        tf.keras.utils.set_random_seed((params.seed + 1_000_003 * ctx.rank) % 2**31)
+        self.ctx, self.params, self.exchange, self.recording = ctx, params, exchange, recording
+        self.images = images.read(ctx.inputs)
+        count = min(params.images or len(self.images.train_labels), len(self.images.train_labels))
+        self.batches = Batches(count, ctx.size, params.batch, params.seed, params.shard, params.divide)
+        self.model = models.build(params.model, ctx.inputs)
+        self.rate = params.rate or models.RATES[params.optimizer]
+        self.full_rate = rates.scaled(self.rate, ctx.size, params.scale)
+        self.optimizer = models.optimizer_of(params.optimizer, self.rate)
+        self.optimizer.build(self.model.trainable_variables)
+        self.epoch, update, self.seconds, self.before = 0, 0, {"evaluate": 0.0, "checkpoint": 0.0}, 0.0
+        self.resumed = None
+        if checkpoint.NAME in ctx.inputs:
+            found = checkpoint.unpack(ctx.inputs[checkpoint.NAME])
+            checkpoint.restore(self.model, self.optimizer, found)
+            self.epoch, update = found.progress["epoch"], found.progress["update"]
+            self.before = float(found.progress.get("seconds", 0.0))  # of training, in earlier runs
+            self.resumed = {"epoch": self.epoch, "update": update}
+        self.spread_before = spread(ctx.comm, self.model.weights)
+        if params.broadcast:
+            exchange.broadcast(self.model.weights)
+            exchange.broadcast(self.optimizer.variables)
+        self.spread = spread(ctx.comm, self.model.weights)
+        loss = models.loss_of(self.model)
+        self.held_out = HeldOut(ctx.comm, self.images, self.model, loss)
+        self.telling = Telling(ctx, params.average)
+        left = (params.epochs - self.epoch) * self.batches.steps
+        self.loop = Loop(
+            ctx,
+            self.batches,
+            self._reader(),
+            supervised(self.model, self.optimizer, loss, models.correct, exchange),
+            self.telling,
+            total=min(left, params.steps or left),
+            updates=update,
+            most=params.steps,
+            pace=params.pace,
+            alone=exchange.name == "none",
+            trace=params.trace,
+            on_trace=lambda begins: exchange.record(recording) if begins else exchange.stop_recording(),
+        )
+        self.score: Score | None = None
+        self.to_target: tuple[float, int] | None = None  # seconds, epochs
+        self.written = {"written": 0, "kept": 0, "bytes": 0, "differ": False}
+        self.memory = 0
+        self.diverged = False
+        if ctx.rank == 0:
+            ctx.emit("spread", self.spread, update)
+
+    def _reader(self) -> Any:
+        """Batches as tensors, from this rank's own images."""
+        tf = tensorflow()
+        own = self.batches.own(self.ctx.rank)
+        pictures = as_inputs(self.images.train_images[own])
+        labels = self.images.train_labels[own].astype(np.int32)
+        return lambda positions: (tf.constant(pictures[positions]), tf.constant(labels[positions]))
+
+    def _set_rate(self, passed: float) -> None:
+        wanted = rates.warmed_up(self.rate, self.full_rate, self.params.warmup, passed)
+        if wanted != self._rate_now:
+            self._rate_now = wanted
+            self.optimizer.learning_rate = wanted
+            if self.ctx.rank == 0:
+                self.ctx.emit("learning rate", wanted, self.loop.updates)
+
+    _rate_now = math.nan
+
+    def epochs(self) -> None:
+        """Train until all epochs are done, a stop is asked for, or the loss is no number any more."""
+        while self.epoch < self.params.epochs and not self.loop.over and not self.diverged:
+            whole = self.loop.epoch(self.epoch, self._set_rate)
+            self.epoch += whole
+            self.diverged = not math.isfinite(self.telling.mean_loss)
+            if not self.loop.stopped:
+                self._after_epoch(whole)
+
+    def _after_epoch(self, whole: bool) -> None:
+        ctx = self.ctx
+        began = time.perf_counter()
+        with ctx.phase("evaluate"):
+            self.score = self.held_out.score()
+        told = time.perf_counter()
+        self.seconds["evaluate"] += told - began
+        if whole and self.params.checkpoint != "off":
+            with ctx.phase("checkpoint"):
+                self._keep_checkpoint()
+        self.seconds["checkpoint"] += time.perf_counter() - told
+        ctx.end_step(self.loop.updates)
+        accuracy = self.score.accuracy if self.params.average else self.score.accuracies[0]
+        if self.to_target is None and accuracy >= self.params.target:
+            self.to_target = self.before + self.loop.seconds, self.epoch
+        if not self.params.average:
+            ctx.emit("held-out loss", self.score.losses[ctx.rank], self.loop.updates)
+            ctx.emit("held-out accuracy", self.score.accuracies[ctx.rank], self.loop.updates)
+        self.spread = spread(ctx.comm, self.model.weights)
+        self.memory = max(self.memory, now := psutil.Process().memory_info().rss)
+        ctx.emit("memory", now, self.loop.updates)
+        if ctx.rank == 0:
+            ctx.emit("spread", self.spread, self.loop.updates)
+            if self.params.average:
+                ctx.emit("held-out loss", self.score.loss, self.loop.updates)
+                ctx.emit("held-out accuracy", self.score.accuracy, self.loop.updates)
+
+    def _keep_checkpoint(self) -> None:
+        """Rank 0 writes; with the switch off all do, under the same name: whoever comes last stays."""
+        everybody = self.params.checkpoint == "every-rank"
+        data = b""
+        if everybody or self.ctx.rank == 0:
+            progress = {
+                "epoch": self.epoch,
+                "update": self.loop.updates,
+                "seconds": self.before + self.loop.seconds,
+                "ranks": self.ctx.size,
+                "seed": self.params.seed,
+            }
+            data = checkpoint.taken(self.model, self.optimizer, progress).pack()
+            self.ctx.artifact(checkpoint.NAME, data)
+        writers = self.ctx.size if everybody else 1
+        self.written["written"] += writers
+        self.written["kept"] += 1
+        self.written["bytes"] += len(data) * writers
+        self.written["differ"] |= everybody and self.spread > 0
+
+    def finish(self) -> dict[str, Any]:
+        """What the run came to; artifacts of the end. The same on all ranks, but for what only rank 0 is given."""
+        ctx, params, telling = self.ctx, self.params, self.telling
+        self.exchange.stop_recording()
+        totals, score = telling.totals, self.score
+        speed = totals.speed()
+        wrong, shown = self.held_out.misclassified() if score is not None else (0, [])
+        if ctx.rank == 0 and shown:
+            ctx.artifact("misclassified.json", json.dumps(shown).encode(), "application/json")
+        reads = [self.batches.reads(rank) for rank in range(ctx.size)]
+        seconds = {"train": self.loop.seconds, **self.seconds}
+        metrics: dict[str, Any] = {
+            "data": self.images.words,
+            "train_images": self.batches.count,
+            "held_out_images": len(self.images.held_out_labels),
+            "model": params.model,
+            "parameters": int(self.model.count_params()),
+            "shards": [len(self.batches.own(rank)) for rank in range(ctx.size)],
+            "epochs": self.epoch,
+            "updates": self.loop.updates,
+            "stopped": self.loop.stopped,
+            "diverged": self.diverged,
+            "loss": telling.mean_loss,
+            "target": params.target,
+            "time_to_target": self.to_target[0] if self.to_target else None,
+            "epochs_to_target": self.to_target[1] if self.to_target else None,
+            "learning_rate": self.full_rate,
+            "measured_steps": totals.steps,
+            "phases": {name: as_list(values) for name, values in totals.phases.items()},
+            "last": totals.last.tolist(),
+            "late_by": as_list(totals.late / np.maximum(totals.last, 1)),
+            "bytes_per_step": self.exchange.bytes,
+            "messages_per_step": self.exchange.messages,
+            "bytes_exchanged": self.exchange.bytes * self.loop.done,
+            "memory": ctx.comm.allgather(self.memory),
+            "spread_before": self.spread_before,
+            "spread": self.spread,
+            "weights": ctx.comm.allgather(digest(self.model.weights)),
+            "images_read": sum(reads),
+            "distinct_images": self.batches.distinct(0),
+            "checkpoints": self.written if self.written["written"] else None,
+            "resumed": self.resumed,
+            "telling_share": self.loop.telling_seconds / self.loop.seconds if self.loop.seconds else 0.0,
+            "misclassified": wrong,
+            "seconds": {name: round(value, 6) for name, value in seconds.items()},
+        }
+        if score is not None:
+            metrics |= {
+                "held_out_loss": score.loss if params.average else score.losses[0],
+                "held_out_accuracy": score.accuracy if params.average else score.accuracies[0],
+                "held_out_accuracy_ranks": score.accuracies,
+            }
+        if speed is not None:
+            metrics |= {
+                "images_per_second": speed.mean,
+                "images_per_second_deviation": speed.deviation,
+                "images_per_second_jitter": speed.jitter,
+                "images_per_second_ranks": as_list(totals.examples / totals.busy),
+            }
+        return metrics
+
+    def keep_timeline(self) -> dict[str, Any] | None:
+        """Rank 0 keeps the timeline of all ranks, once the exchange is closed; returns what Horovod's own says."""
+        hosts = self.ctx.comm.gather(socket.gethostname())
+        if self.ctx.rank != 0 or not self.telling.kept:
+            return None
+        horovod, told = None, None
+        if self.recording.exists():
+            horovod = trace.read_horovod(self.recording.read_text(errors="replace"))
+            self.ctx.artifact(HOROVOD_FILE, json.dumps(horovod).encode(), "application/json")
+            from importlib.metadata import version
+
+            told = {"allreduces": trace.allreduces(horovod), "version": version("horovod")}
+        first = self.loop.updates - self.loop.done + WARM
+        marks = np.concatenate(self.telling.kept, axis=1)
+        document = trace.trace(marks, first, hosts, horovod)
+        self.ctx.artifact("timeline.json", json.dumps(document).encode(), "application/json")
+        return told
