@@ -27,6 +27,9 @@ def workshop_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     home = tmp_path / "home"
     monkeypatch.setenv("WORKSHOP_HOME", str(home))
     monkeypatch.delenv("WORKSHOP_DATABASE_URL", raising=False)
+    monkeypatch.delenv("WORKSHOP_DATA", raising=False)
+    monkeypatch.setenv("WORKSHOP_OFFLINE", "1")
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))
     yield home
     left = leftovers(home)
     for process in left:
@@ -55,6 +58,7 @@ def probe_workloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: probe-workloads\nVersion: 0\n")
     (described / "entry_points.txt").write_text(
         "[workshop.workloads]\ntell = probe_workloads:TELL\nbreak = probe_workloads:BREAK\n"
+        "work = probe_workloads:WORK\n"
     )
     (installed / "probe_workloads.py").write_text((PROBES / "probe_workloads.py").read_text())
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(installed), os.environ.get("PYTHONPATH")])))

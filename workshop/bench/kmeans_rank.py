@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.bench.crew import answer, orders
-from workshop.workloads.kmeans.data import Blobs, shard
+from workshop.engine.data.shards import shard
+from workshop.workloads.kmeans.data import Blobs
 
 POINTS, FEATURES, ITERATIONS = 1_000_000, 10, 20
 SEED = 999

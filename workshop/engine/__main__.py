@@ -16,7 +16,7 @@ from typing import Any
 
 from workshop import config
 from workshop.engine.context import Memory, RankContext
-from workshop.errors import BadInput, WorkshopError
+from workshop.errors import WorkshopError
 from workshop.mpi import openmpi
 from workshop.workloads import Workload, no_artifacts, workload, workloads
 
@@ -75,9 +75,13 @@ def main() -> int:
         if output is not None:
             _write(output, world.rank, sink)
     except Exception as error:
-        print(f"rank {world.rank}: {error if isinstance(error, BadInput) else traceback.format_exc()}", file=sys.stderr)
+        bad = isinstance(error, WorkshopError)
+        print(f"rank {world.rank}: {error if bad else traceback.format_exc()}", file=sys.stderr)
         sys.stderr.flush()
-        world.Abort(1)
+        code = error.exit_code if isinstance(error, WorkshopError) else 1
+        if world.size > 1:
+            world.Abort(code)
+        return code
     phases = world.gather(ctx.phase_seconds)
     if world.rank == 0:
         seconds = [{name: round(value, 6) for name, value in rank.items()} for rank in phases]

@@ -20,6 +20,7 @@ TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">
 SMALL = idx(np.arange(60, dtype=np.uint8).reshape(3, 4, 5))
 
 
+@settings(deadline=None)
 @given(st.data(), st.sampled_from(sorted(TYPES)), st.booleans())
 def test_what_was_written_is_read(data, kind, gz):
     array = data.draw(arrays.arrays(TYPES[kind], arrays.array_shapes(min_dims=1, max_dims=4, min_side=0)))
@@ -33,6 +34,7 @@ def test_a_file_of_several_gzip_members_is_one_file():
     np.testing.assert_array_equal(read(packed(SMALL[:30]) + packed(SMALL[30:]), "file"), read(SMALL, "file"))
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 @example(b"\0\0\x08\x01\xff\xff\xff\xff")
 @example(b"\0\0\x08\x08" + b"\xff" * 32)
@@ -42,7 +44,7 @@ def test_any_bytes_are_read_or_refused(data):
     only_bad_input(lambda: read(data, "file"))
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.booleans(), st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=4), st.integers(0, 200))
 def test_a_changed_file_is_read_or_refused(gz, changes, end):
     data = bytearray(packed(SMALL) if gz else SMALL)
@@ -68,6 +70,7 @@ def test_a_changed_file_is_read_or_refused(gz, changes, end):
         (packed(SMALL + b"x"), "holds more"),
         (packed(SMALL) + b"no gzip", "is damaged"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "file",
 )
 def test_a_file_that_is_no_idx_file_is_named_with_its_checksum(data, says):
     sentence = refused(lambda: read(data, "/some/file.gz"))

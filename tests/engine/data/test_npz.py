@@ -38,6 +38,7 @@ def header(shape: str, descr: str = "|u1") -> bytes:
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
 
 
+@settings(deadline=None)
 @given(
     arrays.arrays(st.sampled_from(["u1", "i8", ">i4", "f4"]), arrays.array_shapes(min_dims=0, max_dims=4, min_side=0)),
     st.sampled_from([np.savez, np.savez_compressed]),
@@ -53,18 +54,20 @@ def test_only_the_wanted_arrays_are_read():
     assert list(read(npz(y_test=np.array([{}], object)), "file", ("x_test", "y_train"))) == ["x_test", "y_train"]
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300), st.booleans())
 def test_any_bytes_are_read_or_refused(data, as_array):
     only_bad_input(lambda: read(archive(data) if as_array else data, "file", ONE))
 
 
+@settings(deadline=None)
 @given(st.text("(){}[]0123456789,'\"uiOVf<>|:- \nTrue", max_size=60))
 def test_any_header_is_read_or_refused(text):
     raw = text.encode()
     only_bad_input(lambda: read(archive(b"\x93NUMPY\x01\0" + len(raw).to_bytes(2, "little") + raw), "file", ONE))
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=4), st.integers(0, 2000), st.booleans())
 def test_a_changed_file_is_read_or_refused(changes, end, cut):
     data = bytearray(saved(np.arange(60, dtype=np.uint8).reshape(3, 4, 5), np.savez_compressed))
@@ -97,6 +100,7 @@ def test_every_changed_byte_of_values_is_noticed():
         (archive(header("(3,)") + b"123", zipfile.ZIP_LZMA), "compressed in another way"),
         (archive(header("(3,)").replace(b"NUMPY\x01", b"NUMPY\x03")), "version 3.0"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "file",
 )
 def test_a_file_that_cannot_be_read_is_named_with_its_checksum(data, says):
     sentence = refused(lambda: read(data, "/some/file.npz", ONE))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workshop.engine.data.shards import order, shard, shard_indices
@@ -13,6 +13,7 @@ from workshop.engine.data.shards import order, shard, shard_indices
 COUNTS, SIZES, SEEDS = st.integers(0, 3000), st.integers(1, 40), st.integers(0, 2**31 - 1)
 
 
+@settings(deadline=None)
 @given(count=st.integers(0, 10**9), size=st.integers(1, 300))
 def test_shards_are_contiguous_and_even(count, size):
     shards = [shard(count, size, rank) for rank in range(size)]
@@ -24,6 +25,7 @@ def test_shards_are_contiguous_and_even(count, size):
     assert min(sizes) > 0 or count < size
 
 
+@settings(deadline=None)
 @given(COUNTS, SIZES, SEEDS)
 def test_shuffled_shards_are_disjoint_complete_and_even(count, size, seed):
     shards = [shard_indices(count, size, rank, seed) for rank in range(size)]
@@ -33,6 +35,7 @@ def test_shuffled_shards_are_disjoint_complete_and_even(count, size, seed):
     assert max(sizes) - min(sizes) <= 1
 
 
+@settings(deadline=None)
 @given(COUNTS, SIZES, SEEDS)
 def test_shuffled_shards_are_the_shares_of_one_order(count, size, seed):
     shards = [shard_indices(count, size, rank, seed) for rank in range(size)]

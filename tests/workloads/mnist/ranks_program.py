@@ -27,7 +27,7 @@ CASES = {
     "checkpoint and broadcast": {"checkpoint": "every-rank", "broadcast": False},
     "none": {"exchange": "none"},
     "mpi": {"exchange": "mpi"},
-    "diverges": {"rate": 100.0, "warmup": 0, "epochs": 8},
+    "diverges": {"rate": 100.0, "warmup": 0, "epochs": 8, "optimizer": "momentum"},
     "steps": {"steps": 5},
     "odd": {"images": 401, "batch": 200, "epochs": 1},
 }

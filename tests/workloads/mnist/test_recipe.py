@@ -81,16 +81,16 @@ def test_without_divided_steps_an_epoch_takes_as_long_as_on_one_rank(metrics):
 @pytest.mark.parametrize(("name", "factor"), [("all", 2), ("scale none", 1), ("scale sqrt", math.sqrt(2))])
 def test_the_learning_rate_is_scaled_and_warmed_up(runs, metrics, name, factor):
     rates = told(runs[name], "learning rate")
-    assert metrics[name]["learning_rate"] == pytest.approx(0.02 * factor)
-    assert rates[0] == pytest.approx(0.02)
-    assert rates[-1] == pytest.approx(0.02 * factor)
+    assert metrics[name]["learning_rate"] == pytest.approx(0.001 * factor)
+    assert rates[0] == pytest.approx(0.001)
+    assert rates[-1] == pytest.approx(0.001 * factor)
     assert rates == sorted(rates)
 
 
 def test_a_rate_far_too_large_diverges_and_ends_early(metrics):
     assert metrics["diverges"]["diverged"]
     assert metrics["diverges"]["epochs"] < 8
-    assert not math.isfinite(metrics["diverges"]["loss"])
+    assert not metrics["diverges"]["loss"] < 10 * math.log(10)
 
 
 def test_without_averaging_rank_0_tells_of_itself_alone(runs, metrics):
@@ -130,7 +130,7 @@ def test_a_stop_that_one_rank_hears_of_ends_all_in_the_same_step(runs, metrics):
     assert metrics["stopped"]["stopped"]
     assert metrics["stopped"]["updates"] < 14
     steps = [{step for name, step, _ in events if name == "images/s"} for events in runs["stopped"]["events"]]
-    assert steps[0] == steps[1] == set(range(metrics["stopped"]["updates"]))
+    assert steps[0] == steps[1] == set(range(2, metrics["stopped"]["updates"]))
 
 
 def test_a_run_that_goes_on_from_a_checkpoint_ends_as_one_that_never_stopped(metrics):

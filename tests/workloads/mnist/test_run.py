@@ -79,8 +79,8 @@ def test_a_checkpoint_of_another_model_is_refused(finished):
     kept = finished[1].artifacts[checkpoint.NAME][1]
     with pytest.raises(BadInput, match=r"of another model: it has 4 weights, this model has 8"):
         run({"model": "cnn", "epochs": 20}, **{checkpoint.NAME: kept})
-    with pytest.raises(BadInput, match=r"trained with the optimizer SGD, this run has Adam"):
-        run({"optimizer": "adam", "epochs": 20}, **{checkpoint.NAME: kept})
+    with pytest.raises(BadInput, match=r"trained with the optimizer Adam, this run has SGD"):
+        run({"optimizer": "sgd", "epochs": 20}, **{checkpoint.NAME: kept})
 
 
 def saved(tmp_path, *layers):

@@ -28,7 +28,7 @@ class NotThere(Exception):
 def keras_cache(remote: Remote) -> File:
     """What `keras.datasets.mnist.load_data()` has downloaded. Raises NotThere; BadInput for what can't be taken.
 
-    Which file exactly it is, is Keras's affair.
+    Keras's versions may differ in their file: it is checked by reading it, not by `remote`'s checksum.
     """
     home = Path(os.environ.get("KERAS_HOME") or "~/.keras").expanduser()
     return _file(home / "datasets" / files.NPZ, "Keras's cache")

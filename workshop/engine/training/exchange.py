@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from workshop.engine.tensorflow import tensorflow
 from workshop.errors import BadInput
 
+TIMELINE = "HOROVOD_TIMELINE"
 WAYS = ("horovod", "mpi", "mpi-per-tensor", "parameter-server", "none")
 Update = Callable[[list[Any]], None]  # takes averaged gradients, changes the variables
 
@@ -157,7 +158,7 @@ class ParameterServer(MPIExchange):
             for variable, weight in zip(variables, weights, strict=True):
                 variable.assign(weight)
         peers = self.comm.size - 1 if self.comm.rank == 0 else 1
-        self._count(gradients, 2 * peers)
+        self._count(gradients, 2 * peers * len(gradients))
         self.bytes *= 2 * peers  # gradients one way, weights the other
         with tf.control_dependencies(weights):
             return tf.timestamp()
@@ -198,12 +199,10 @@ class HorovodExchange(Exchange):
 
     def __init__(self, comm: Any) -> None:
         super().__init__(comm)
-        # Has to be known when it initialises, for a timeline that begins and ends when we say so.
-        os.environ.setdefault("HOROVOD_TIMELINE", "DYNAMIC")
         import horovod.tensorflow as hvd
 
         self.hvd = hvd
-        self._recording = False
+        self._before: dict[str, str] | None = None  # what is set again when recording ends
         hvd.init()
         if hvd.size() != comm.size:
             hvd.shutdown()
@@ -216,14 +215,24 @@ class HorovodExchange(Exchange):
     def broadcast(self, variables: Sequence[Any]) -> None:
         self.hvd.broadcast_variables([variable.value for variable in variables], root_rank=0)
 
+    # The thread that writes the timeline spins from one `init` to the next `shutdown`, whether or not there is anything
+    # to write, and takes most of rank 0's core. So Horovod knows of a timeline only while one is kept.
+
     def record(self, file: Path) -> None:
-        self.hvd.start_timeline(str(file), False)
-        self._recording = True
+        self._before = {TIMELINE: os.environ[TIMELINE]} if TIMELINE in os.environ else {}
+        self._again({TIMELINE: str(file)})
 
     def stop_recording(self) -> None:
-        if self._recording:
-            self.hvd.stop_timeline()
-            self._recording = False
+        if self._before is not None:
+            before, self._before = self._before, None
+            self._again(before)
+
+    def _again(self, variables: Mapping[str, str]) -> None:
+        """Initialise anew, with or without a timeline. Collective."""
+        self.hvd.shutdown()
+        os.environ.pop(TIMELINE, None)
+        os.environ.update(variables)
+        self.hvd.init()
 
     def close(self) -> None:
         self.stop_recording()
@@ -261,6 +270,7 @@ def choose(way: str, comm: Any) -> tuple[Exchange, str]:
         return HorovodExchange(comm), "as asked for" if way == "horovod" else "Horovod fits the ranks' MPI"
     if way == "horovod":
         raise BadInput(
-            f"Horovod can't be used: {reason}; choose mpi (--exchange mpi), or run workshop horovod install."
+            f"Horovod can't be used: {reason}; choose the exchange mpi (--exchange mpi), or build Horovod here "
+            "(workshop horovod install)."
         )
     return MPIExchange(comm), f"mpi in place of Horovod: {reason}"

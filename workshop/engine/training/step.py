@@ -23,7 +23,6 @@ def supervised(model: Any, optimizer: Any, loss: PerExample, correct: PerExample
     tf = tensorflow()
     variables = model.trainable_variables
 
-    @tf.function(reduce_retracing=True, autograph=False)
     def step(inputs: Any, labels: Any, factor: Any) -> Any:
         with tf.GradientTape() as tape:
             outputs = model(inputs, training=True)
@@ -39,20 +38,36 @@ def supervised(model: Any, optimizer: Any, loss: PerExample, correct: PerExample
         right = tf.reduce_sum(tf.cast(correct(labels, outputs), tf.float64))
         return tf.stack([tf.cast(total, tf.float64), right, there, over])
 
-    return lambda inputs, labels, factor: step(inputs, labels, tf.constant(factor, tf.float32)).numpy()
+    compiled = _for_any_batch(tf, step)
+    return lambda inputs, labels, factor: compiled(inputs, labels, tf.constant(factor, tf.float32)).numpy()
+
+
+def _for_any_batch(tf: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function once for batches of any size: the smaller last one of an epoch would compile it again."""
+    compiled: list[Any] = []
+
+    def call(*tensors: Any) -> Any:
+        if not compiled:
+            shapes = [[None, *tensor.shape[1:]] if tensor.shape.rank else [] for tensor in tensors]
+            signature = [tf.TensorSpec(shape, tensor.dtype) for shape, tensor in zip(shapes, tensors, strict=True)]
+            compiled.append(tf.function(function, input_signature=signature, autograph=False))
+        return compiled[0](*tensors)
+
+    return call
 
 
 def evaluation(model: Any, loss: PerExample) -> Callable[[Any, Any], tuple[Any, Any]]:
     """A function `(inputs, labels)` that returns the losses [n] and outputs [n, ...] without training."""
     tf = tensorflow()
 
-    @tf.function(reduce_retracing=True, autograph=False)
     def evaluate(inputs: Any, labels: Any) -> tuple[Any, Any]:
         outputs = model(inputs, training=False)
         return loss(labels, outputs), outputs
 
+    compiled = _for_any_batch(tf, evaluate)
+
     def call(inputs: Any, labels: Any) -> tuple[Any, Any]:
-        losses, outputs = evaluate(tf.constant(inputs), tf.constant(labels))
+        losses, outputs = compiled(tf.constant(inputs), tf.constant(labels))
         return losses.numpy(), outputs.numpy()
 
     return call

@@ -64,8 +64,9 @@ class Telling:
             self._add(gathered, parts)
         if keep:
             self.kept.append(marks)
-        self._tell_all(first, gathered)
-        self._tell_mine(first, gathered[self.ctx.rank], parts)
+        self._tell_all(first, gathered, measured)
+        if measured:
+            self._tell_mine(first, gathered[self.ctx.rank], parts)
         return gathered
 
     def _add(self, gathered: NDArray[np.float64], parts: measure.Phases) -> None:
@@ -80,8 +81,9 @@ class Telling:
         totals.step_examples.append(gathered[..., COUNT].sum(axis=0))
         totals.step_seconds.append(seconds.max(axis=0))
 
-    def _tell_all(self, first: int, gathered: NDArray[np.float64]) -> None:
-        """Rank 0 tells of all ranks; without averaging its loss and accuracy are its own."""
+    def _tell_all(self, first: int, gathered: NDArray[np.float64], measured: bool) -> None:
+        """Rank 0 tells of all ranks; without averaging its loss and accuracy are its own. No speed of steps that
+        compile: it would be all that one sees of a curve."""
         told = gathered if self.average else gathered[:1]
         losses, right, counts = (told[..., column].sum(axis=0) for column in (LOSS, RIGHT, COUNT))
         self.epoch_loss += losses.sum(), counts.sum()
@@ -94,7 +96,8 @@ class Telling:
             if counts[number]:
                 self.ctx.emit("loss", losses[number] / counts[number], step, at)
                 self.ctx.emit("accuracy", right[number] / counts[number], step, at)
-            self.ctx.emit("total images/s", examples[number] / longest[number], step, at)
+            if measured:
+                self.ctx.emit("total images/s", examples[number] / longest[number], step, at)
 
     def _tell_mine(self, first: int, mine: NDArray[np.float64], parts: measure.Phases) -> None:
         rank, seconds = self.ctx.rank, measure.step_seconds(mine[..., :5])

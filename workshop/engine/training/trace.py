@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from workshop.engine.training import measure
+
 Events = Sequence[Mapping[str, Any]]  # of a Chrome trace
 
-GRADIENTS, EXCHANGED = 2, 3  # marks of a step between which the ranks exchange
 NEGOTIATE = "NEGOTIATE_ALLREDUCE"
 
 
@@ -26,8 +27,8 @@ def trace(marks: np.ndarray, first_step: int, hosts: Sequence[str], horovod: Eve
     `otherData.start` tells when that was. Steps with a mark that isn't a number are left out. Raises ValueError where
     marks and hosts don't have these shapes.
 
-    A rank's time in the exchange is waiting as far as it exceeds the least of all ranks in that step, then moving data
-    (spans "wait" and "exchange"). The rank with the least came last: its span "exchange" has `last` in its args.
+    A rank's time in the exchange is waiting first, then moving data, as `measure.phases` has it (spans "wait" and
+    "exchange"). The rank that came last has `last` in the args of its span "exchange".
     """
     marks = np.asarray(marks, dtype=np.float64)
     if marks.ndim != 3 or marks.shape[2] != 5 or marks.shape[0] != len(hosts):
@@ -154,13 +155,12 @@ def _steps(marks: np.ndarray, numbers: np.ndarray) -> Iterator[dict[str, Any]]:
     """The spans of all ranks; `marks` are whole microseconds, so that neighbours touch and never overlap."""
     if not marks.size:
         return
-    exchanging = marks[:, :, EXCHANGED] - marks[:, :, GRADIENTS]
-    met = marks[:, :, EXCHANGED] - exchanging.min(axis=0)  # when, on each rank's clock, all had come
-    last = exchanging.argmin(axis=0)
-    edges = np.insert(marks, EXCHANGED, met, axis=2)
+    parts = measure.phases(marks.astype(np.float64))
+    met = marks[:, :, measure.GRADIENTS] + parts.wait.astype(np.int64)  # when, on each rank's clock, all had come
+    edges = np.insert(marks, measure.EXCHANGED, met, axis=2)
     phases = ("input", "compute", "wait", "exchange", "update")
     for rank, steps in enumerate(edges.tolist()):
-        for number, last_rank, step in zip(numbers.tolist(), last.tolist(), steps, strict=True):
+        for number, last_rank, step in zip(numbers.tolist(), parts.last.tolist(), steps, strict=True):
             for name, begin, end in zip(phases, step, step[1:], strict=False):
                 args = {"step": number}
                 if name == "exchange" and last_rank == rank and len(edges) > 1:

@@ -30,7 +30,7 @@ class MnistParams(Params):
     epochs: int = Field(8, ge=1, le=1000, description="times that all images are read")
     batch: int = Field(64, ge=1, le=60_000, description="images of each rank in a step")
     rate: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] | None = Field(
-        None, description="learning rate of one rank; empty: 0.02, for adam 0.001"
+        None, description="learning rate of one rank; empty: 0.001 for adam, 0.02 for the others"
     )
     broadcast: bool = Field(True, description="all ranks begin with rank 0's weights", json_schema_extra=RECIPE)
     shard: bool = Field(True, description="every rank reads images of its own", json_schema_extra=RECIPE)
@@ -59,8 +59,8 @@ class MnistParams(Params):
         description="cnn, dense, or the path of a Keras model (.keras) for images of 28x28x1 and 10 classes",
         json_schema_extra={"file": {"choices": ["cnn", "dense"], "upload": False}, **ADVANCED},
     )
-    optimizer: Literal["momentum", "sgd", "adam"] = Field(
-        "momentum", description="what turns gradients into steps", json_schema_extra=ADVANCED
+    optimizer: Literal["adam", "momentum", "sgd"] = Field(
+        "adam", description="what turns gradients into steps", json_schema_extra=ADVANCED
     )
     resume: str = Field(
         "",

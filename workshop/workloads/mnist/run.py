@@ -28,6 +28,7 @@ from workshop.engine.training.weights import digest, spread
 from workshop.workloads.mnist import MnistParams, models
 from workshop.workloads.mnist.heldout import HeldOut, Score, as_inputs
 
+DIVERGED = 10 * math.log(models.CLASSES)  # a mean loss ten times that of guessing: it won't come back
 HOROVOD_FILE = "horovod-timeline.json"
 
 
@@ -127,11 +128,11 @@ class Training:
     _rate_now = math.nan
 
     def epochs(self) -> None:
-        """Train until all epochs are done, a stop is asked for, or the loss is no number any more."""
+        """Train until all epochs are done, a stop is asked for, or the loss has grown beyond all bounds."""
         while self.epoch < self.params.epochs and not self.loop.over and not self.diverged:
             whole = self.loop.epoch(self.epoch, self._set_rate)
             self.epoch += whole
-            self.diverged = not math.isfinite(self.telling.mean_loss)
+            self.diverged = not self.telling.mean_loss < DIVERGED  # also where it is no number
             if not self.loop.stopped:
                 self._after_epoch(whole)
 
@@ -228,6 +229,8 @@ class Training:
             "misclassified": wrong,
             "seconds": {name: round(value, 6) for name, value in seconds.items()},
         }
+        if self.images.notice:
+            metrics["notices"] = [self.images.notice]
         if score is not None:
             metrics |= {
                 "held_out_loss": score.loss if params.average else score.losses[0],

@@ -1,0 +1,65 @@
+"""Which exchange a run gets: where Horovod is missing, or built with another MPI than the ranks have."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.support import need
+from workshop.errors import WorkshopError
+from workshop.mpi import prefix
+
+pytestmark = pytest.mark.mpi
+
+# A process in which Horovod can't be found, as on a machine where it was never built.
+WITHOUT = (
+    "import sys; sys.modules['horovod'] = None; sys.argv[0] = 'engine'; from workshop.engine.__main__ import main; "
+)
+TRAIN = ["mnist", "--data", "digits", "--model", "dense", "--epochs", "1", "--images", "200", "--trace", "0"]
+
+
+def engine(*words, start=(), environment=None):
+    command = [*start, sys.executable, "-c", WITHOUT + "sys.exit(main())", *TRAIN, *words]
+    return subprocess.run(
+        command, env=os.environ | dict(environment or {}), capture_output=True, text=True, timeout=120
+    )
+
+
+def test_without_horovod_auto_is_mpi_and_says_why():
+    done = engine()
+    assert done.returncode == 0, done.stderr
+    metrics = json.loads(done.stdout)["metrics"]
+    assert metrics["exchange"] == "mpi"
+    assert metrics["exchange_why"] == "mpi in place of Horovod: it is not built on this machine"
+
+
+def test_horovod_where_it_is_not_built_is_refused_and_mpi_offered():
+    done = engine("--exchange", "horovod")
+    assert done.returncode == 2
+    assert (
+        "Horovod can't be used: it is not built on this machine; choose the exchange mpi (--exchange mpi)"
+        in done.stderr
+    )
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.timeout(300)
+def test_ranks_of_mpich_exchange_without_horovod(workshop_home):
+    try:
+        folder = prefix.install("mpich")
+    except WorkshopError as error:
+        need(False, f"a network to install MPICH from: {error}")
+    start = [prefix.launcher(folder), "-n", "2", sys.executable, "-m", "workshop.engine", *TRAIN]
+    done = subprocess.run(
+        start, env=os.environ | prefix.environment(folder), capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, done.stderr
+    metrics = json.loads(done.stdout)["metrics"]
+    assert metrics["exchange"] == "mpi"
+    assert "it is built with Open MPI, these ranks run under MPICH" in metrics["exchange_why"]
+    assert len(set(metrics["weights"])) == 1
+    assert metrics["spread_before"] > 0
