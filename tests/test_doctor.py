@@ -20,6 +20,7 @@ from sqlalchemy import create_engine
 from tests.support import need, until
 from workshop import doctor
 from workshop.doctor import Check
+from workshop.mpi import horovod
 from workshop.session.supervisor import only_one
 from workshop.store import tables
 from workshop.store.store import Store
@@ -56,7 +57,7 @@ def test_this_machine(workshop_home: Path) -> None:
 
 
 def test_horovod_is_built(workshop_home: Path) -> None:
-    need(doctor._horovod_library(), "Horovod, built by uv sync")
+    need(horovod.library(), "Horovod, built by uv sync")
     check = doctor._horovod()
     assert check.ok, check
 
@@ -107,7 +108,7 @@ def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.setenv("PATH", str(tmp_path))
     check = doctor._compiler()
     assert not check.ok and "apt-get install gcc" in check.fix
-    assert check.needed == (doctor._horovod_library() is None), "what is built needs no compiler any more"
+    assert check.needed == (horovod.library() is None), "what is built needs no compiler any more"
     assert not doctor._chromium().ok and not doctor._chromium().needed
     assert shutil.which("gcc") is None
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workshop.errors import BadInput
-from workshop.placement import THREAD_VARIABLES, Placement
+from workshop.placement import THREAD_VARIABLES, Placement, default_for
 
 
 @pytest.mark.parametrize(
@@ -67,3 +67,16 @@ def test_it_is_frozen_and_describes_itself() -> None:
     with pytest.raises(ValueError, match="frozen"):
         placement.ranks = 3
     assert placement.describe() == "2 ranks x 4 threads, unbound"
+
+
+@pytest.mark.parametrize(
+    ("cores", "ranks", "each"), [(1, 2, 1), (2, 2, 1), (3, 3, 1), (4, 4, 1), (6, 4, 1), (8, 4, 2), (72, 4, 18)]
+)
+def test_what_a_machine_gets_where_nobody_asks(cores: int, ranks: int, each: int) -> None:
+    placement = default_for(cores)
+    assert placement == Placement(ranks=ranks, cores_per_rank=each)
+    assert placement.threads_per_rank == each
+
+
+def test_two_cores_get_the_plain_defaults() -> None:
+    assert default_for(2) == Placement()

@@ -54,6 +54,28 @@ def cache_folder(name: str) -> Path:
 
 
 def app_folder() -> Path:
-    """The dashboard's Streamlit pages: beside the package in a checkout, inside it in a wheel."""
-    inside = Path(__file__).parent / "_data" / "app"
-    return inside if inside.is_dir() else Path(__file__).parent.parent / "app"
+    """The dashboard's Streamlit pages."""
+    return _shipped("app")
+
+
+def labs_folder() -> Path:
+    """What learners read and run by themselves: a folder for each lab."""
+    return _shipped("labs")
+
+
+def project_file() -> Path:
+    """The project's pyproject.toml."""
+    return _shipped("pyproject.toml")
+
+
+def in_checkout() -> bool:
+    """Whether the package runs from its source, where `make up` installs what it needs."""
+    return not _DATA.is_dir()
+
+
+_DATA = Path(__file__).parent / "_data"  # of a wheel
+
+
+def _shipped(name: str) -> Path:
+    """What comes with the package: beside it in a checkout, inside it in a wheel."""
+    return (Path(__file__).parent.parent if in_checkout() else _DATA) / name

@@ -24,7 +24,7 @@ from rich.text import Text
 
 from workshop import config, topology
 from workshop.errors import BadInput, WorkshopError
-from workshop.mpi import openmpi
+from workshop.mpi import horovod, openmpi
 from workshop.placement import Placement
 from workshop.session import processes
 from workshop.session.supervisor import check_port, only_one
@@ -144,7 +144,7 @@ def _compiler() -> Check:
     if not lacking:
         return Check("Compiler", True, "gcc, g++ and make")
     fix = "Install gcc, g++ and make (apt-get install gcc g++ make): Horovod is built with them."
-    return Check("Compiler", False, f"{', '.join(lacking)} not found", fix, needed=_horovod_library() is None)
+    return Check("Compiler", False, f"{', '.join(lacking)} not found", fix, needed=horovod.library() is None)
 
 
 def _mpi() -> Check:
@@ -171,16 +171,10 @@ def _mpi() -> Check:
     return Check(name, True, f"2 ranks started and summed in {time.monotonic() - began:.1f} s ({said['library']})")
 
 
-def _horovod_library() -> Path | None:
-    """Horovod's compiled library for TensorFlow, found without importing either."""
-    spec = find_spec("horovod")
-    folders = list(spec.submodule_search_locations or []) if spec else []
-    return next((library for folder in folders for library in Path(folder).glob("tensorflow/mpi_lib*.so")), None)
-
-
 def _horovod() -> Check:
-    fix = "Build it again: make up, with gcc, g++ and make installed."
-    library, tensorflow = _horovod_library(), find_spec("tensorflow")
+    how = "make up" if config.in_checkout() else "workshop horovod install"
+    fix = f"Build it: {how}, with gcc, g++ and make installed."
+    library, tensorflow = horovod.library(), find_spec("tensorflow")
     if library is None:
         return Check("Horovod", False, "it is not built for TensorFlow", fix)
     if tensorflow is None or not tensorflow.submodule_search_locations:

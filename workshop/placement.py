@@ -43,6 +43,9 @@ class Host(BaseModel):
         return name
 
 
+MOST_BY_DEFAULT = 4  # ranks
+
+
 class Placement(BaseModel):
     """What should run where.
 
@@ -124,3 +127,10 @@ class Placement(BaseModel):
         if self.mpi != "openmpi":
             words.append(self.mpi)
         return ", ".join(words)
+
+
+def default_for(cores: int) -> Placement:
+    """What a machine of so many cores gets where nobody asks for anything: a rank on each core up to four, two at
+    least, so that there is something to distribute; further cores are shared out evenly."""
+    ranks = min(max(cores, 2), MOST_BY_DEFAULT)
+    return Placement(ranks=ranks, cores_per_rank=max(cores // ranks, 1))

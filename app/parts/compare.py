@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import streamlit as st
-from parts import frame
+from parts import cards, frame
 
-from workshop.analysis.balance import balance
-from workshop.figures.curves import overlay
-from workshop.figures.palette import palette_strip
-from workshop.figures.times import rank_times
+from workshop.figures.curves import by_time, overlay
 from workshop.store.records import RunRecord
-from workshop.web import run_view
+from workshop.web.panels import side_by_side
+from workshop.web.panels.told import HELD_OUT, curve_names
+from workshop.web.sight import Sight
 from workshop.web.words import metrics, who
 
-FIGURE = {"theme": None, "config": {"displayModeBar": False}}
+STEP, TIME = "by step", "by time"
 
 
 def compare(left: RunRecord, right: RunRecord) -> None:
     """Both runs, as far as they have told something."""
     pair = (left, right)
+    sights = tuple(Sight(frame.store(), run) for run in pair)
     for column, run in zip(st.columns(2, gap="medium"), pair, strict=True):
         with column, st.container(border=True):
             st.page_link(
@@ -30,15 +30,10 @@ def compare(left: RunRecord, right: RunRecord) -> None:
             )
             said = run.verdict or {"verdict": run.status.capitalize(), "why": "", "next": ""}
             st.markdown(f"##### {frame.plain(said['verdict'])}\n\n{frame.plain(said['why'])}")
-    for column, run in zip(st.columns(2, gap="medium"), pair, strict=True):
-        with column:
-            _one(run)
-    left_column, right_column = st.columns(2, gap="medium")
-    with left_column:
-        _set_differently(left, right)
-        _curves(pair)
-    with right_column:
-        _came_out(left, right)
+    _set_differently(left, right)
+    _curves(sights)
+    _cards(sights)
+    _came_out(left, right)
 
 
 def differing(left: dict[str, Any], right: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -59,42 +54,56 @@ def _set_differently(left: RunRecord, right: RunRecord) -> None:
     if rows:
         _two_columns(rows, left, right)
     else:
-        st.markdown("Nothing: whatever differs below is chance, or the machine.")
+        st.markdown("Nothing: whatever differs is chance, or the machine.")
 
 
 def _came_out(left: RunRecord, right: RunRecord) -> None:
-    st.markdown("#### What came out")
+    """What differs, and behind a fold what doesn't."""
     values = [{shown["label"]: shown["value"] for shown in metrics(run.metrics)} for run in (left, right)]
     rows = [(name, values[0].get(name, "–"), values[1].get(name, "–")) for name in {**values[0], **values[1]}]
-    if rows:
-        _two_columns(rows, left, right)
-    else:
+    st.markdown("#### What came out")
+    if not rows:
         st.markdown("Neither has come to an end with results.")
+        return
+    different = [row for row in rows if row[1] != row[2]]
+    same = [row for row in rows if row[1] == row[2]]
+    if different:
+        _two_columns(different, left, right)
+    if same:
+        with st.expander(f"The same in both: {len(same)}"):
+            _two_columns(same, left, right)
 
 
 def _two_columns(rows: list[tuple[str, str, str]], left: RunRecord, right: RunRecord) -> None:
-    lines = [f"| | run {left.id} | run {right.id} |", "|---|---|---|"]
-    lines += [f"| {' | '.join(frame.plain(cell.replace(chr(10), ' ')) for cell in row)} |" for row in rows]
-    st.markdown("\n".join(lines))
+    cards.table(["", f"run {left.id}", f"run {right.id}"], rows)
 
 
-def _curves(pair: tuple[RunRecord, RunRecord]) -> None:
-    store = frame.store()
-    told = [{name for name in store.event_names(run.id) if not name.startswith("time.")} for run in pair]
-    for name in sorted(told[0] | told[1])[: run_view.CURVES]:
-        st.markdown(f"#### {frame.plain(name.capitalize())}")
-        runs = {f"run {run.id}": store.series(run.id, name) for run in pair}
-        st.plotly_chart(overlay(runs), key=f"overlay-{name}", **FIGURE)
+def _curves(sights: tuple[Sight, ...]) -> None:
+    """The curves of both in one plot each, in the order of their workload."""
+    names = list(dict.fromkeys(name for sight in sights for name in curve_names(sight.workload, sight.totals)))
+    if not names:
+        return
+    by = st.segmented_control("Curves", [STEP, TIME], default=STEP, required=True, label_visibility="collapsed")
+    began = {_label(sight): sight.began for sight in sights if sight.began is not None}
+    for start in range(0, len(names), 2):
+        for column, name in zip(st.columns(2, gap="medium"), names[start : start + 2], strict=False):
+            runs = {_label(sight): sight.series(name) for sight in sights}
+            held_out = {_label(sight): sight.series(HELD_OUT + name) for sight in sights}
+            drawn = overlay(runs, held_out, began)
+            with column:
+                st.markdown(f"#### {frame.plain(name[0].upper() + name[1:])}")
+                st.plotly_chart(by_time(drawn) if by == TIME else drawn, key=f"overlay-{name}", **cards.FIGURE)
 
 
-def _one(run: RunRecord) -> None:
-    store = frame.store()
-    names = {artifact.name for artifact in store.artifacts(run.id)}
-    after = next((name for name in run_view.AFTER if name in names), None)
-    if after:
-        st.image(store.artifact(run.id, after).data, width="stretch")
-    if palette := run.metrics.get("palette"):
-        st.plotly_chart(palette_strip(palette, run.metrics.get("sizes")), key=f"palette-{run.id}", **FIGURE)
-    ranks = len((run.rank_map or {}).get("ranks") or []) or run.placement.get("ranks") or 1
-    st.markdown("#### Where each rank's time went")
-    st.plotly_chart(rank_times(balance(store.totals(run.id), ranks)), key=f"times-{run.id}", **FIGURE)
+def _cards(sights: tuple[Sight, ...]) -> None:
+    """The same card of both runs beside each other."""
+    of_runs = [{card.name: card for card in side_by_side(sight)} for sight in sights]
+    for name in {**of_runs[0], **of_runs[1]}:
+        for column, of_run, sight in zip(st.columns(2, gap="medium"), of_runs, sights, strict=True):
+            with column:
+                if name in of_run:
+                    cards.show(of_run[name], f"run-{sight.run.id}")
+
+
+def _label(sight: Sight) -> str:
+    return f"run {sight.run.id}"

@@ -1,8 +1,5 @@
-"""Widgets made from pydantic models: whatever a workload or a placement declares can be set on the page.
-
-A field's `json_schema_extra` may say `advanced` (behind a fold), `when` (only shown where other fields have these
-values), `page` (the page's default where it differs) and `file` (one of its choices, or an upload).
-"""
+"""Widgets made from pydantic models: whatever a workload or a placement declares can be set on the page. What fields
+may say of themselves for that is in `workshop.web.forms`."""
 
 from __future__ import annotations
 
@@ -16,6 +13,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from workshop.errors import BadInput
+from workshop.web.forms import LONGEST_NUMBER, extra, is_run_number
 
 UPLOAD = "upload"
 Uploads = dict[str, tuple[str, bytes]]
@@ -31,22 +29,38 @@ def model_form(
     """
     values: dict[str, Any] = {name: given[name] for name in hidden if name in given}
     uploads: Uploads = {}
-    folded = {name for name, field in model.model_fields.items() if extra(field).get("advanced")} | set(advanced)
-    shown = [name for name in model.model_fields if name not in set(hidden)]
-    part = _Part(model, given, key, values, uploads)
-    part.show([name for name in shown if name not in folded])
+    fields = model.model_fields
+    shown = [name for name in fields if name not in set(hidden)]
+    folded = [name for name in shown if extra(fields[name]).get("advanced") or name in set(advanced)]
+    form = _Form(model, given, key, values, uploads)
+    for part, names in _parts(fields, [name for name in shown if name not in folded]).items():
+        if part:
+            with st.container(border=True):
+                st.markdown(f"**{part}**")
+                form.show(names)
+        else:
+            form.show(names)
     if folded:
-        with st.expander("Advanced"):
-            part.show([name for name in shown if name in folded])
+        # Whoever is led here to set something behind the fold has to see it.
+        with st.expander("Advanced", expanded=any(_names_a_run(fields[name], given.get(name)) for name in folded)):
+            form.show(folded)
     return values, uploads
 
 
-def extra(field: FieldInfo) -> Mapping[str, Any]:
-    return field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+def _parts(fields: Mapping[str, FieldInfo], names: Iterable[str]) -> dict[str, list[str]]:
+    """Names by the heading of their group; those without a group come first."""
+    parts: dict[str, list[str]] = {"": []}
+    for name in names:
+        parts.setdefault(extra(fields[name]).get("part", ""), []).append(name)
+    return parts
+
+
+def _names_a_run(field: FieldInfo, given: Any) -> bool:
+    return bool((extra(field).get("file") or {}).get("runs")) and is_run_number(given)
 
 
 @dataclass
-class _Part:
+class _Form:
     """Some fields of a model, and what has been read of all of them so far."""
 
     model: type[BaseModel]
@@ -63,7 +77,8 @@ class _Part:
                 self._one(name)
         numbers = [name for name in numbers if self._applies(name)]
         for start in range(0, len(numbers), 2):
-            for column, name in zip(st.columns(2), numbers[start : start + 2], strict=False):
+            row = numbers[start : start + 2]
+            for column, name in zip(st.columns(len(row)), row, strict=True):
                 with column:
                     self._one(name)
 
@@ -75,7 +90,12 @@ class _Part:
         field = self.model.model_fields[name]
         start = self.given.get(name, extra(field).get("page", field.get_default(call_default_factory=True)))
         label, key = name.replace("_", " ").capitalize(), f"{self.key}-{name}"
-        if about := extra(field).get("file"):
+        about = extra(field).get("file")
+        if about is None:
+            self.values[name] = _widget(field, label, field.description, start, key)
+        elif about.get("runs"):
+            self.values[name] = _run_number(label, field.description, start, key)
+        else:
             self.values[name] = _file(label, field.description, start, about, key)
             if self.values[name] == UPLOAD:
                 file = st.file_uploader(
@@ -83,8 +103,6 @@ class _Part:
                 )
                 if file is not None:
                     self.uploads[name] = (file.name, file.getvalue())
-        else:
-            self.values[name] = _widget(field, label, field.description, start, key)
 
 
 def _widget(field: FieldInfo, label: str, help_: str | None, start: Any, key: str) -> Any:
@@ -95,7 +113,8 @@ def _widget(field: FieldInfo, label: str, help_: str | None, start: Any, key: st
             return st.segmented_control(label, options, default=start, required=True, help=help_, key=key)
         return st.selectbox(label, options, index=options.index(start), help=help_, key=key)
     if kind is bool:
-        return st.toggle(label, value=start, help=help_, key=key)
+        # A switch says beside itself what it switches: nobody turns off what they first have to look up.
+        return st.toggle(f"**{label}**: {help_}" if help_ else label, value=start, key=key)
     if kind in (int, float):
         low, high = _bounds(field)
         number = kind if start is not None else (lambda value: value)
@@ -124,9 +143,16 @@ def _widget(field: FieldInfo, label: str, help_: str | None, start: Any, key: st
 
 
 def _file(label: str, help_: str | None, start: Any, about: Mapping[str, Any], key: str) -> str:
-    choices = [*about["choices"], UPLOAD]
+    choices = [*about["choices"], *([UPLOAD] if about.get("upload", True) else [])]
     begin = start if start in choices else choices[0]
     return st.segmented_control(label, choices, default=begin, required=True, help=help_, key=key)
+
+
+def _run_number(label: str, help_: str | None, start: Any, key: str) -> str:
+    """The number of a run, or nothing. What else somebody may have given elsewhere, like a path, isn't repeated."""
+    begin = start if is_run_number(start) else ""
+    given = st.text_input(label, begin, max_chars=LONGEST_NUMBER, placeholder="number of a run", help=help_, key=key)
+    return (given or "").strip()
 
 
 def _kind(annotation: Any) -> tuple[Any, bool]:

@@ -1,4 +1,4 @@
-"""A run: set it up, start it, watch it. `?run=ID` is a link to one."""
+"""A run: set it up, start it, watch it. `?run=ID` is a link to one, `&again=ID` fills the form in to go on from it."""
 
 import streamlit as st
 from parts import frame
@@ -9,6 +9,7 @@ from parts.placing import placement_form
 from workshop.errors import BadInput, WorkshopError
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.web import actions
+from workshop.web.forms import param_of_runs
 from workshop.workloads import Workload, workloads
 
 
@@ -22,7 +23,8 @@ def main() -> None:
             run_view(run.id, identity)
         else:
             _nothing_chosen(session)
-    with form, st.container(border=True):
+    # On a phone the form stands below the run; whoever comes to go on from a run wants it first, see style.css.
+    with form, st.container(border=True, key="go-on" if "again" in st.query_params else "new-run"):
         if session is None:
             st.markdown("**No session is up**, so nothing can run yet.")
         else:
@@ -70,14 +72,26 @@ def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> 
                 raise BadInput(f"{missing[0].capitalize()}: choose a file to upload first.")
             started = actions.submit(frame.store(), identity, session, name, values, placement, uploads)
             st.query_params["run"] = str(started.id)
+            st.query_params.pop("again", None)
             st.rerun()
     except WorkshopError as error:
         st.error(frame.plain(str(error)))
 
 
 def _params(workload: Workload, run: RunRecord | None) -> tuple[dict[str, object], Uploads]:
-    given = run.params if run is not None and run.workload == workload.name else {}
-    return model_form(workload.params, given, f"params-{workload.name}")
+    alike = run is not None and run.workload == workload.name
+    given = dict(run.params) if alike else {}
+    resumes = param_of_runs(workload.params)
+    if resumes:
+        # A run that went on from another one is not what the next one should begin with, unless somebody says so.
+        again = alike and st.query_params.get("again") == str(run.id)
+        given[resumes] = str(run.id) if again else ""
+        if again:
+            st.info(f"This is filled in to go on from run {run.id}.", icon=":material/redo:")
+    values, uploads = model_form(workload.params, given, f"params-{workload.name}")
+    if resumes and values.get(resumes):
+        st.caption(f":material/redo: It goes on from run {frame.plain(str(values[resumes]))}.")
+    return values, uploads
 
 
 main()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.analysis.cases import times
+from tests.analysis.cases import metrics, times
 from workshop.analysis import words
 from workshop.analysis.balance import balance
 
@@ -58,3 +58,31 @@ def test_seconds(value: float, expected: str) -> None:
 )
 def test_numbered(numbers: list[int], expected: str) -> None:
     assert words.numbered("rank", numbers) == expected
+
+
+def test_what_is_told_apart_in_every_step_stays_apart() -> None:
+    """Training tells the same `communicate` on all ranks, and `wait` beside it; rounding makes neither negative."""
+    shared = 0.1 + 0.2
+    found = balance(times([1.0, 2.0], [shared, 0.3], [1.0, 0.0], [0.1, 0.1]), 2)
+    assert found is not None
+    assert found.exchange == pytest.approx(0.3)
+    assert found.waiting == pytest.approx((1.0, 0.0)) and min(found.waiting) >= 0
+    assert found.input == (0.1, 0.1)
+    assert found.total == pytest.approx(1.0 + 2.0 + 2 * 0.3 + 1.0 + 2 * 0.1)
+    assert found.input_share == pytest.approx(0.2 / found.total)
+
+
+def test_a_runs_own_sums_are_taken_in_place_of_events_with_the_steps_that_compile() -> None:
+    told = balance(times([30.0, 31.0], [0.2, 0.2], steps=102), 2, metrics())
+    assert told is not None
+    assert told.compute == (1.1, 1.1) and told.steps == 100
+    assert told.exchange == 0.15 and told.waiting == (0.03, 0.03) and told.input == (0.02, 0.02)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"phases": None}, {"measured_steps": 0}, {"phases": {"compute": [1.0]}}, {"phases": {"compute": [1.0, 1.0]}}],
+)
+def test_sums_that_are_not_whole_are_not_taken(changes: dict[str, object]) -> None:
+    told = balance(times([30.0, 31.0], steps=102), 2, metrics(**changes))
+    assert told is not None and told.compute == (30.0, 31.0)

@@ -26,21 +26,21 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         EVEN,
         "Well balanced.",
         ["2.0 s each", "within 1 %", "moving data took 4 %", "waiting 0 %"],
-        "--ranks 1",
+        "1 rank (--ranks 1)",
     ),
     "one rank on two cores": (
         run(placement=ONE, rank_map=rank_map([0])),
         times([4.0], [0.001]),
         "Half of the machine was idle.",
         ["1 of 2 cores"],
-        "Try --ranks 2",
+        "Try 2 ranks (--ranks 2)",
     ),
     "two ranks on eight cores": (
         run(machine=machine(8)),
         EVEN,
         "Part of the machine was idle.",
         ["2 of 8 cores", "within 1 %"],
-        "Try --ranks 8",
+        "Try 8 ranks (--ranks 8)",
     ),
     "one rank on one core": (
         run(placement=ONE, rank_map=rank_map([0]), machine=machine(1)),
@@ -54,14 +54,14 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         times([2.0, 2.1, 2.0, 2.1], [0.5, 0.6, 0.4, 0.4]),
         "Oversubscribed: 4 ranks on 2 cores.",
         ["Unit 0 is shared by ranks 0 and 2", "unit 1 is shared by ranks 1 and 3"],
-        "Try --ranks 2",
+        "Try 2 ranks (--ranks 2)",
     ),
     "four unbound ranks on two cores": (
         four([0, 1], [0, 1], [0, 1], [0, 1]),
         times([2.0, 2.1, 2.0, 2.1], [0.5, 0.6, 0.4, 0.4]),
         "Oversubscribed: 4 ranks on 2 cores.",
         ["Units 0 and 1 are shared by ranks 0 to 3"],
-        "Try --ranks 2",
+        "Try 2 ranks (--ranks 2)",
     ),
     "two ranks on the same core of two": (
         run(rank_map=rank_map([0], [0])),
@@ -75,7 +75,7 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         times([4.0], [0.001]),
         "Oversubscribed: each rank has more threads than cores.",
         ["Rank 0 runs 2 threads on unit 0"],
-        "--cores-per-rank 2",
+        "Try 2 cores for each rank (--cores-per-rank 2)",
     ),
     "three ranks on two cores with hardware threads": (
         run(
@@ -86,7 +86,7 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         times([2.0, 2.0, 2.0]),
         "Hardware threads share cores.",
         ["Units 0 to 3, in 2 cores, are shared by ranks 0 to 2"],
-        "Try --ranks 2",
+        "Try 2 ranks (--ranks 2)",
     ),
     "unbound ranks": (
         run(rank_map=rank_map([0, 1], [0, 1], seen=[[0, 1], [1]])),
@@ -100,7 +100,7 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         times([0.012, 0.0121], [0.030, 0.031]),
         "Communication dominates: each step is too small to share.",
         ["71 %", "computes for 602 µs", "communicates for 1.5 ms"],
-        "--ranks 1",
+        "1 rank (--ranks 1)",
     ),
     "communication of large steps": (
         run(),
@@ -121,7 +121,7 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         times([3.0, 1.5, 3.0]),
         "Oversubscribed: 3 ranks on 2 cores.",
         ["Unit 0 is shared by ranks 0 and 2", "Also: rank 0"],
-        "Try --ranks 2",
+        "Try 2 ranks (--ranks 2)",
     ),
     "a straggler of a few milliseconds": (
         run(),
@@ -136,6 +136,13 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         "The ranks take turns at being late.",
         ["21 %", "within 1 %"],
         "See what else works",
+    ),
+    "ranks that wait for their images": (
+        run(),
+        times([1.0, 1.1], [0.1, 0.1], input=[0.9, 0.8]),
+        "Reading the input dominates.",
+        ["43 %", "45 ms a step"],
+        "in memory",
     ),
     "a workload without phases": (run(), {}, "Done; it did not tell how its ranks spent their time.", [], "ctx.phase"),
     "a record without anything": (

@@ -1,14 +1,22 @@
-"""A real Chromium that can reach nothing but this machine."""
+"""A real Chromium that can reach nothing but this machine, and a class for it to visit."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 
 from tests.support import need
+from workshop.bench.viewers import served
+from workshop.placement import Placement
+from workshop.session import lifecycle
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+from workshop.web.auth import new_secrets
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
@@ -60,3 +68,35 @@ def new_page(chromium: Browser) -> Iterator[NewPage]:
         context.close()
     assert outside == []
     assert errors == []
+
+
+@dataclass
+class Class:
+    """A session of two ranks and its dashboard."""
+
+    store: Store
+    session: SessionRecord
+    url: str
+    token: str
+    code: str
+
+
+@pytest.fixture
+def workshop(workshop_home: Path) -> Iterator[Class]:
+    with Store.open() as store:
+        token, code = new_secrets(store)
+        record, conductor = lifecycle.start_session(store, "class", Placement(ranks=2), attached=True)
+        try:
+            with served() as (_, port):
+                ready = lifecycle.wait_ready(store, record, conductor)
+                yield Class(store, ready, f"http://127.0.0.1:{port}", token, code)
+        finally:
+            lifecycle.end_conductor(conductor)
+
+
+def join(page: Page, where: Class, nickname: str, wanted: str = "") -> None:
+    """Come in as a learner, and go to the page that was wanted."""
+    page.goto(f"{where.url}{wanted or '/join'}")
+    page.get_by_label("Class code").fill(where.code)
+    page.get_by_label("Nickname").fill(nickname)
+    page.get_by_role("button", name="Come in").click()

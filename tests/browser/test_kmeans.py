@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import Class, NewPage, join
 from tests.support import until
 from tests.web import seed
 from workshop.bench.viewers import served
 from workshop.placement import Placement
-from workshop.session import client, lifecycle
-from workshop.store.records import SessionRecord
+from workshop.session import client
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 
@@ -34,35 +31,6 @@ COLOURS = """image => {
 }"""
 
 
-@dataclass
-class Class:
-    store: Store
-    session: SessionRecord
-    url: str
-    token: str
-    code: str
-
-
-@pytest.fixture
-def workshop(workshop_home: Path) -> Iterator[Class]:
-    with Store.open() as store:
-        token, code = new_secrets(store)
-        record, conductor = lifecycle.start_session(store, "class", Placement(ranks=2), attached=True)
-        try:
-            with served() as (_, port):
-                ready = lifecycle.wait_ready(store, record, conductor)
-                yield Class(store, ready, f"http://127.0.0.1:{port}", token, code)
-        finally:
-            lifecycle.end_conductor(conductor)
-
-
-def join(page: Page, where: Class, nickname: str, wanted: str = "") -> None:
-    page.goto(f"{where.url}{wanted or '/join'}")
-    page.get_by_label("Class code").fill(where.code)
-    page.get_by_label("Nickname").fill(nickname)
-    page.get_by_role("button", name="Come in").click()
-
-
 def number(page: Page, label: str, value: str) -> None:
     field = page.get_by_role("spinbutton", name=label, exact=True)
     field.fill(value)
@@ -71,7 +39,7 @@ def number(page: Page, label: str, value: str) -> None:
 
 def inertia(page: Page) -> tuple[int, float]:
     """How many points the curve has, and its newest value."""
-    curve = page.locator("[data-curve=inertia] .ws-figure")
+    curve = page.locator("[data-card=inertia] .ws-figure")
     points, last = curve.get_attribute("data-points"), curve.get_attribute("data-last")
     return int(points or 0), float(last or "nan")
 
@@ -97,7 +65,7 @@ def test_kmeans_from_the_page(workshop: Class, new_page: NewPage) -> None:
 
     # Inertia falls live: more and more points, lower and lower, without a reload.
     page.evaluate("window.stillTheSamePage = true")
-    page.locator("[data-curve=inertia]").wait_for(timeout=30_000)
+    page.locator("[data-card=inertia]").wait_for(timeout=30_000)
     seen = [inertia(page)]
     while len(seen) < 4:
         points, _ = seen[-1]
@@ -126,7 +94,7 @@ def test_kmeans_from_the_page(workshop: Class, new_page: NewPage) -> None:
     before = page.get_by_alt_text("Before")
     assert before.evaluate(COLOURS) > 1000
     expect(page.locator(".ws-verdict")).to_contain_text("Why")
-    expect(page.locator(".ws-palette svg").first).to_be_visible()
+    expect(page.locator("[data-card=photo] .ws-figure svg").first).to_be_visible()
     (run,) = workshop.store.runs(session_id=workshop.session.id)
     assert run.params["clusters"] == 8
     assert inertia(page)[1] == pytest.approx(workshop.store.series(run.id, "inertia")[0].means[-1])
@@ -175,7 +143,7 @@ def test_an_open_page_outlives_the_dashboard(workshop_home: Path, new_page: NewP
         with served() as (process, port):
             page.goto(f"http://127.0.0.1:{port}/?token={token}")
             page.goto(f"http://127.0.0.1:{port}/run?run={run.id}")
-            page.locator("[data-curve=inertia]").wait_for(timeout=30_000)
+            page.locator("[data-card=inertia]").wait_for(timeout=30_000)
             until(lambda: inertia(page)[0] == 3, 10, "the first three points")
             page.evaluate("window.stillTheSamePage = true")
             process.kill()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 
 import pytest
 
@@ -76,6 +77,19 @@ def test_bars_are_the_balance() -> None:
         "communicate": pytest.approx([0.3, 0.3]),
         "wait": pytest.approx([0.0, 0.5]),
     }
+
+
+def test_reading_input_has_its_part_where_it_was_told() -> None:
+    told = balance(times([1.2, 0.8], [0.3, 0.3], [0.0, 0.1], [0.2, 0.5]), 2)
+    bars = {bar.name: list(bar.x) for bar in rank_times(told).data}
+    assert list(bars) == ["compute", "input", "communicate", "wait"]
+    assert bars["input"] == pytest.approx([0.2, 0.5])
+
+
+def test_phases_that_follow_each_other_differ_in_lightness() -> None:
+    cycle = ["input", "compute", "wait", "communicate", "update", "input"]
+    for one, other in pairwise(cycle):
+        assert _contrast(theme.PHASES[one], theme.PHASES[other]) > 1.5
 
 
 def test_short_times_are_in_milliseconds() -> None:

@@ -8,7 +8,7 @@ import time
 
 from pydantic import Field
 
-from workshop.workloads import Params, Workload
+from workshop.workloads import Params, Scaling, Workload
 
 
 class TellParams(Params):
@@ -60,3 +60,45 @@ TELL = Workload(
     "tell", "Tell", "Tells events.", TellParams, "probe_workloads:tell", lambda params, artifacts: {"file": b"content"}
 )
 BREAK = Workload("break", "Break", "Breaks.", BreakParams, "probe_workloads:break_")
+
+
+class WorkParams(Params):
+    batch: int = Field(8, ge=1)  # images of each rank in a step
+    epochs: int = Field(1, ge=1, le=100)
+    seconds: float = Field(0.0, ge=0)  # that a step really takes, to be able to interrupt it
+    fails: int = Field(0, ge=0)  # with so many ranks rank 0 raises an error
+    silent: bool = False  # tells no throughput
+
+
+def work(ctx, params):
+    """Works as fast as it says, not as it can: a rank does 1000 images/s alone, and a tenth less with others."""
+    for step in range(4 * params.epochs):
+        if params.fails == ctx.size and ctx.rank == 0:
+            raise ArithmeticError("too many of us")
+        ctx.emit("working", step, step)
+        ctx.progress(step, 4 * params.epochs)
+        for _ in range(round(params.seconds / 0.1)):  # as often on all ranks: asking whether to stop is collective
+            time.sleep(0.1)
+            if ctx.stop_requested():
+                return {}
+    if params.silent:
+        return {}
+    lost = 0.1 if ctx.size > 1 else 0.0
+    phases = {"compute": 1.0 - lost, "communicate": lost, "wait": 0.0, "input": 0.0}
+    return {
+        "images_per_second": 1000.0 * ctx.size * (1 - lost),
+        "measured_steps": 4,
+        "phases": {name: [seconds] * ctx.size for name, seconds in phases.items()},
+        "batch": params.batch,
+        "epochs": params.epochs,
+    }
+
+
+WORK = Workload(
+    "work",
+    "Work",
+    "Tells how fast it works.",
+    WorkParams,
+    "probe_workloads:work",
+    scaling=Scaling("images_per_second", "images/s", share="batch", total="epochs"),
+)

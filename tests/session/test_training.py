@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import time
@@ -52,6 +53,19 @@ def test_bad_input_that_only_ranks_can_see_is_one_sentence(session):
     assert "batch is 300, but of the 400 examples a rank's share is only 200" in failed.error["message"]
     with pytest.raises(BadInput, match=rf"Run {failed.id} \(mnist, failed\) has kept no checkpoint.npz"):
         client.submit(session.store, session.now, "mnist", SMALL | {"resume": str(failed.id)})
+
+
+def test_a_damaged_file_in_keras_cache_is_named_and_left_out(session):
+    cached = Path(os.environ["KERAS_HOME"]) / "datasets" / "mnist.npz"
+    cached.parent.mkdir(parents=True, exist_ok=True)
+    cached.write_bytes(b"damaged")
+    run = session.wait(session.submit("mnist", **SMALL | {"data": "auto", "epochs": 1, "exchange": "mpi"}), 120)
+    assert run.status == "completed", run.error
+    assert "digits" in run.metrics["data"]
+    (notice,) = run.notices
+    assert str(cached) in notice
+    assert hashlib.sha256(b"damaged").hexdigest()[:16] in notice
+    assert "notices" not in run.metrics
 
 
 def test_an_idle_session_after_horovod_uses_no_cpu(session):

@@ -10,7 +10,7 @@ import pytest
 from tests.web import seed
 from workshop.errors import BadInput
 from workshop.placement import Placement
-from workshop.store.records import Identity, Limits
+from workshop.store.records import Identity, Limits, Role
 from workshop.store.store import Store
 from workshop.web import actions, auth
 
@@ -112,3 +112,28 @@ def test_limits_hold_for_learners(store: Store, learner: Identity, instructor: I
     actions.submit(store, learner, session, "kmeans", {}, PLACEMENT)
     with pytest.raises(BadInput, match="unfinished"):
         actions.submit(store, learner, session, "kmeans", {}, PLACEMENT)
+
+
+@pytest.mark.parametrize("given", ["/etc/passwd", "1/../2", "-1", "7.npz", "٣", " 7", "1" * 40, None, 7, "upload"])
+@pytest.mark.parametrize("role", ["learner", "instructor"])
+def test_to_go_on_from_a_run_takes_its_number_and_nothing_else(store: Store, role: Role, given: object) -> None:
+    identity = auth.let_in(store, role, role)[0]
+    with pytest.raises(BadInput, match="should be the number of a run, or empty"):
+        actions.submit(store, identity, seed.session(store), "mnist", {"resume": given}, PLACEMENT)
+    assert store.runs() == []
+
+
+def test_a_run_to_go_on_from_must_be_there(store: Store, learner: Identity) -> None:
+    with pytest.raises(BadInput, match="no run 4711"):
+        actions.submit(store, learner, seed.session(store), "mnist", {"resume": "4711", "data": "digits"}, PLACEMENT)
+
+
+def test_only_params_that_say_so_take_an_upload(store: Store, learner: Identity, instructor: Identity) -> None:
+    session = seed.session(store)
+    for param in ("model", "resume"):
+        upload = {param: ("mine.keras", b"x")}
+        with pytest.raises(BadInput, match=f"{param} takes no file of yours"):
+            actions.submit(store, learner, session, "mnist", {param: "upload"}, PLACEMENT, upload)
+    with pytest.raises(BadInput, match=r"model is '/x.keras'; it should be cnn or dense\."):
+        actions.submit(store, instructor, session, "mnist", {"model": "/x.keras"}, PLACEMENT)
+    assert store.runs() == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import time
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 from starlette.routing import Router
 
 from tests.support import until
-from tests.web import seed
+from tests.web import seed, training
 from tests.web.dashboard import Dashboard, sections
 from workshop import config
 from workshop.store.records import SessionRecord
@@ -28,18 +29,31 @@ def session(dashboard: Dashboard) -> Iterator[SessionRecord]:
         yield made
 
 
+def part(card: dict[str, Any], kind: str) -> dict[str, Any]:
+    return next(part for part in card["parts"] if part["kind"] == kind)
+
+
+def figure(card: dict[str, Any]) -> dict[str, Any]:
+    return part(card, "figure")["figure"]
+
+
+def lines(card: dict[str, Any]) -> list[str]:
+    return [line["text"] for line in part(card, "words")["lines"]]
+
+
 def test_a_live_run_is_pushed(dashboard: Dashboard, session: SessionRecord) -> None:
     run = seed.running(dashboard.store, session, steps=5)
     with dashboard.learner().listen(f"/live/run/{run.id}") as line:
         first = sections(line)
         assert first["run"]["status"] == "running"
         assert first["run"]["progress"] == [5.0, 20.0]
-        (inertia,) = first["curves"]
-        assert inertia["name"] == "inertia"
-        assert len(inertia["figure"]["data"][0]["y"]) == 5
-        assert [bar["name"] for bar in first["times"]["data"]] == ["compute", "communicate", "wait"]
-        assert len(first["machine"]["ranks"]) == 2
-        assert first["verdict"]["so_far"] is True
+        inertia, times = first["curves"]
+        assert (inertia["name"], times["name"]) == ("inertia", "times")
+        assert len(figure(inertia)["data"][0]["y"]) == 5
+        assert [bar["name"] for bar in figure(times)["data"]] == ["compute", "communicate", "wait"]
+        assert len(part(first["machine"][0], "table")["rows"]) == 2
+        assert lines(first["verdict"][0])[0] == "So far"
+        assert set(first["panels"]) <= first.keys(), "each panel has told whether it has something to show"
 
         told = time.time()
         seed.tell(dashboard.store, run.id, 6, 7)
@@ -47,18 +61,18 @@ def test_a_live_run_is_pushed(dashboard: Dashboard, session: SessionRecord) -> N
         while "curves" not in news:
             news |= sections(line)
         assert time.time() - told < 1
-        assert len(news["curves"][0]["figure"]["data"][0]["y"]) == 7
-        assert "machine" not in news, "what has not changed isn't sent again"
+        assert len(figure(news["curves"][0])["data"][0]["y"]) == 7
+        assert not {"machine", "panels", "files"} & news.keys(), "what has not changed isn't sent again"
 
         dashboard.store.put_artifact(run.id, "preview.png", "image/png", seed.png())
-        while "pictures" not in news:
+        while not news.get("photo"):
             news |= sections(line)
-        assert news["pictures"][0]["label"] == "So far"
+        assert part(news["photo"][0], "pictures")["pictures"][0]["label"] == "So far"
         dashboard.store.finish(run.id, "completed", metrics={"inertia": float("nan"), "palette": seed.PALETTE})
-        while not news["run"]["ended"] or not news.get("palette"):
+        while not news["run"]["ended"] or not news.get("metrics"):
             news |= sections(line)
-        assert {"label": "inertia", "value": "not a number"} in news["metrics"]
-        assert len(news["palette"]["data"]) == 4
+        assert {"label": "inertia", "value": "not a number"} in part(news["metrics"][0], "tiles")["tiles"]
+        assert len(figure(news["photo"][0])["data"]) == 4
 
 
 def test_everybody_sees_the_same(dashboard: Dashboard, session: SessionRecord) -> None:
@@ -76,7 +90,8 @@ def test_a_session_is_pushed(dashboard: Dashboard, session: SessionRecord) -> No
         assert first["session"]["words"] == "Ready: the next run starts at once."
         assert first["queue"]["waiting"] == []
         assert first["queue"]["recent"][0]["verdict"] == "Well balanced."
-        assert [rank["rank"] for rank in first["machine"]["ranks"]] == [0, 1]
+        ranks = [row[0]["text"] for row in part(first["machine"][0], "table")["rows"]]
+        assert ranks == ["rank 0", "rank 1"]
         store.submit(session.id, "kmeans", seed.PARAMS, seed.PLACEMENT, submitted_by="<i>Eve</i>")
         news = sections(line)
         assert news["queue"]["waiting"][0]["who"] == "<i>Eve</i>"
@@ -152,6 +167,17 @@ def test_artifacts(dashboard: Dashboard, session: SessionRecord) -> None:
     assert visitor.get(f"/artifact/{run.id}/input/photo").headers["content-type"] == "image/jpeg"
     assert visitor.get(f"/artifact/{run.id}/nothing").status == 404
     assert visitor.get("/artifact/999999/nothing").status == 404
+
+
+def test_a_file_to_download_has_its_name(dashboard: Dashboard, session: SessionRecord) -> None:
+    run = training.completed(dashboard.store, session)
+    visitor = dashboard.learner()
+    with visitor.listen(f"/live/run/{run.id}") as line:
+        (link,) = part(sections(line)["timeline"][0], "links")["links"]
+    trace = visitor.get(link["url"])
+    assert trace.headers["content-disposition"] == "attachment; filename*=UTF-8''timeline.json"
+    assert json.loads(trace.body)["traceEvents"]
+    assert "content-disposition" not in visitor.get(f"/artifact/{run.id}/timeline.json").headers
 
 
 def test_learners_cancel_their_own_runs_the_instructor_any(dashboard: Dashboard, session: SessionRecord) -> None:

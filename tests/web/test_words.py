@@ -49,3 +49,29 @@ def test_metrics_are_those_that_fit_on_a_line() -> None:
     ]
     assert value_words("loss", math.inf) == "not a number"
     assert value_words("points", 1_000_000) == "1\u202f000\u202f000"
+
+
+def test_metrics_of_training_have_their_units_and_no_hashes() -> None:
+    told = {
+        "images_per_second": 1812.4,
+        "images_per_second_ranks": [905.1, 907.3],
+        "held_out_accuracy": 0.97111,
+        "time_to_target": 4.31,
+        "bytes_exchanged": 12_258_752,
+        "weights": ["ab" * 32],
+        "digest": "ab" * 32,
+        "checkpoints": {"written": 8, "bytes": 418_322, "differ": False},
+        "resumed": None,
+        "phases": {"input": [0.1, 0.2]},
+        "exchange": "horovod",
+    }
+    assert [(shown["label"], shown["value"]) for shown in metrics(told)] == [
+        ("throughput", "1812 images/s"),
+        ("held-out accuracy", "97.1 %"),
+        ("time to target", "4.3 s"),
+        ("size exchanged", "12.3 MB"),
+        ("checkpoints written", "8"),
+        ("checkpoints size", "418 kB"),
+        ("checkpoints differ", "no"),
+        ("exchange", "horovod"),
+    ]

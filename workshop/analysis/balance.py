@@ -1,12 +1,14 @@
-"""How the ranks of a run spent their time: computing, moving data, and waiting for somebody slower."""
+"""How the ranks of a run spent their time: computing, moving data, reading input, and waiting for somebody slower."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 Totals = Mapping[str, Mapping[int, tuple[int, float]]]  # name -> rank -> count, sum
+PHASES = ("compute", "communicate", "wait", "input")
 
 
 @dataclass(frozen=True)
@@ -14,12 +16,15 @@ class Balance:
     """Seconds of each rank, in rank order, over `steps` steps.
 
     A collective ends when the slowest rank has come to it. So what all ranks spent in `communicate` is moving data,
-    as much as the rank that spent least there; what others spent beyond that is waiting, like the phase `wait`.
+    as much as the rank that spent least there; what others spent beyond that is waiting, like the phase `wait`. Runs
+    that tell both apart in every step, as training does, have the same `communicate` on all ranks, and their `wait`
+    stays what it is.
     """
 
     compute: tuple[float, ...]
     exchange: float  # of each rank, moving data
     waiting: tuple[float, ...]
+    input: tuple[float, ...]  # reading and preparing what a step works on
     steps: int
 
     @property
@@ -43,7 +48,7 @@ class Balance:
     @property
     def total(self) -> float:
         """Seconds of all ranks together."""
-        return sum(self.compute) + len(self.compute) * self.exchange + sum(self.waiting)
+        return sum(self.compute) + len(self.compute) * self.exchange + sum(self.waiting) + sum(self.input)
 
     @property
     def exchange_share(self) -> float:
@@ -54,16 +59,29 @@ class Balance:
         return sum(self.waiting) / self.total if self.total > 0 else 0.0
 
     @property
+    def input_share(self) -> float:
+        return sum(self.input) / self.total if self.total > 0 else 0.0
+
+    @property
     def waste(self) -> float:
         """The share of the time that perfect balance would save: the slowest rank's excess over the mean compute."""
         longest = max(
-            compute + self.exchange + waiting for compute, waiting in zip(self.compute, self.waiting, strict=True)
+            compute + self.exchange + waiting + read
+            for compute, waiting, read in zip(self.compute, self.waiting, self.input, strict=True)
         )
         return (max(self.compute) - fmean(self.compute)) / longest if longest > 0 else 0.0
 
 
-def balance(totals: Totals, ranks: int) -> Balance | None:
-    """What the events `time.compute`, `time.communicate` and `time.wait` say; None where no compute time was told."""
+def balance(totals: Totals, ranks: int, metrics: Mapping[str, Any] | None = None) -> Balance | None:
+    """What the events `time.compute`, `time.communicate`, `time.wait` and `time.input` say; None where no compute time
+    was told.
+
+    Where a run's metrics have `phases`, its own sums over the measured steps, these are taken instead: events begin
+    with the first steps, in which TensorFlow compiles for longer than many steps take.
+    """
+    measured = _measured(metrics or {}, ranks)
+    if measured is not None:
+        totals = measured
     compute = totals.get("time.compute") or {}
     if not compute or ranks < 1:
         return None
@@ -76,4 +94,14 @@ def balance(totals: Totals, ranks: int) -> Balance | None:
     exchange = min(communicate)
     waiting = [waited + spent - exchange for waited, spent in zip(seconds("time.wait"), communicate, strict=True)]
     steps = max(count for count, _ in compute.values())
-    return Balance(tuple(seconds("time.compute")), exchange, tuple(waiting), steps)
+    return Balance(tuple(seconds("time.compute")), exchange, tuple(waiting), tuple(seconds("time.input")), steps)
+
+
+def _measured(metrics: Mapping[str, Any], ranks: int) -> Totals | None:
+    """A run's own sums in the form of its events' totals."""
+    phases, steps = metrics.get("phases"), metrics.get("measured_steps")
+    if not isinstance(phases, Mapping) or not isinstance(steps, int) or steps < 1:
+        return None
+    if any(len(phases.get(name) or []) != ranks for name in PHASES):
+        return None
+    return {f"time.{name}": {rank: (steps, told) for rank, told in enumerate(phases[name])} for name in PHASES}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.analysis import words
+from workshop.analysis.balance import Totals
 from workshop.store.records import RunRecord
 
 LONG = 400  # characters of somebody else's words; the run's error has all of them
@@ -14,11 +15,12 @@ LONG = 400  # characters of somebody else's words; the run's error has all of th
 _KNOWN = {
     "EnginesFailed": (
         "The ranks did not start.",
-        "Ask for what the machine has: fewer ranks, or --map-by auto --bind-to auto with --cores-per-rank 1.",
+        "Ask for what the machine has: fewer ranks, or one core for each, placed automatically (--map-by auto "
+        "--bind-to auto --cores-per-rank 1).",
     ),
     "EnginesDied": (
         "The ranks ended in the middle of the run.",
-        "Start it again; if it ends the same way, try one rank (--ranks 1) and less data.",
+        f"Start it again; if it ends the same way, try {words.ranks(1)} and less data.",
     ),
     "ControllerDied": (
         "The session lost its controller in the middle of the run.",
@@ -36,8 +38,17 @@ _KNOWN = {
 }
 
 
-def ending(run: RunRecord) -> dict[str, str] | None:
-    """Verdict, why and next of a run that failed, was cancelled or interrupted, or has not begun; None for others."""
+def ending(run: RunRecord, totals: Totals) -> dict[str, str] | None:
+    """Verdict, why and next of a run that failed, was cancelled or interrupted, or has not begun; None for others.
+    `totals` are its events'."""
+    said = _ending(run)
+    if said is not None and any(count > 0 for count, _ in (totals.get("time.checkpoint") or {}).values()):
+        again = f"go on from its checkpoint: workshop run {run.workload} --resume {run.id} (or the page's button)."
+        said["next"] = f"{said['next'].rstrip('.')}. Or {again}"
+    return said
+
+
+def _ending(run: RunRecord) -> dict[str, str] | None:
     if run.status == "queued":
         return _said("Not started yet.", "The run waits for its turn.", "Watch the queue on the session's page.")
     if run.status == "interrupted":
@@ -75,7 +86,7 @@ def _failure(error: Mapping[str, Any]) -> tuple[str, str]:
             "try fewer ranks or less data. After SIGSEGV or SIGABRT look into the session's log.",
         )
     where = _line(error.get("traceback") or "")
-    return f"{who} failed with {kind}.", f"Look at {where}; --ranks 1 shows whether it takes several ranks to fail."
+    return f"{who} failed with {kind}.", f"Look at {where}; {words.ranks(1)} shows whether it takes several to fail."
 
 
 def _because(error: Mapping[str, Any]) -> str:

@@ -29,6 +29,34 @@ def count(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
+def option(number: int, word: str, flag: str) -> str:
+    """A number of things, and how the command line asks for it: 2 ranks (--ranks 2)."""
+    return f"{count(number, word)} ({flag} {number})"
+
+
+def ranks(number: int) -> str:
+    """A number of ranks to try: 2 ranks (--ranks 2)."""
+    return option(number, "rank", "--ranks")
+
+
+def thousands(number: float) -> str:
+    """A large number with commas: 9,800."""
+    return f"{number:,.0f}"
+
+
+def size(count: float) -> str:
+    """Bytes: 61.2 kB."""
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count:.0f} bytes"
+
+
+def capital(text: str) -> str:
+    """A text that begins a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def listed(words: Iterable[object]) -> str:
     """Words as a sentence lists them: a, b and c."""
     texts = [str(word) for word in words]

@@ -6,9 +6,10 @@ import asyncio
 import http.client
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlencode
 
 import websockets
@@ -65,7 +66,7 @@ class Browser:
             if newest is not None and not first:
                 self.delays.append((newest, now - newest))
             first = False
-            wanted = {picture["url"] for picture in sections.get("pictures") or []} - self._shown
+            wanted = _pictures(sections) - self._shown
             if wanted and (fetching is None or fetching.done()):  # what comes meanwhile waits for the next change
                 self._shown |= wanted
                 fetching = asyncio.create_task(asyncio.to_thread(self._fetch, sorted(wanted)))
@@ -99,6 +100,12 @@ class Browser:
         if answer.status != 200:
             raise WorkshopError(f"The server answered {answer.status} for {path}.")
         return data
+
+
+def _pictures(sections: Mapping[str, Any]) -> set[str]:
+    """The addresses of pictures on the cards that have come."""
+    parts = [part for card in sections.get("photo") or [] for part in card["parts"]]
+    return {picture["url"] for part in parts if part["kind"] == "pictures" for picture in part["pictures"]}
 
 
 async def _run_script(page: ClientConnection, run_id: int) -> None:

@@ -1,4 +1,4 @@
-"""Processes that wait, without using a core, until it is their turn to be measured."""
+"""Processes that are measured: some wait, without using a core, until it is their turn; others start for each."""
 
 from __future__ import annotations
 
@@ -61,6 +61,35 @@ def crew(name: str, command: Sequence[str], ranks: int, environment: Mapping[str
             return json.loads(line)
 
         yield order
+
+
+def once(name: str, command: Sequence[str], environment: Mapping[str, str], seconds: float) -> dict[str, Any]:
+    """Run a program in that environment from its start to its end; returns the last line that it prints as JSON.
+
+    Raises WorkshopError when it fails, prints none or takes longer than `seconds`; leaves no process behind.
+    """
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=dict(environment),
+            start_new_session=True,
+        )
+        try:
+            output, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise WorkshopError(f"{name} has not ended within {seconds:.0f} s.") from None
+        finally:
+            if process.poll() is None:
+                _end(process)
+        answers = [line for line in output.splitlines() if line.startswith(b"{")]
+        if process.returncode != 0 or not answers:
+            errors.seek(0)
+            words = " ".join(errors.read().split())[-600:]
+            raise WorkshopError(f"{name} ended with exit code {process.returncode} while it was measured: {words}")
+        return json.loads(answers[-1])
 
 
 def orders(folder: str, rank: int) -> Iterator[dict[str, Any]]:

@@ -7,12 +7,10 @@ when a rank told it to when a viewer has it, so that every hop on the way counts
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -24,6 +22,7 @@ import psutil
 
 from workshop import bench, config
 from workshop.bench.browser import Browser
+from workshop.bench.state import own_state
 from workshop.errors import WorkshopError
 from workshop.placement import Placement
 from workshop.session import client, lifecycle
@@ -42,7 +41,7 @@ HOST = "127.0.0.1"
 def run(viewers: int = 40, seconds: float = 20) -> dict[str, Any]:
     """Let `viewers` watch one run for `seconds`; returns the bench as JSON. Raises WorkshopError."""
     where = bench.machine(("streamlit", "uvicorn", "websockets", "plotly"))
-    with _state_folder(), Store.open() as store:
+    with own_state(), Store.open() as store:
         _, code = new_secrets(store)
         session, conductor = lifecycle.start_session(
             store, "viewers", Placement(ranks=2), limits=Limits(), attached=True
@@ -123,28 +122,6 @@ async def _watch(browsers: list[Browser], run_id: int, server: psutil.Process, s
 def _cpu_seconds(process: psutil.Process) -> float:
     times = process.cpu_times()
     return times.user + times.system
-
-
-@contextmanager
-def _state_folder() -> Iterator[None]:
-    """State of the bench's own, for this process and those it starts; then the user's again."""
-    names = ("WORKSHOP_HOME", "WORKSHOP_DATABASE_URL")
-    before = {name: os.environ.get(name) for name in names}
-    cache = config.cache_folder("numba")
-    with tempfile.TemporaryDirectory(prefix="workshop-viewers-") as folder:
-        os.environ["WORKSHOP_HOME"] = folder
-        os.environ.pop("WORKSHOP_DATABASE_URL", None)
-        # Compiled kernels are the user's: compiling them again would be what is measured.
-        config.cache_folder("numba").rmdir()
-        (config.home() / "cache" / "numba").symlink_to(cache)
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    os.environ.pop(name, None)
-                else:
-                    os.environ[name] = value
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -22,11 +23,25 @@ def _show(document: dict[str, Any], as_json: bool) -> None:
     for heading in ("measured", "value", "unit"):
         table.add_column(heading, justify="right" if heading == "value" else "left")
     for row in document["rows"]:
+        if row["name"] in document["ratios"]:
+            continue
         value = row.get("value")
         table.add_row(row["name"], "-" if value is None else f"{value:.4g}", row.get("note") or row.get("unit", ""))
+    intervals = document.get("intervals", {})
     for name, value in document["ratios"].items():
-        table.add_row(name, f"{value:.2f}", "x")
+        ends = f" ({intervals[name][0]:.3f} to {intervals[name][1]:.3f})" if name in intervals else ""
+        table.add_row(name, f"{value:.3f}" if ends else f"{value:.2f}", f"x{ends}")
     Console(highlight=False).print(table)
+
+
+def _with_bar(measure: Callable[[Callable[[int, int], None]], dict[str, Any]]) -> dict[str, Any]:
+    """Measure, with a bar of the turns on a terminal."""
+    from rich.progress import Progress
+
+    err = common.stderr()
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task("measuring", total=None)
+        return measure(lambda done, total: bar.update(task, completed=done, total=total))
 
 
 @app.command()
@@ -35,16 +50,24 @@ def kmeans(
     as_json: common.JSON = False,
 ) -> None:
     """Distributed k-means against daal4py and scikit-learn: 1M x 10 float32, k = 10 and 100, 20 iterations."""
-    from rich.progress import Progress
-
     from workshop.bench import kmeans as bench
 
-    err = common.stderr()
-    with Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task("measuring", total=None)
-        document = bench.run(
-            repeats=repeats, progress=lambda done, total: bar.update(task, completed=done, total=total)
-        )
+    document = _with_bar(lambda progress: bench.run(repeats=repeats, progress=progress))
+    _show(document, as_json)
+
+
+@app.command()
+def mnist(
+    repeats: Annotated[int, typer.Option(min=3, help="Interleaved repeats of which medians are taken.")] = 9,
+    as_json: common.JSON = False,
+) -> None:
+    """Training through a session against the plain script, one bound process, and one process with all cores.
+
+    Takes 6 to 8 minutes on two cores; 95 % intervals of medians need 6 repeats or more.
+    """
+    from workshop.bench import mnist as bench
+
+    document = _with_bar(lambda progress: bench.run(repeats=repeats, progress=progress))
     _show(document, as_json)
 
 

@@ -13,8 +13,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from workshop import topology
 from workshop.errors import BadInput
-from workshop.placement import Placement
+from workshop.placement import Placement, default_for
 
 JSON = Annotated[bool, typer.Option("--json", help="Answer as one JSON document on standard output.")]
 
@@ -77,7 +78,8 @@ def placement_from(
     threads: str | None,
     env: list[str] | None,
 ) -> Placement:
-    """A placement from command-line options on top of another one. Raises BadInput."""
+    """A placement from command-line options on top of another one; without either, the machine's default. Raises
+    BadInput."""
     given = {
         "ranks": ranks,
         "map_by": map_by,
@@ -86,7 +88,10 @@ def placement_from(
         "bind_to": bind_to,
         "threads": threads,
     }
-    values = {**base, **{name: value for name, value in given.items() if value is not None}}
+    asked = {name: value for name, value in given.items() if value is not None}
+    if not base and not asked:
+        base = default_for(topology.allowed_cores(topology.machine())).as_json()
+    values = {**base, **asked}
     if env:
         pairs = [word.partition("=") for word in env]
         for name, equals, _ in pairs:
@@ -94,6 +99,12 @@ def placement_from(
                 raise BadInput(f"--env {name} has no value; write --env {name}=VALUE.")
         values["environment"] = {**values.get("environment", {}), **{name: value for name, _, value in pairs}}
     return Placement.parse(values)
+
+
+def one_session(session: str | None, private: bool) -> None:
+    """Refuse to run both in a session that is up and in one of its own. Raises BadInput."""
+    if session and private:
+        raise BadInput("--session and --private exclude each other; give one of them.")
 
 
 def finite(document: Any) -> Any:

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from workshop.cli import common
-from workshop.errors import BadInput
 from workshop.workloads import Workload, workloads
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
@@ -41,8 +40,7 @@ def _execute(
     if save is not None:
         common.writable(save)
     store = Store.open()
-    if session and private:
-        raise BadInput("--session and --private exclude each other; give one of them.")
+    common.one_session(session, private)
     shared = None if private else shared_session(store, session)
     placement = common.placement_from(shared.placement if shared else {}, **where)
     client.check_placement(placement)

@@ -20,9 +20,25 @@ FONT = '"Source Sans", "Source Sans Pro", "Segoe UI", Helvetica, Arial, sans-ser
 RANKS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e442", "#7a7a7a")
 _DARK = {"#0072b2", "#7a7a7a"}
 
-# Phases differ in lightness, so that they can be told apart in grey, too; waiting is hatched.
-PHASES = {"compute": "#1d4e6b", "communicate": "#7fb6d6", "wait": "#fbeedd"}
+# Phases differ in lightness, so that they can be told apart in grey, too, above all those that follow each other in a
+# step; waiting is hatched.
+PHASES = {
+    "input": "#b5cf8f",
+    "compute": "#1d4e6b",
+    "wait": "#fbeedd",
+    "communicate": "#7fb6d6",
+    "update": "#8468a8",
+}
 HATCH = "#d9a066"
+
+
+def phase_marker(phase: str) -> dict[str, Any]:
+    """How the bars of a phase are filled."""
+    marker: dict[str, Any] = {"color": PHASES[phase], "line": {"width": 0}}
+    if phase == "wait":
+        hatch = {"shape": "/", "fgcolor": HATCH, "size": 8, "solidity": 0.3, "bgcolor": PHASES["wait"]}
+        marker["pattern"] = hatch
+    return marker
 
 
 def rank_colour(rank: int) -> str:

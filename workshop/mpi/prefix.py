@@ -17,6 +17,7 @@ from workshop.errors import BadInput, WorkshopError
 
 PACKAGES = {"mpich": "mpich==5.0.2", "intelmpi": "impi-rt==2021.18.1"}
 SECONDS = 900  # for a download on a slow line
+ANEW = {"PIP_IGNORE_INSTALLED": "1"}  # for pip, what the environment has counts as installed in a prefix, too
 CHECK = "from mpi4py import MPI; assert MPI.COMM_WORLD.size == 2; MPI.COMM_WORLD.Barrier()"
 
 
@@ -62,10 +63,12 @@ def install_packages(folder: Path, packages: Sequence[str]) -> None:
     if folder.is_dir():
         return
     partial = folder.with_name(f".{folder.name}-{os.getpid()}")
-    command = [*_installer(), "--no-deps", "--prefix", str(partial), *packages]
+    command = [*installer(), "--no-deps", "--prefix", str(partial), *packages]
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=SECONDS, check=False, env=os.environ | ANEW
+        )
         if done.returncode != 0:
             words = " ".join((done.stderr or done.stdout).split())
             raise WorkshopError(
@@ -85,14 +88,14 @@ def install_packages(folder: Path, packages: Sequence[str]) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _folder(name: str) -> Path:
-    return config.cache_folder("mpi") / name
+def installer(action: str = "install") -> list[str]:
+    """The environment's own pip, or uv: an environment that uv made has no pip. Raises WorkshopError.
 
-
-def _installer() -> list[str]:
-    """The environment's own pip, or uv: an environment that uv made has no pip. Raises WorkshopError."""
+    To be followed by options and packages; `action` is install or uninstall.
+    """
     if importlib.util.find_spec("pip"):
-        return [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--ignore-installed"]
+        asked = [] if action == "install" else ["--yes"]
+        return [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", action, *asked]
     beside = Path(__file__).parents[2] / ".uv" / "bin" / "uv"  # where `make up` puts it in a checkout
     uv = os.environ.get("UV") or shutil.which("uv") or (str(beside) if beside.exists() else None)
     if uv is None:
@@ -100,7 +103,11 @@ def _installer() -> list[str]:
             "Neither pip nor uv is in this environment, and one of them is needed to install packages; "
             f"run `{sys.executable} -m ensurepip` first."
         )
-    return [uv, "pip", "install", "--quiet", "--python", sys.executable]
+    return [uv, "pip", action, "--quiet", "--python", sys.executable]
+
+
+def _folder(name: str) -> Path:
+    return config.cache_folder("mpi") / name
 
 
 def _check(name: str, folder: Path) -> None:

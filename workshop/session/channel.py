@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from workshop.store.store import Store
 
 ALIVE_EVERY = 1.0  # seconds
+GATHER = 0.05  # seconds for which a message waits for others: a transaction costs as much as fifty events
 
 
 _Message = tuple[bytes, dict[str, Any], tuple[bytes, ...]]  # who, what, and frames of bytes
@@ -126,6 +127,7 @@ class Channel:
                 messages = [self._inbox.get(timeout=0.1)]
             except queue.Empty:
                 continue
+            time.sleep(GATHER)
             while len(messages) < 64 and not self._inbox.empty():
                 messages.append(self._inbox.get())
             try:
@@ -140,17 +142,19 @@ class Channel:
 
     def _handle(self, messages: list[_Message]) -> None:
         """Store first, acknowledge afterwards: what was acknowledged is never lost, what wasn't comes again."""
-        batches, words = [], []
+        batches, words, progress = [], [], {}
         for _, message, frames in messages:
             run, rank, kind = message["run"], message["rank"], message["kind"]
             batches.append((run, rank, message["number"], message.get("events", [])))
             if kind == "batch":
                 if message["progress"] and rank == 0:
-                    self.store.set_run(run, progress=tuple(message["progress"]))
+                    progress[run] = tuple(message["progress"])
             elif kind == "artifact":
                 self._keep(run, message, frames[0])
             else:
                 words.append(Word(kind, run, rank, message))
+        for run, done in progress.items():
+            self.store.set_run(run, progress=done)
         self.store.add_batches(batches)
         for identity, message, _ in messages:
             acknowledgement = {"kind": "ack", "run": message["run"], "number": message["number"]}

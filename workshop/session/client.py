@@ -42,6 +42,7 @@ LEARNERS_VARIABLES = frozenset(
         "I_MPI_PIN_ORDER",
     ]
 )
+SESSION = 1.0  # seconds between looks at the session of a run that somebody waits for
 REVIVED = 20.0  # seconds that a session may seem lost before nobody waits for its runs any longer
 
 
@@ -159,11 +160,14 @@ def wait(
     """
     deadline = None if timeout is None else time.monotonic() + timeout
     lost_since: float | None = None
+    run = store.run(run_id)
+    session, looked = store.session(run.session_id), time.monotonic()
     while True:
         run = store.run(run_id)
         if on_look:
             on_look(run)
-        session = store.session(run.session_id)
+        if run.ended or time.monotonic() - looked > SESSION:  # every look takes processor time from the ranks
+            session, looked = store.session(run.session_id), time.monotonic()
         lost_since = None if session.state != "lost" else lost_since or time.monotonic()
         given_up = lost_since is not None and time.monotonic() - lost_since > REVIVED
         if run.ended and (run.status != "interrupted" or given_up or not _has_conductor(session)):

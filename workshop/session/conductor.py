@@ -173,11 +173,13 @@ class Conductor:
             self._say("ready" if self.cluster.alive else "restarting", "")
 
     def _finish(self, run: RunRecord, outcome: Outcome) -> None:
+        notices = list(outcome.metrics.pop("notices", []))  # what a workload wants to be read beside its figures
         missing = self.store.missing_batches(run.id)
         if missing:
             words = ", ".join(f"{len(numbers)} of rank {rank}" for rank, numbers in sorted(missing.items()))
-            known = self.store.run(run.id).notices
-            self.store.set_run(run.id, notices=[*known, f"Messages were lost on the way here: {words}."])
+            notices.append(f"Messages were lost on the way here: {words}.")
+        if notices:
+            self.store.set_run(run.id, notices=[*self.store.run(run.id).notices, *notices])
         ended = replace(
             self.store.run(run.id),
             status=outcome.status,

@@ -142,6 +142,32 @@ def private_session(store: Store, placement: Placement) -> Iterator[SessionRecor
         end_conductor(conductor)
 
 
+def shared_session(store: Store, name: str | None) -> SessionRecord | None:
+    """The session of that name, which has to be up; without a name the only shared one that is up, or None.
+
+    Raises BadInput.
+    """
+    if name:
+        named = store.session(name)
+        if named.state in ("stopped", "failed"):
+            raise BadInput(f"Session {name} is {named.state}; start it first (workshop session start {name}).")
+        return named
+    up = [s for s in store.sessions() if s.state not in ("stopped", "failed", "lost") and not s.private]
+    if len(up) > 1:
+        raise BadInput(f"Several sessions are up: {', '.join(s.name for s in up)}; choose one with --session.")
+    return up[0] if up else None
+
+
+@contextmanager
+def session_for(store: Store, shared: SessionRecord | None, placement: Placement) -> Iterator[SessionRecord]:
+    """The shared session, or a private one that ends with the block."""
+    if shared is not None:
+        yield shared
+    else:
+        with private_session(store, placement) as private:
+            yield private
+
+
 def end_conductor(conductor: subprocess.Popen[bytes]) -> None:
     """End a conductor that we started, and with it its session; kill it when it takes too long."""
     conductor.terminate()

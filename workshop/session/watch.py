@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from workshop.session.conductor import Conductor
 
 LOOK = 0.1  # seconds between looks at the ranks
+ASK = 0.3  # seconds between looks for a reason to end, which take processor time from the ranks
 GRACE = 2.0  # seconds that the other ranks get to end by themselves after one has failed
 CANCEL = 5.0  # seconds that ranks get to end after a stop request, before their engines are ended
 MEMORY_LEFT = 0.04  # share of the machine's memory that a run must leave, before the kernel ends somebody else
@@ -49,7 +50,7 @@ class Watch:
         self.result = result
         self.finished: dict[int, dict[str, Any]] = {}
         self.failed: dict[int, dict[str, Any]] = {}
-        self.started = time.monotonic()
+        self.started = self.asked = time.monotonic()
         self.deadline: float | None = None  # for those who have not ended yet
         self.because: Outcome | None = None  # why we asked them to end
 
@@ -59,7 +60,8 @@ class Watch:
             outcome = self._ended()
             if outcome is not None:
                 break
-            if self.deadline is None:
+            if self.deadline is None and time.monotonic() - self.asked > ASK:
+                self.asked = time.monotonic()
                 self._ask_to_end()
         threads = {rank: body["threads"] for rank, body in (self.finished | self.failed).items()}
         engines = self.conductor.cluster.engines

@@ -115,11 +115,25 @@ class Database:
             tables.metadata.create_all(connection)
             connection.execute(tables.spans.insert(), [{"n": n} for n in range(tables.SPANS)])
             connection.execute(tables.schema.insert().values(version=tables.VERSION))
-        elif found != tables.VERSION:
+        elif found < tables.VERSION:
+            self._bring_up_to_date(connection, found)
+        elif found > tables.VERSION:
             raise BadInput(
                 f"The store {self.where} has version {found}, this program reads version {tables.VERSION}: "
                 "it was written by a newer version of the workshop, which is the one to use with it."
             )
+
+    def _bring_up_to_date(self, connection: Connection, found: int) -> None:
+        """Make the tables that a store of an older version lacks; what it holds stays as it is."""
+        missing = [table for version, new in tables.SINCE.items() if version > found for table in new]
+        others = set(inspect(connection).get_table_names()) & {table.name for table in missing}
+        if others:
+            raise BadInput(
+                f"The store {self.where} of version {found} has tables of something else "
+                f"({', '.join(sorted(others))}); give the workshop a database of its own."
+            )
+        tables.metadata.create_all(connection, missing)
+        connection.execute(tables.schema.update().values(version=tables.VERSION))
 
     @staticmethod
     def _version(connection: Connection) -> int | None:

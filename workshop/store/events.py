@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, case, func, select, true
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, case, func, select, true
+from sqlalchemy.dialects import sqlite
 
 from workshop.errors import BadInput
 from workshop.store.database import Database
@@ -18,6 +19,16 @@ Told = tuple[float, str, int | None, float]  # time, name, step, value: as ranks
 Batch = tuple[int, int, int, Sequence[Told]]  # run id, rank, number from 1, events
 
 HUGE = 1e300  # a hundred million such values can be added
+
+
+# Built once, see `workshop.store.sessions`.
+_NUMBERS = select(names.c.name, names.c.id).where(names.c.name.in_(bindparam("wanted", expanding=True)))
+_LAST = select(runs.c.events).where(runs.c.id == bindparam("wanted"))
+_BEFORE = select(batches.c.rank, batches.c.batch).where(
+    batches.c.run_id == bindparam("wanted"), batches.c.batch.in_(bindparam("numbers", expanding=True))
+)
+_COUNT = runs.update().where(runs.c.id == bindparam("wanted")).values(events=bindparam("last"))
+_INSERT = str(events.insert().compile(dialect=sqlite.dialect()))
 
 
 class Events:
@@ -138,23 +149,22 @@ def _number_names(connection: Connection, wanted: set[str]) -> dict[str, int]:
     """The numbers of event names; new names get one."""
     if not wanted:
         return {}
-    query = select(names.c.name, names.c.id).where(names.c.name.in_(wanted))
-    known = dict(connection.execute(query).all())
+    known = dict(connection.execute(_NUMBERS, {"wanted": list(wanted)}).all())
     new = sorted(wanted - known.keys())
     if new:
         connection.execute(names.insert(), [{"name": name} for name in new])
-        known = dict(connection.execute(query).all())
+        known = dict(connection.execute(_NUMBERS, {"wanted": list(wanted)}).all())
     return known
 
 
 def _add_to_run(connection: Connection, run_id: int, given: Sequence[Batch], numbers: dict[str, int]) -> int:
     """Store batches of one run, within a writing transaction. Returns how many were new."""
-    last = connection.scalar(select(runs.c.events).where(runs.c.id == run_id))
+    last = connection.scalar(_LAST, {"wanted": run_id})
     if last is None:
         raise BadInput(f"There is no run {run_id}.")
     wanted = {(rank, number): told for _, rank, number, told in reversed(given)}  # of equal ones the first counts
-    of_these = and_(batches.c.run_id == run_id, batches.c.batch.in_({number for _, number in wanted}))
-    before = connection.execute(select(batches.c.rank, batches.c.batch).where(of_these)).all()
+    these = {"wanted": run_id, "numbers": list({number for _, number in wanted})}
+    before = connection.execute(_BEFORE, these).all()
     new = {key: told for key, told in sorted(wanted.items()) if key not in set(before)}
     if not new:
         return 0
@@ -167,7 +177,7 @@ def _add_to_run(connection: Connection, run_id: int, given: Sequence[Batch], num
     connection.execute(batches.insert(), [{"run_id": run_id, "rank": rank, "batch": number} for rank, number in new])
     if rows:
         _write(connection, rows)
-        connection.execute(runs.update().where(runs.c.id == run_id).values(events=last))
+        connection.execute(_COUNT, {"wanted": run_id, "last": last})
     return len(new)
 
 
@@ -175,7 +185,7 @@ def _write(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
     """Insert events, in the order of the table's columns, each database's fastest way: three times as fast as
     `connection.execute`, and a workload may tell a hundred thousand values a second."""
     if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql(str(events.insert().compile(dialect=connection.dialect)), list(rows))
+        connection.exec_driver_sql(_INSERT, list(rows))
         return
     columns = ", ".join(column.name for column in events.c)
     with connection.connection.cursor() as cursor, cursor.copy(f"COPY events ({columns}) FROM STDIN") as copy:

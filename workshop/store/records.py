@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 RunStatus = Literal["queued", "running", "completed", "failed", "cancelled", "interrupted"]
 SessionState = Literal["starting", "ready", "running", "restarting", "stopped", "failed", "lost"]
+StudyState = Literal["running", "interrupted", "completed", "failed"]
 Role = Literal["instructor", "learner"]
 
 ENDED: frozenset[str] = frozenset({"completed", "failed", "cancelled", "interrupted"})
@@ -128,3 +129,33 @@ class Identity:
     role: Role
     nickname: str
     created_at: float
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run that a study wants: a cell of its grid, once. Trials of the same cell have the same label."""
+
+    number: int  # counts from 1, in the order in which they are run
+    label: str
+    params: dict[str, Any]
+    placement: dict[str, Any]
+    repeat: int  # counts from 1 within its cell
+    run_id: int | None = None  # None until it was submitted
+    error: dict[str, Any] | None = None  # type, message: why it counts as failed, where its run doesn't say so itself
+
+
+@dataclass(frozen=True)
+class StudyRecord:
+    """Runs that are compared with each other, and how far they have come."""
+
+    id: int
+    kind: str  # for instance "scaling"
+    workload: str
+    description: dict[str, Any]  # what was asked for; depends on the kind
+    state: StudyState  # "running" and "interrupted" are derived: whether somebody is heard of who works on it
+    submitted_by: str  # nickname; "" for the command line
+    created_at: float
+    finished_at: float | None
+    trials: int
+    done: int  # trials that completed or failed
+    failed: int

@@ -6,18 +6,32 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
-from sqlalchemy import Connection, Row, Select, and_, case, func, literal, select
+from sqlalchemy import Connection, Row, and_, bindparam, case, func, literal, select
 
 from workshop.errors import BadInput
 from workshop.store.artifacts import put
 from workshop.store.database import Database
 from workshop.store.queue import owner, turns
 from workshop.store.records import RunRecord, RunStatus
-from workshop.store.sessions import silent
-from workshop.store.tables import runs, sessions
+from workshop.store.sessions import SILENT_NOW
+from workshop.store.tables import runs, sessions, trials
 
 MOST_RUNS = 2**31 - 1  # PostgreSQL's integers end there
 LEFT = "the session's conductor was gone before the run had ended"
+
+
+# Built once, see `workshop.store.sessions`.
+# The status as it reads: nobody works on a run whose conductor is dead, whatever was last written.
+_STATUS = case((and_(runs.c.status == "running", SILENT_NOW), literal("interrupted")), else_=runs.c.status)
+_SELECT = select(
+    *(column for column in runs.c if column not in (runs.c.status, runs.c.events)),
+    _STATUS.label("status"),
+    runs.c.status.label("written"),
+    sessions.c.name.label("session"),
+    sessions.c.heartbeat_at,
+).join_from(runs, sessions)
+_ONE = _SELECT.where(runs.c.id == bindparam("wanted"))
+_WAITING = select(func.count()).where(runs.c.session_id == bindparam("wanted"), runs.c.status == "queued")
 
 
 class RunChanges(TypedDict, total=False):
@@ -46,9 +60,11 @@ class Runs:
         measured: bool = False,
         inputs: Mapping[str, bytes] | None = None,
         most_unfinished: int | None = None,
+        trial: tuple[int, int] | None = None,
     ) -> RunRecord:
-        """Queue a run; `inputs` become its artifacts `input/<name>`. Raises BadInput for an input over 64 MB, and where
-        `identity_id` has `most_unfinished` runs in this session already."""
+        """Queue a run; `inputs` become its artifacts `input/<name>`, and it becomes the run of the `trial` (study,
+        number). Raises BadInput for an input over 64 MB, and where `identity_id` has `most_unfinished` runs in this
+        session already."""
         with self.database.writing() as connection:
             if most_unfinished is not None:
                 of_theirs = (runs.c.session_id == session_id, runs.c.identity_id == identity_id)
@@ -82,6 +98,11 @@ class Runs:
             ).inserted_primary_key[0]
             for name, data in (inputs or {}).items():
                 put(connection, run_id, f"input/{name}", "application/octet-stream", data)
+            if trial is not None:
+                of_study = (trials.c.study_id == trial[0], trials.c.number == trial[1])
+                kept = connection.execute(trials.update().where(*of_study).values(run_id=run_id, error=None))
+                if kept.rowcount == 0:
+                    raise BadInput(f"Study {trial[0]} has no trial {trial[1]}.")
         return self.run(run_id)
 
     def run(self, run_id: int) -> RunRecord:
@@ -89,7 +110,7 @@ class Runs:
         row = None
         if 0 < run_id <= MOST_RUNS:
             with self.database.reading() as connection:
-                row = connection.execute(_select().where(runs.c.id == run_id)).first()
+                row = connection.execute(_ONE, {"wanted": run_id}).first()
         if row is None:
             raise BadInput(f"There is no run {run_id}; `workshop runs list` shows those there are.")
         return _record(row)
@@ -100,17 +121,21 @@ class Runs:
         workload: str | None = None,
         status: RunStatus | None = None,
         submitted_by: str | None = None,
-        limit: int = 100,
+        study_id: int | None = None,
+        limit: int | None = 100,
         before_id: int | None = None,
     ) -> list[RunRecord]:
-        """Runs that fit all that is given, newest first; `before_id` is for paging."""
-        query = _select().order_by(runs.c.id.desc()).limit(limit)
+        """Runs that fit all that is given, newest first; `before_id` is for paging. Of a study those that are its
+        trials' now."""
+        query = _SELECT.order_by(runs.c.id.desc()).limit(limit)
         wanted = {runs.c.session_id: session_id, runs.c.workload: workload, runs.c.submitted_by: submitted_by}
         for column, value in wanted.items():
             if value is not None:
                 query = query.where(column == value)
         if status is not None:
-            query = query.where(_status(time.time()) == status)
+            query = query.where(_STATUS.in_((status,)))
+        if study_id is not None:
+            query = query.where(runs.c.id.in_(select(trials.c.run_id).where(trials.c.study_id == study_id)))
         if before_id is not None:
             query = query.where(runs.c.id < before_id)
         with self.database.reading() as connection:
@@ -125,7 +150,7 @@ class Runs:
         """Take the first run of the queue: it is `running` from now on, and nobody else gets it."""
         with self.database.reading() as connection:
             # Asked ten times a second: an empty queue must not make writers wait.
-            if connection.scalar(select(func.count()).where(*_queued(session_id))) == 0:
+            if connection.scalar(_WAITING, {"wanted": session_id}) == 0:
                 return None
         now = time.time()
         with self.database.writing() as connection:
@@ -187,7 +212,7 @@ def _queued(session_id: int) -> tuple[Any, ...]:
 
 
 def _queue(connection: Connection, session_id: int) -> list[RunRecord]:
-    queued = {row.id: _record(row) for row in connection.execute(_select().where(*_queued(session_id)))}
+    queued = {row.id: _record(row) for row in connection.execute(_SELECT.where(*_queued(session_id)))}
     taken = connection.execute(
         select(runs.c.identity_id, runs.c.submitted_by, func.max(runs.c.started_at))
         .where(runs.c.session_id == session_id, runs.c.started_at.is_not(None))
@@ -199,22 +224,6 @@ def _queue(connection: Connection, session_id: int) -> list[RunRecord]:
 
 def _interruption() -> dict[str, Any]:
     return {"rank": None, "host": None, "type": "Interrupted", "message": LEFT, "traceback": ""}
-
-
-def _status(now: float) -> Any:
-    """The status as it reads: nobody works on a run whose conductor is dead, whatever was last written."""
-    return case((and_(runs.c.status == "running", silent(now)), literal("interrupted")), else_=runs.c.status)
-
-
-def _select() -> Select[Any]:
-    columns = [column for column in runs.c if column not in (runs.c.status, runs.c.events)]
-    return select(
-        *columns,
-        _status(time.time()).label("status"),
-        runs.c.status.label("written"),
-        sessions.c.name.label("session"),
-        sessions.c.heartbeat_at,
-    ).join_from(runs, sessions)
 
 
 def _record(row: Row[Any]) -> RunRecord:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, TypedDict, Unpack
 
-from sqlalchemy import ColumnElement, Row, and_, case, func, literal, select
+from sqlalchemy import ColumnElement, Double, Row, and_, bindparam, case, func, literal, select
 
 from workshop.errors import BadInput
 from workshop.store.database import Database
@@ -32,9 +32,15 @@ class SessionChanges(TypedDict, total=False):
     conductor_pid: int | None
 
 
-def silent(now: float) -> ColumnElement[bool]:
-    """Whether a session's conductor has not been heard of for too long."""
-    return func.coalesce(sessions.c.heartbeat_at, sessions.c.created_at) < now - SILENT
+# Statements that are asked many times a second are built once: building one takes longer than its answer.
+# Whether a session's conductor has not been heard of for too long, when the statement is executed.
+SILENT_NOW: ColumnElement[bool] = func.coalesce(sessions.c.heartbeat_at, sessions.c.created_at) < bindparam(
+    "silent_since", callable_=lambda: time.time() - SILENT, type_=Double
+)
+_STATE = case((and_(sessions.c.state.not_in(GONE), SILENT_NOW), literal("lost")), else_=sessions.c.state)
+_SELECT = select(*(_STATE.label("state") if column is sessions.c.state else column for column in sessions.c))
+_BY_ID = _SELECT.where(sessions.c.id == bindparam("wanted"))
+_BY_NAME = _SELECT.where(sessions.c.name == bindparam("wanted"))
 
 
 class Sessions:
@@ -75,7 +81,7 @@ class Sessions:
         }
         with self.database.writing() as connection:
             known = connection.execute(
-                select(sessions.c.id, sessions.c.state, silent(now).label("silent")).where(sessions.c.name == name)
+                select(sessions.c.id, sessions.c.state, SILENT_NOW.label("silent")).where(sessions.c.name == name)
             ).first()
             if known is None:
                 session_id = connection.execute(sessions.insert().values(name=name, **fresh)).inserted_primary_key[0]
@@ -95,9 +101,9 @@ class Sessions:
 
     def session(self, name_or_id: str | int) -> SessionRecord:
         """One session, by its name (a str) or id (an int). Raises BadInput naming those there are."""
-        column = sessions.c.id if isinstance(name_or_id, int) else sessions.c.name
+        one = _BY_ID if isinstance(name_or_id, int) else _BY_NAME
         with self.database.reading() as connection:
-            row = connection.execute(_select().where(column == name_or_id)).first()
+            row = connection.execute(one, {"wanted": name_or_id}).first()
             if row is not None:
                 return _record(row)
             names = connection.scalars(
@@ -108,7 +114,7 @@ class Sessions:
 
     def sessions(self, include_stopped: bool = True) -> list[SessionRecord]:
         """All sessions, in the order of their names."""
-        query = _select().order_by(sessions.c.name)
+        query = _SELECT.order_by(sessions.c.name)
         if not include_stopped:
             query = query.where(sessions.c.state != "stopped")
         with self.database.reading() as connection:
@@ -141,13 +147,6 @@ class Sessions:
             changed = connection.execute(sessions.update().where(sessions.c.id == session_id).values(**values))
             if changed.rowcount == 0:
                 raise BadInput(f"There is no session with the id {session_id}.")
-
-
-def _select() -> Any:
-    state = case(
-        (and_(sessions.c.state.not_in(GONE), silent(time.time())), literal("lost")), else_=sessions.c.state
-    ).label("state")
-    return select(*(state if column is sessions.c.state else column for column in sessions.c))
 
 
 def _record(row: Row[Any]) -> SessionRecord:

@@ -1,4 +1,4 @@
-"""The store: sessions, runs, events, artifacts and identities, in one SQLite file or a PostgreSQL database.
+"""The store: sessions, runs, studies, events, artifacts and identities, in one SQLite file or a PostgreSQL database.
 
 Everybody reads it, from whatever thread or process; every method is a short transaction of its own.
 """
@@ -14,9 +14,10 @@ from workshop.store.events import Events
 from workshop.store.identities import Identities
 from workshop.store.runs import Runs
 from workshop.store.sessions import Sessions
+from workshop.store.studies import Studies
 
 
-class Store(Sessions, Runs, Events, Artifacts, Identities):
+class Store(Sessions, Runs, Events, Artifacts, Identities, Studies):
     """Made by `Store.open`; close it, or use it in a `with`."""
 
     def __init__(self, database: Database) -> None:

@@ -22,7 +22,7 @@ from sqlalchemy import (
     TypeDecorator,
 )
 
-VERSION = 1
+VERSION = 2
 SPANS = 2000  # rows of `spans`: the most points that a thinned series can have
 
 
@@ -175,3 +175,35 @@ artifacts = Table(
     Column("size", Integer, nullable=False),
     Column("created_at", Double, nullable=False),
 )
+
+studies = Table(
+    "studies",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("kind", String(40), nullable=False),
+    Column("workload", Words, nullable=False),
+    Column("description", Json, nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("submitted_by", Words, nullable=False),
+    Column("runner", String(40)),  # who works on it, if anybody
+    Column("heartbeat_at", Double),  # when that one was last heard of
+    Column("created_at", Double, nullable=False),
+    Column("finished_at", Double),
+    sqlite_autoincrement=True,
+)
+
+trials = Table(
+    "trials",
+    metadata,
+    Column("study_id", ForeignKey(studies.c.id), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("label", Words, nullable=False),
+    Column("params", Json, nullable=False),
+    Column("placement", Json, nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("run_id", ForeignKey(runs.c.id), index=True),
+    Column("error", Json),
+)
+
+# The tables that came with a version; an older store gets those it lacks.
+SINCE = {2: (studies, trials)}

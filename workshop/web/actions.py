@@ -18,6 +18,7 @@ from workshop.placement import Placement
 from workshop.session import client, lifecycle
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
+from workshop.web.forms import file_params, is_run_number
 from workshop.workloads import workload as workload_of
 
 
@@ -75,9 +76,8 @@ def submit(
     `uploads` are files for params that name one: param -> (file name, bytes). They are written to a private folder
     for as long as it takes to check and read them; the run keeps their names and, as inputs, their bytes.
     """
-    for param, choices in file_params(workload).items():
-        if param in params and param not in (uploads or {}) and params[param] not in choices:
-            raise BadInput(f"{param} is {params[param]!r}; it should be {' or '.join(choices)}, or a file of yours.")
+    for param, about in file_params(workload_of(workload).params).items():
+        _check_file(param, about, params, param in (uploads or {}))
     names = {param: Path(name).name or "upload" for param, (name, _) in (uploads or {}).items()}
     with tempfile.TemporaryDirectory(prefix="workshop-") as folder:
         given = dict(params)
@@ -94,14 +94,22 @@ def submit(
             raise BadInput(words) from error
 
 
-def file_params(workload: str) -> dict[str, list[str]]:
-    """Params that name a file, with the names that stand for files everybody has. From the dashboard they are one of
-    these or an upload, never a path on the server."""
-    fields = workload_of(workload).params.model_fields
-    extras = {name: field.json_schema_extra for name, field in fields.items()}
-    return {
-        name: extra["file"]["choices"] for name, extra in extras.items() if isinstance(extra, dict) and "file" in extra
-    }
+def _check_file(param: str, about: Mapping[str, Any], params: Mapping[str, Any], uploaded: bool) -> None:
+    """From the dashboard a param that names a file is one that everybody has, an upload, or the number of a run; never
+    a path on the server, whoever asks. Raises BadInput."""
+    of_theirs, given = about.get("upload", True), params.get(param)
+    if uploaded:
+        if not of_theirs:
+            raise BadInput(f"{param} takes no file of yours.")
+        return
+    if param not in params or given in about["choices"]:
+        return
+    if about.get("runs"):
+        if given != "" and not is_run_number(given):
+            raise BadInput(f"{param} is {given!r}; it should be the number of a run, or empty.")
+        return
+    rest = ", or a file of yours" if of_theirs else ""
+    raise BadInput(f"{param} is {given!r}; it should be {' or '.join(about['choices'])}{rest}.")
 
 
 def routes(store: Store) -> list[BaseRoute]:

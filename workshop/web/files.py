@@ -46,7 +46,7 @@ def routes(store: Store) -> list[BaseRoute]:
         if request.headers.get("if-none-match") == etag:
             return Response(status_code=304, headers=headers)
         media_type = shown_as(found)
-        if media_type not in INLINE:
+        if media_type not in INLINE or "download" in request.query_params:
             file_name = quote(found.name.rpartition("/")[2])
             headers["content-disposition"] = f"attachment; filename*=UTF-8''{file_name}"
         return Response(found.data or b"", media_type=media_type, headers=headers)

@@ -1,4 +1,4 @@
-"""The machine with its ranks, as a section of a live page."""
+"""The machine with its ranks, as a card of a live page."""
 
 from __future__ import annotations
 
@@ -8,37 +8,42 @@ from typing import Any
 from workshop.analysis import words
 from workshop.analysis.oversubscription import oversubscription
 from workshop.figures import theme
-from workshop.figures.machine import machine_picture, sharing_words
-from workshop.web.words import dumps
+from workshop.figures.machine import WIDTH, machine_picture, sharing_words
+from workshop.web import cards
+from workshop.web.cards import Card, Part
 
 
-def machine_section(
-    machine: Mapping[str, Any] | None, rank_map: Mapping[str, Any] | None, placement: Mapping[str, Any]
-) -> str:
-    """Picture, table of ranks, and who has to share what; null where there is nothing to draw."""
+def machine_card(
+    title: str, machine: Mapping[str, Any] | None, rank_map: Mapping[str, Any] | None, placement: Mapping[str, Any]
+) -> list[Card]:
+    """Who has to share what, picture, table of ranks; none where there is nothing to draw."""
     if not machine and not rank_map:
-        return "null"
+        return []
     threads = placement.get("threads") or placement.get("cores_per_rank") or 1
-    rest = dumps(
-        {
-            "ranks": [_rank(report, machine) for report in (rank_map or {}).get("ranks") or []],
-            "sharing": sharing_words(oversubscription(rank_map, machine, threads)),
-        }
-    )
-    return f'{{"figure":{machine_picture(machine, rank_map, threads).to_json()},{rest[1:]}'
+    parts: list[Part] = []
+    if sharing := sharing_words(oversubscription(rank_map, machine, threads)):
+        parts.append(cards.words(*(cards.line(f"Oversubscribed: {said}", tone="alarm") for said in sharing)))
+    parts.append(cards.figure(machine_picture(machine, rank_map, threads), WIDTH))
+    if rows := [_rank(report, machine) for report in (rank_map or {}).get("ranks") or []]:
+        parts.append(cards.table(("Rank", "Host", "May run on", "Threads", "Process"), rows))
+    return [Card("machine", title, tuple(parts), tone="machine", later=True)]
 
 
-def _rank(report: Mapping[str, Any], machine: Mapping[str, Any] | None) -> dict[str, Any]:
+def _rank(report: Mapping[str, Any], machine: Mapping[str, Any] | None) -> list[str | Mapping[str, str]]:
     threads = report.get("threads") or []
     seen = sorted({unit for thread in threads for unit in thread.get("units_seen") or []})
     everywhere = machine and machine["host"] == report["host"] and len(report["units"]) == len(machine["units"])
-    return {
-        "rank": report["rank"],
-        "colour": theme.rank_colour(report["rank"]),
-        "host": report["host"],
-        "pid": report["pid"],
-        "bound": "any unit (unbound)"
+    return [
+        rank_cell(report["rank"]),
+        report["host"],
+        "any unit (unbound)"
         if everywhere and len(report["units"]) > 1
         else f"{words.numbered('unit', report['units'])} in {words.numbered('core', report['cores'])}",
-        "threads": words.count(len(threads), "thread") + (f", seen on {words.numbered('unit', seen)}" if seen else ""),
-    }
+        words.count(len(threads), "thread") + (f", seen on {words.numbered('unit', seen)}" if seen else ""),
+        str(report["pid"]),
+    ]
+
+
+def rank_cell(rank: int) -> Mapping[str, str]:
+    """A rank in a table, with its colour."""
+    return {"text": f"rank {rank}", "colour": theme.rank_colour(rank)}

@@ -9,7 +9,8 @@ from workshop.placement import Placement
 from workshop.store.queue import expected_wait
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.web.machine_view import machine_section
+from workshop.web.cards import as_json
+from workshop.web.machine_view import machine_card
 from workshop.web.words import STATUS, dumps, state_words, waiting, who
 
 EVERY = 0.5  # seconds between looks
@@ -35,7 +36,7 @@ class SessionLook:
         drawn = (session.machine, session.rank_map if up else None, placement)
         if drawn != self._drawn:
             self._drawn = drawn
-            sections["machine"] = machine_section(*drawn)
+            sections["machine"] = as_json(machine_card("Ranks on the machine", *drawn))
         return sections
 
     def _queue(self, session: SessionRecord, runs: list[RunRecord]) -> dict[str, Any]:

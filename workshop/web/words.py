@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,10 @@ from workshop.analysis import words
 from workshop.figures.curves import number
 from workshop.store.records import RunRecord, SessionRecord
 
+# How names of metrics are read, in this order.
+_READ = (("images_per_second", "throughput"), ("held_out", "held-out"), ("bytes", "size"), ("_", " "))
+LONGEST_VALUE = 24  # characters that fit into a tile
+_HASH = re.compile(r"[0-9a-f]{32,}")
 STATUS = {
     "queued": "waiting",
     "running": "running",
@@ -78,25 +83,56 @@ def size(count: float) -> str:
     return f"{count:.0f} bytes"
 
 
+def grouped(count: int) -> str:
+    """A whole number with its thousands apart: 60 000."""
+    return f"{count:,}".replace(",", "\u202f")
+
+
 def metrics(told: Mapping[str, Any]) -> list[dict[str, str]]:
-    """What a run came to, as labels and values: its single numbers, words and yes or no, in the order it told them."""
+    """What a run came to, as labels and values: its single numbers, words and yes or no, in the order it told them.
+
+    A mapping's values carry its name before their own, but for `seconds`, whose values say enough by their unit.
+    """
     shown = []
     for name, value in told.items():
-        if name == "seconds" and isinstance(value, Mapping):
-            shown += [{"label": part, "value": words.seconds(spent)} for part, spent in value.items()]
-        elif (text := value_words(name, value)) is not None:
-            shown.append({"label": name.replace("bytes", "size").replace("_", " "), "value": text})
+        inner = value.items() if isinstance(value, Mapping) else [("", value)]
+        for part, single in inner:
+            timed = name == "seconds" and _is_number(single)
+            text = words.seconds(single) if timed else value_words(part or name, single)
+            if text is not None:
+                shown.append({"label": _label(part if timed else f"{name} {part}".strip()), "value": text})
     return shown
 
 
+def _label(name: str) -> str:
+    for written, read in _READ:
+        name = name.replace(written, read)
+    return name
+
+
 def value_words(name: str, value: Any) -> str | None:
-    """One metric as people read it; None for lists and other things that don't fit on a line."""
+    """One metric as people read it, with the unit that its name implies; None for lists, hashes and other things that
+    say nothing on a line."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        if not math.isfinite(value):
-            return "not a number"
-        if name.startswith("bytes"):
-            return size(value)
-        return f"{value:,}".replace(",", "\u202f") if isinstance(value, int) else number(value)
-    return value if isinstance(value, str) else None
+        return _number_words(name, value)
+    return value if isinstance(value, str) and not _HASH.fullmatch(value) else None
+
+
+def _number_words(name: str, value: float) -> str:
+    if not math.isfinite(value):
+        return "not a number"
+    if name.startswith("bytes"):
+        return size(value)
+    if name.startswith("images_per_second"):
+        return f"{number(value)} images/s"
+    if name.startswith("time_to"):
+        return words.seconds(value)
+    if name.endswith(("accuracy", "share")) or name == "target":
+        return f"{100 * value:.3g} %"
+    return grouped(value) if isinstance(value, int) else number(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

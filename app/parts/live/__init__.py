@@ -14,7 +14,7 @@ _STYLE = (_HERE / "live.css").read_text()
 
 def _component(view: str):
     """A component of its own scripts: what all views share comes first."""
-    script = "\n".join((_HERE / name).read_text() for name in ("shared.js", f"{view}.js"))
+    script = "\n".join((_HERE / name).read_text() for name in ("shared.js", "cards.js", f"{view}.js"))
     return st.components.v2.component(f"workshop_{view}", css=_STYLE, js=script, isolate_styles=False)
 
 

@@ -2,10 +2,10 @@
 
 function sessionView(root) {
   const head = element("div", "ws-head");
-  const machine = machineCard("Ranks on the machine");
+  const machine = panel("machine");
   const queue = card("Queue", "ws-runs");
   const recent = card("Lately", "ws-runs");
-  root.append(head, machine.card, queue.card, recent.card);
+  root.append(head, machine.place, queue.card, recent.card);
 
   const runLink = (run) => link(`/run?run=${run.id}`, `Run ${run.id}`);
   const show = {

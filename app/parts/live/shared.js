@@ -143,26 +143,3 @@ function mount(component, makeView) {
   parentElement.workshop = { path: data.path, leave };
   return leave;
 }
-
-// The machine with its ranks: shared by runs and sessions.
-function machineCard(title) {
-  const made = card(title, "ws-machine");
-  const picture = element("div", "ws-figure");
-  const sharing = element("div");
-  const ranks = element("div");
-  made.body.append(sharing, picture, ranks);
-  const update = (machine) => {
-    made.card.hidden = !machine;
-    if (!machine) return;
-    sharing.replaceChildren(...machine.sharing.map((words) => element("p", "ws-alarm", `Oversubscribed: ${words}`)));
-    const rows = machine.ranks.map((rank) => {
-      const chip = element("span", "ws-chip");
-      chip.style.background = rank.colour;
-      return [element("span", "ws-rank", chip, `rank ${rank.rank}`), rank.host, rank.bound, rank.threads, `${rank.pid}`];
-    });
-    const headings = ["Rank", "Host", "May run on", "Threads", "Process"];
-    ranks.replaceChildren(...(rows.length ? [table(headings, rows)] : []));
-    draw(picture, machine.figure, 900);
-  };
-  return { card: made.card, update };
-}

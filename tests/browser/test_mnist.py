@@ -1,0 +1,106 @@
+"""Training from the page, on real ranks: started, watched, understood, and gone on from."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Class, NewPage, join
+from tests.support import until
+from tests.web import seed, training
+from workshop.bench.viewers import served
+from workshop.store.store import Store
+from workshop.web.auth import new_secrets
+
+pytestmark = [pytest.mark.browser, pytest.mark.mpi, pytest.mark.timeout(400)]
+
+
+def accuracy(page: Page) -> int:
+    """How many points the curve of accuracy has."""
+    curve = page.locator("[data-card=accuracy] .ws-figure")
+    return int(curve.get_attribute("data-points") or 0)
+
+
+def axis(page: Page, card: str) -> str:
+    return page.locator(f"[data-card={card}] .xtitle").text_content() or ""
+
+
+def test_training_from_the_page(workshop: Class, new_page: NewPage) -> None:
+    page = new_page()
+    join(page, workshop, "Ada", "/run")
+    page.get_by_role("combobox", name=re.compile("Workload")).click(timeout=30_000)
+    page.get_by_role("option", name="Handwritten digits").click()
+    expect(page.get_by_text("The recipe, step by step")).to_be_visible(timeout=30_000)
+    page.get_by_role("radio", name="digits", exact=True).click()
+    page.get_by_role("button", name="Start the run").click()
+
+    # Accuracy grows live, without a reload, while the run goes on.
+    live = page.locator(".ws[data-status]")
+    live.wait_for(timeout=60_000)
+    page.evaluate("window.stillTheSamePage = true")
+    page.locator("[data-card=accuracy]").wait_for(timeout=180_000)
+    seen = [accuracy(page)]
+    while len(seen) < 4:
+        until(lambda points=seen[-1]: accuracy(page) > points, 60, "another step")
+        assert live.get_attribute("data-status") == "running"
+        seen.append(accuracy(page))
+    expect(page.locator("[data-card='total images/s'] svg").first).to_be_visible()
+
+    # The end: at least 95 % of the images that it has never seen, as the page says it.
+    page.locator(".ws[data-status=completed]").wait_for(timeout=180_000)
+    assert page.evaluate("window.stillTheSamePage")
+    told = page.locator("[data-card=metrics] .ws-tiles > div", has_text="held-out accuracy").locator("dd")
+    expect(told).to_have_text(re.compile(r"^[\d.]+ %$"), timeout=30_000)
+    percent = float((told.text_content() or "").removesuffix(" %"))
+    assert percent >= 95
+    newest = page.locator("[data-card=accuracy] .legendtext", has_text="held out").text_content() or ""
+    assert float(re.sub(r"[^\d.]", "", newest)) == pytest.approx(percent, abs=0.06)
+    expect(page.locator("[data-card=conditions]")).to_contain_text("scikit-learn's digits")
+
+    # Who waited for whom, on the page and for Perfetto.
+    timeline = page.locator("[data-card=timeline]")
+    expect(timeline.locator(".ws-words")).to_contain_text(re.compile("rank", re.IGNORECASE))
+    expect(timeline.locator(".bars .point").first).to_be_visible()
+    with page.expect_download() as started:
+        timeline.get_by_role("link", name="Download for Perfetto").click()
+    assert started.value.suggested_filename == "timeline.json"
+    assert len(json.loads(Path(started.value.path()).read_text())["traceEvents"]) > 100
+
+    # Digits that were misread: sharp pictures with words.
+    (run,) = workshop.store.runs(session_id=workshop.session.id)
+    digits = page.locator("[data-card=misclassified] img")
+    expect(digits).to_have_count(min(run.metrics["misclassified"], 24))
+    first = digits.first
+    assert re.fullmatch(r"\d, read as \d \(\d+ %\)", first.get_attribute("alt") or "")
+    until(lambda: first.evaluate("image => image.naturalWidth") > 0, 10, "a picture of a digit")
+    assert first.evaluate("image => getComputedStyle(image).imageRendering") == "pixelated"
+
+    # By time instead of by step, for all curves, and the browser remembers it.
+    assert axis(page, "accuracy") == "step"
+    page.get_by_role("button", name="by time").click()
+    for card in ("loss", "accuracy"):
+        until(lambda card=card: "seconds" in axis(page, card), 10, f"{card} by time")
+    page.reload()
+    page.locator("[data-card=accuracy] .xtitle").wait_for(timeout=30_000)
+    assert "seconds" in axis(page, "accuracy")
+
+
+def test_a_run_that_lost_a_rank_is_gone_on_from(workshop_home: Path, new_page: NewPage) -> None:
+    with Store.open() as store, seed.alive(store, "class") as session, served() as (_, port):
+        token, _ = new_secrets(store)
+        run = training.killed(store, session)
+        page = new_page(390, 844)
+        page.goto(f"http://127.0.0.1:{port}/?token={token}")
+        page.goto(f"http://127.0.0.1:{port}/run?run={run.id}")
+        page.get_by_role("link", name="Go on from this run").click(timeout=30_000)
+        expect(page.get_by_role("textbox", name="Resume", exact=True)).to_have_value(str(run.id), timeout=30_000)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        form = page.get_by_role("heading", name="New run").bounding_box()
+        live = page.locator(".ws[data-status]").bounding_box()
+        assert form is not None
+        assert live is not None
+        assert form["y"] < live["y"], "on a phone, what to do next comes first"

@@ -1,0 +1,102 @@
+"""A store that version 1 wrote is opened by this one: it gets the new tables and loses nothing.
+
+tests/store/version1 holds what version 1 really wrote, as SQL.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import create_engine, inspect, text
+
+from workshop.errors import BadInput
+from workshop.store import tables
+from workshop.store.records import Trial
+from workshop.store.store import Store
+
+WRITTEN = Path(__file__).parent / "version1"
+
+
+@pytest.fixture
+def old(url: str) -> str:
+    """The URL of a database in which version 1 has left a session and three runs."""
+    if url.startswith("sqlite"):
+        with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
+            connection.executescript((WRITTEN / "sqlite.sql").read_text())
+        connection.close()
+    else:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute((WRITTEN / "postgresql.sql").read_text())
+    return url
+
+
+def engine_of(url: str) -> Any:
+    return create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+
+
+def version(url: str) -> int:
+    engine = engine_of(url)
+    with engine.connect() as connection:
+        found = connection.scalar(text("SELECT version FROM workshop_schema"))
+    engine.dispose()
+    return found
+
+
+def test_everything_is_found_again(old: str) -> None:
+    assert version(old) == 1
+    with Store.open(old) as store:
+        assert version(old) == tables.VERSION == 2
+        assert [(run.id, run.status) for run in store.runs()] == [(3, "queued"), (2, "failed"), (1, "completed")]
+        done = store.run(1)
+        assert (done.submitted_by, done.metrics, done.params["clusters"]) == ("Ada", {"inertia": 4.25}, 4)
+        assert done.verdict is not None and done.verdict["verdict"] == "Well balanced."
+        assert [told.value for told in store.events(1)] == [4.5, 4.25, 0.5]
+        assert store.artifact(1, "quantised.png").data == b"picture"
+        assert store.series(1, "inertia")[0].means == [4.5, 4.25]
+        failure = store.run(2).error
+        assert failure is not None and failure["message"] == "no luck"
+        assert store.session("class").state == "stopped"
+        assert store.studies() == []
+
+        # Old and new go on together.
+        study = store.create_study("scaling", "kmeans", {}, [Trial(1, "1 rank", {}, {"ranks": 1}, 1)])
+        run = store.submit(store.session("class").id, "kmeans", {}, {"ranks": 1}, trial=(study.id, 1))
+        assert run.id == 4, "numbers go on where they were"
+        assert store.trials(study.id)[0].run_id == 4
+    with Store.open(old) as store:
+        assert len(store.runs()) == 4 and len(store.studies()) == 1
+
+
+def test_several_open_it_at_once(old: str) -> None:
+    found: list[int | Exception] = []
+
+    def look() -> None:
+        try:
+            with Store.open(old) as store:
+                found.append(len(store.runs()) + len(store.studies()))
+        except Exception as error:
+            found.append(error)
+
+    threads = [threading.Thread(target=look) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert found == [3] * 6
+    assert version(old) == 2
+
+
+def test_tables_of_somebody_else_are_left_alone(old: str) -> None:
+    engine = engine_of(old)
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE studies (title VARCHAR(20))"))
+    with pytest.raises(BadInput, match=r"version 1 has tables of something else \(studies\)"):
+        Store.open(old)
+    assert version(old) == 1
+    assert not inspect(engine).has_table("trials")
+    engine.dispose()

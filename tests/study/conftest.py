@@ -1,0 +1,21 @@
+"""Studies measure: each test has a measuring lock of its own, so that others' measurements don't hold it up."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+
+import pytest
+
+from tests.session.conftest import session
+
+__all__ = ["session"]
+
+
+@pytest.fixture(autouse=True)
+def own_lock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    folder = tempfile.mkdtemp(prefix="study-", dir="/tmp")  # a short name: Open MPI's sockets lie below it
+    monkeypatch.setenv("TMPDIR", folder)
+    yield
+    shutil.rmtree(folder, ignore_errors=True)

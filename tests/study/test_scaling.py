@@ -1,0 +1,152 @@
+"""Which trials a scaling study has, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workshop.errors import BadInput
+from workshop.placement import Placement
+from workshop.study.scaling import default_ranks, plan, read_ranks
+from workshop.study.settings import read_options, read_settings
+from workshop.workloads import Params, Workload, workload
+
+MNIST, KMEANS = workload("mnist"), workload("kmeans")
+
+
+@given(st.sets(st.integers(1, 16), min_size=2, max_size=6), st.integers(1, 40), st.integers(1, 5))
+def test_strong_scaling_keeps_the_batch_of_all_ranks(ranks: set[int], factor: int, repeats: int) -> None:
+    import math
+
+    batch = math.lcm(*ranks) * factor
+    if batch > 60_000:
+        return
+    study = plan(MNIST, {"batch": batch}, sorted(ranks), Placement(), repeats=repeats)
+    trials = study.trials()
+    assert len(trials) == len(ranks) * repeats
+    for trial in trials:
+        assert trial.params["batch"] * trial.placement["ranks"] == batch
+        assert trial.params["scale"] == "none", "the same batch, the same learning rate"
+        assert trial.params["epochs"] == MNIST.params().model_dump()["epochs"]
+        MNIST.check(trial.params)
+        Placement.parse(trial.placement)
+    assert json.loads(json.dumps(study.description())) == study.description()
+
+
+@given(st.sets(st.integers(1, 16), min_size=2, max_size=6), st.integers(1, 500))
+def test_a_batch_that_does_not_divide_is_refused_and_the_offered_one_is_not(ranks: set[int], batch: int) -> None:
+    if all(batch % number == 0 for number in ranks):
+        return
+    with pytest.raises(BadInput, match=r"can't divide.*--set batch=\d+, or compare with --weak\.$") as refused:
+        plan(MNIST, {"batch": batch}, sorted(ranks), Placement())
+    offered = int(str(refused.value).partition("batch=")[2].partition(",")[0])
+    if offered <= 60_000:
+        assert plan(MNIST, {"batch": offered}, sorted(ranks), Placement()).params["batch"] == offered
+
+
+@given(st.sets(st.integers(1, 16), min_size=2, max_size=6), st.integers(1, 500), st.integers(1, 60))
+def test_weak_scaling_keeps_the_batch_of_each_rank(ranks: set[int], batch: int, epochs: int) -> None:
+    study = plan(MNIST, {"batch": batch, "epochs": epochs}, sorted(ranks), Placement(), weak=True)
+    for trial in study.trials():
+        assert trial.params["batch"] == batch
+        assert trial.params["epochs"] == epochs * trial.placement["ranks"], "as much to read for each rank"
+        assert trial.params["scale"] == "linear"
+
+
+def test_k_means_divides_its_points_by_itself() -> None:
+    blobs = {"data": "blobs", "points": 1000}
+    strong = plan(KMEANS, blobs, [1, 2, 4], Placement())
+    assert {cell.params["points"] for cell in strong.cells} == {1000}
+    weak = plan(KMEANS, blobs, [1, 2, 4], Placement(), weak=True)
+    assert [cell.params["points"] for cell in weak.cells] == [1000, 2000, 4000]
+    assert plan(KMEANS, {}, [1, 2], Placement()).params["data"] == "photo"
+    with pytest.raises(BadInput, match=r"needs more points.*data photo.*--set data=blobs"):
+        plan(KMEANS, {}, [1, 2], Placement(), weak=True)
+
+
+def test_what_the_user_sets_goes_before_what_the_study_would_set() -> None:
+    assert plan(MNIST, {"scale": "sqrt"}, [1, 2], Placement()).params["scale"] == "sqrt"
+
+
+def test_placements_differ_in_their_ranks_only() -> None:
+    study = plan(MNIST, {}, [1, 2, 4], Placement(ranks=3, threads=2, bind_to="none", environment={"A": "1"}))
+    for number, cell in zip((1, 2, 4), study.cells, strict=True):
+        assert cell.placement == Placement(ranks=number, threads=2, bind_to="none", environment={"A": "1"}).as_json()
+        assert cell.label.startswith(f"{number} rank")
+    assert "ranks" not in study.placement
+
+
+@pytest.mark.parametrize(
+    ("given_", "ranks", "more", "says"),
+    [
+        ({}, [1], {}, "compares 2 to 32"),
+        ({}, [], {}, "compares 2 to 32"),
+        ({}, [1, 2, 2], {}, "names 2 twice"),
+        ({}, [0, 1], {}, "ranks is 0"),
+        ({}, [1, 2], {"repeats": 0}, "repeats is 0"),
+        ({"nonsense": 1}, [1, 2], {}, "nonsense is not one of its settings"),
+        ({"batch": "many"}, [1, 2], {}, "batch is 'many'"),
+        ({"epochs": 600}, [1, 2], {"weak": True}, "epochs is 1200: it should be at most 1000"),
+    ],
+)
+def test_what_is_refused(given_: dict[str, object], ranks: list[int], more: dict[str, object], says: str) -> None:
+    with pytest.raises(BadInput, match=says) as refused:
+        plan(MNIST, given_, ranks, Placement(), **more)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_workload_that_tells_no_rate() -> None:
+    silent = Workload("silent", "", "", Params, "")
+    with pytest.raises(BadInput, match=r"silent doesn't tell how fast it is.*kmeans, mnist"):
+        plan(silent, {}, [1, 2], Placement())
+
+
+@given(st.sets(st.integers(0, 999_999), min_size=1), st.sampled_from([",", " , ", ", "]))
+def test_numbers_of_ranks_are_read(numbers: set[int], comma: str) -> None:
+    assert read_ranks(comma.join(map(str, numbers))) == tuple(sorted(numbers))
+
+
+@given(st.text(max_size=20))
+def test_whatever_else_is_refused_in_one_sentence(text: str) -> None:
+    try:
+        assert all(number >= 0 for number in read_ranks(text))
+    except BadInput as refused:
+        assert "such as 1,2,4." in str(refused)
+
+
+@pytest.mark.parametrize("text", ["1,x", "", ",", "1,,2", "1.5", "-1", "1;2", "²", "1e3", "99999999999"])
+def test_words_that_are_no_numbers(text: str) -> None:
+    with pytest.raises(BadInput, match="no number of ranks"):
+        read_ranks(text)
+
+
+@pytest.mark.parametrize(
+    ("cores", "ranks"), [(1, (1, 2)), (2, (1, 2)), (3, (1, 2)), (4, (1, 2, 4)), (48, (1, 2, 4, 8, 16, 32))]
+)
+def test_by_default_as_many_as_there_are_cores(cores: int, ranks: tuple[int, ...]) -> None:
+    assert default_ranks(cores) == ranks
+
+
+def test_settings_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "photo.jpg").touch()
+    (tmp_path / "china").touch()
+    monkeypatch.chdir(tmp_path)
+    assert read_settings(["clusters=8", "--data=blobs"], KMEANS) == {"clusters": "8", "data": "blobs"}
+    whole = str(tmp_path / "photo.jpg")
+    assert read_settings(["image=photo.jpg"], KMEANS) == {"image": whole}, "it is found from any folder"
+    assert read_settings(["image=china"], KMEANS) == {"image": "china"}, "what everybody has goes before a file"
+    assert read_settings(["image=nowhere.jpg", "nonsense=a=b"], KMEANS) == {"image": "nowhere.jpg", "nonsense": "a=b"}
+    for wrong in (["clusters"], ["=8"], ["clusters=8", "clusters=9"]):
+        with pytest.raises(BadInput):
+            read_settings(wrong, KMEANS)
+
+
+def test_options_are_settings() -> None:
+    assert read_options(["--batch", "32", "--exchange=mpi", "--rate", "-1"]) == ["batch=32", "exchange=mpi", "rate=-1"]
+    for wrong in (["batch"], ["--batch"], ["--batch", "--exchange=mpi"], ["--"], ["-b", "1"]):
+        with pytest.raises(BadInput):
+            read_options(wrong)

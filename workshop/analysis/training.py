@@ -1,0 +1,96 @@
+"""What a training run came to, and where it went on from."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from workshop.analysis import words
+from workshop.analysis.findings import Facts, Finding
+from workshop.analysis.timing import shares
+
+NAMES = {
+    "horovod": "Horovod",
+    "mpi": "one MPI all-reduce",
+    "mpi-per-tensor": "an MPI all-reduce per tensor",
+    "parameter-server": "a parameter server",
+}
+
+
+def reached(facts: Facts) -> Finding | None:
+    """How far and how fast it trained; None for runs that trained nothing."""
+    told = facts.metrics
+    if not facts.training or not told["updates"]:
+        return None
+    accuracy, seconds, speed = (
+        told.get("held_out_accuracy"),
+        (told.get("seconds") or {}).get("train"),
+        told.get("images_per_second"),
+    )
+    came = f"to {100 * accuracy:.1f} %" if _number(accuracy) else words.count(told["updates"], "update")
+    took = f" in {words.seconds(seconds)}" if _number(seconds) else ""
+    fast = f" at {words.thousands(speed)} images/s" if _number(speed) else ""
+    why = [_exchanged(facts), _target(facts), shares(facts)]
+    return Finding(f"Trained {came}{took}{fast}.", " ".join(filter(None, why)), _following(facts), of_times=True)
+
+
+def remarks(facts: Facts) -> list[str]:
+    """What else is to be known of it: where it went on from, what was used in place of what was asked for."""
+    told, params = facts.metrics, facts.run.params
+    said = []
+    if resumed := told.get("resumed"):
+        source = str(params.get("resume") or "")
+        whose = f"run {source}'s checkpoint" if source.isdigit() else "a checkpoint"
+        said.append(
+            f"It went on from {whose}, with {words.count(resumed['epoch'], 'epoch')} and "
+            f"{words.count(resumed['update'], 'update')} done."
+        )
+    why = told.get("exchange_why")
+    if params.get("exchange") == "auto" and told.get("exchange") == "mpi" and why:
+        said.append(f"Gradients went over {why}.")
+    if params.get("data") == "auto" and "digits" in str(told.get("data")):
+        said.append(f"It trained on {told['data']}, because MNIST is not here.")
+    if params.get("checkpoint") == "off":
+        said.append("It kept no checkpoint to go on from.")
+    return said
+
+
+def _exchanged(facts: Facts) -> str:
+    told = facts.metrics
+    epochs = told.get("epochs")
+    length = f"{words.count(epochs, 'epoch')}, {words.count(told['updates'], 'update')}" if epochs else ""
+    way = NAMES.get(told["exchange"], told["exchange"])
+    over = f"{facts.ranks} ranks over {way}" if facts.ranks > 1 else "one rank"
+    return f"{words.capital(length or 'training')} on {over}."
+
+
+def _target(facts: Facts) -> str:
+    told = facts.metrics
+    target, seconds, epochs = (told.get(name) for name in ("target", "time_to_target", "epochs_to_target"))
+    if not _number(target):
+        return ""
+    aim = f"{100 * target:.3g} %"
+    if not _number(seconds):
+        return f"It didn't come to the target of {aim}."
+    return f"The target of {aim} was reached after {words.seconds(seconds)} of training ({_epoch(epochs)})."
+
+
+def _epoch(epochs: Any) -> str:
+    return words.count(epochs, "epoch") if isinstance(epochs, int) and epochs else "within the first epoch"
+
+
+def _following(facts: Facts) -> str:
+    told, params = facts.metrics, facts.run.params
+    epochs = params.get("epochs")
+    if _number(told.get("target")) and told.get("time_to_target") is None and isinstance(epochs, int):
+        return f"Train for longer ({2 * epochs} epochs: --epochs {2 * epochs}), and see whether it comes to its target."
+    if facts.ranks == 1:
+        return "Keep it as the baseline, and compare it with more ranks: how much sooner do they reach the target?"
+    return (
+        f"Compare with {words.ranks(1)}: how close to {facts.ranks} times as fast is it? Or switch off a step of the "
+        "recipe, such as the broadcast (--broadcast no), and see what breaks."
+    )
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)

@@ -1,0 +1,250 @@
+"""Data-parallel training through a session against the plain script, and what a placement is worth.
+
+All contenders train the same network on the same images in the same batches for the same number of steps, and count
+them alike: images of all ranks / seconds, the first two steps not counted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from workshop import bench, config, topology
+from workshop.bench.crew import once
+from workshop.bench.state import own_state
+from workshop.errors import WorkshopError
+from workshop.mpi import horovod, openmpi
+from workshop.placement import THREAD_VARIABLES, Placement, default_for
+from workshop.session import client, processes
+from workshop.session.lifecycle import private_session
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+
+BATCH = 64  # images of a rank in a step
+RATE = 0.01  # low enough that nobody's loss becomes infinite
+WARM = 2  # steps that aren't counted
+STEPS = 300  # that are: 2 to 4 seconds of training on two cores
+EPOCHS = 2  # of all ranks together
+SECONDS = 180.0  # for one turn; it takes about ten
+REPORTER = "reporter"  # how a rank's thread that sends events is called
+
+# In this order and back, so that neighbours are measured back to back.
+CONTENDERS = ("naive", "unobserved", "session", "script", "single")
+NEED_HOROVOD = ("naive", "script")
+PACKAGES = ("tensorflow-cpu", "keras", "openmpi", "mpi4py", "ipyparallel")
+# ratio -> the contender that the session is compared with
+RATIOS = {
+    "session_vs_script": "script",
+    "session_vs_unobserved": "unobserved",
+    "default_vs_naive": "naive",
+    "default_vs_single": "single",
+}
+Answer = dict[str, Any]
+
+
+def run(
+    repeats: int = 9,
+    steps: int = STEPS,
+    names: Sequence[str] = CONTENDERS,
+    progress: bench.Progress = lambda done, total: None,
+    warm_up: int = 1,
+) -> dict[str, Any]:
+    """Measure while no other run that measures does; returns the bench as JSON. Raises WorkshopError.
+
+    Contenders: `session`, the workload in a session on this machine's default placement; `unobserved`, the same under
+    mpirun alone, its events told to nobody; `script`, labs/mnist/train.py on the same placement; `naive`, the script
+    under `mpirun -np 1`; `single`, the script in one process with all cores and without Horovod. Ratios are medians of
+    the session's images/s divided by another's of the same round.
+    """
+    from workshop.session.measuring import measuring_lock
+
+    # Runs of our own session are unmeasured ones: a measured run waits for the lock that we hold.
+    with measuring_lock(), own_state() as folder, Store.open() as store:
+        version = horovod.built()
+        where = bench.machine((*PACKAGES, *(["horovod"] if version else [])))
+        placement = default_for(topology.allowed_cores(where))
+        chosen = [name for name in names if version or name not in NEED_HOROVOD]
+        work = Work(folder, placement, steps)
+        with private_session(store, placement) as session:
+            ours = Session(store, session, work)
+            turns = {name: ours.turn if name == "session" else ours.idle_during(work.turn(name)) for name in chosen}
+            results = bench.interleaved(turns, repeats, progress, mirrored=True, warm_up=warm_up)
+    return _document(where, placement, results, [name for name in names if name not in chosen])
+
+
+def _document(
+    where: Mapping[str, Any], placement: Placement, results: Mapping[str, Sequence[Answer]], absent: Sequence[str]
+) -> dict[str, Any]:
+    speeds = {name: [answer["images_per_second"] for answer in given] for name, given in results.items()}
+    rows, compared = [], []
+    for name, given in results.items():
+        facts = {"ranks": given[-1]["ranks"], "threads": given[-1]["threads"]}
+        facts |= {"exchange": given[-1]["exchange"]} if "exchange" in given[-1] else {}
+        rows.append(bench.row(name, speeds[name], "images/s", **facts))
+    note = "Horovod is not built here; `workshop horovod install` builds it."
+    rows += [bench.missing(name, "images/s", note) for name in absent]
+    if "session" in results:
+        told = results["session"]
+        own = "of the training time"
+        rows.append(bench.row("telling_share", [answer["telling_share"] for answer in told], own))
+        rows.append(bench.row("reporter_share", [answer["reporter_share"] for answer in told], own))
+        both = [answer["telling_share"] + answer["reporter_share"] for answer in told]
+        rows.append(bench.row("events_share", both, own))
+        idle = [answer["idle"] for name, given in results.items() if name != "session" for answer in given]
+        if idle:
+            rows.append(bench.row("session_idle", idle, "of one core, while others had their turn"))
+        pairs = {ratio: other for ratio, other in RATIOS.items() if other in results}
+        compared = [bench.ratio(name, speeds["session"], speeds[other]) for name, other in pairs.items()]
+    ratios = {line["name"]: line["value"] for line in compared}
+    intervals = {line["name"]: (line["low"], line["high"]) for line in compared}
+    placed = {**where, "placement": placement.describe()}
+    return bench.document("mnist", placed, [*rows, *compared], ratios, intervals)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What all contenders do: `steps` that count on the images in `folder`."""
+
+    folder: Path
+    placement: Placement
+    steps: int
+
+    @property
+    def all_steps(self) -> int:
+        return self.steps + WARM
+
+    @property
+    def data(self) -> Path:
+        """MNIST's file with the digits in it, again and again: every epoch of all ranks is whole batches."""
+        file = self.folder / "digits.npz"
+        if not file.exists():
+            import numpy as np
+
+            from workshop.engine.data.images import read
+
+            digits = read({})
+            wanted = self.placement.ranks * BATCH * -(-self.all_steps // EPOCHS)
+            chosen = np.resize(np.arange(len(digits.train_labels)), wanted)
+            np.savez_compressed(
+                file,
+                x_train=digits.train_images[chosen],
+                y_train=digits.train_labels[chosen],
+                x_test=digits.held_out_images,
+                y_test=digits.held_out_labels,
+            )
+        return file
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The workload's params."""
+        return {"data": str(self.data), "epochs": EPOCHS, "steps": self.all_steps, "batch": BATCH, "rate": RATE}
+
+    def turn(self, name: str) -> Callable[[], Answer]:
+        """One turn of a contender that has no session."""
+        cores = topology.allowed_cores(topology.machine())
+        alone = {variable: value for variable, value in os.environ.items() if variable not in THREAD_VARIABLES}
+        placed = alone | self.placement.rank_environment()
+        ranks = [openmpi.launcher(), "-n", str(self.placement.ranks), *openmpi.arguments(self.placement, cores)]
+        checkpoint = str(self.folder / "bench.weights.h5")
+        script = [sys.executable, str(config.labs_folder() / "mnist" / "train.py"), "--json", "--data", str(self.data)]
+        script += ["--epochs", str(self.all_steps), "--steps", str(self.all_steps), "--batch", str(BATCH)]
+        script += ["--rate", str(RATE), "--checkpoint", checkpoint]
+        words = [word for param, value in self.params.items() for word in (f"--{param}", str(value))]
+        workload = [sys.executable, "-m", "workshop.engine", "mnist", *words]
+        commands: dict[str, tuple[list[str], dict[str, str]]] = {
+            "script": ([*ranks, *script], placed),
+            "unobserved": ([*ranks, *workload], placed),
+            "naive": ([openmpi.launcher(), "-np", "1", *script], alone),
+            "single": ([*script, "--plain"], alone),
+        }
+        command, environment = commands[name]
+
+        def turn() -> Answer:
+            answer = once(name, command, environment | openmpi.environment(), SECONDS)
+            return self.checked(answer.get("metrics", answer))
+
+        return turn
+
+    def checked(self, answer: Mapping[str, Any]) -> Answer:
+        """An answer, once it is sure that it counted the right steps. Raises WorkshopError."""
+        counted = answer.get("measured_steps")
+        if counted != self.steps:
+            raise WorkshopError(f"A contender counted {counted} steps instead of {self.steps}.")
+        if len(set(answer["weights"])) != 1:
+            raise WorkshopError("The ranks of a contender did not end with the same weights.")
+        shape = {"ranks": self.placement.ranks, "threads": self.placement.threads_per_rank}
+        return {**shape, **answer}
+
+
+class Session:
+    """The contender with a session; also looks what the session costs the others."""
+
+    def __init__(self, store: Store, session: SessionRecord, work: Work) -> None:
+        self.store = store
+        self.session = session
+        self.work = work
+
+    def turn(self) -> Answer:
+        """One run, from its submission to its end. Raises WorkshopError."""
+        before = self._reporters()
+        submitted = client.submit(self.store, self.session, "mnist", self.work.params)
+        run = client.wait(self.store, submitted.id, timeout=SECONDS)
+        if run.status != "completed" or run.metrics is None:
+            why = run.error["message"] if run.error else run.status
+            raise WorkshopError(f"The session's run did not complete: {why}")
+        answer = self.work.checked(run.metrics)
+        # More than what happens while it trains: the thread's other work counts, too.
+        busy = sum(now - before.get(thread, 0.0) for thread, now in self._reporters().items())
+        training = answer["seconds"]["train"] * self.work.placement.ranks
+        return {**answer, "reporter_share": busy / training}
+
+    def idle_during(self, turn: Callable[[], Answer]) -> Callable[[], Answer]:
+        """A contender's turn, in which the processor time of the whole session is counted, too."""
+
+        def both() -> Answer:
+            with counted(self._processes) as told:
+                answer = turn()
+            return {**answer, "idle": told["share"]}
+
+        return both
+
+    def _processes(self) -> list[psutil.Process]:
+        return processes.tagged(processes.TAG, processes.session_tag(self.session.id))
+
+    def _reporters(self) -> dict[int, float]:
+        """Processor seconds of the threads that send events, by number."""
+        found = {}
+        for process in self._processes():
+            for task in Path(f"/proc/{process.pid}/task").glob("*"):
+                name, _, rest = (task / "stat").read_text().partition("(")[2].rpartition(")")
+                if name == REPORTER:
+                    fields = rest.split()
+                    found[int(task.name)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return found
+
+
+@contextmanager
+def counted(which: Callable[[], Sequence[psutil.Process]]) -> Iterator[dict[str, float]]:
+    """Counts the processor time of some processes while the block runs; `share` is of one core."""
+    told: dict[str, float] = {}
+    before, began = _busy(which()), time.monotonic()
+    yield told
+    after, seconds = _busy(which()), time.monotonic() - began
+    told["share"] = sum(now - before.get(pid, now) for pid, now in after.items()) / seconds
+
+
+def _busy(some: Sequence[psutil.Process]) -> dict[int, float]:
+    """Processor seconds by process."""
+    found = {}
+    for process in some:
+        times = process.cpu_times()
+        found[process.pid] = times.user + times.system
+    return found

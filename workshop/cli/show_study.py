@@ -1,0 +1,121 @@
+"""How studies look in a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from workshop.analysis import words
+from workshop.analysis.balance import PHASES
+from workshop.analysis.scaling import Row
+from workshop.store.records import StudyRecord
+from workshop.study import runner
+from workshop.study.report import ScalingReport, title
+
+COLOURS = {"completed": "green", "failed": "red", "interrupted": "yellow", "running": "cyan"}
+
+
+@contextmanager
+def watch_study(err: Console) -> Iterator[Callable[[runner.Progress], None]]:
+    """A progress bar over a study's trials, with the time that the rest is likely to take."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=14),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task("", total=None, left="")
+
+        def look(now: runner.Progress) -> None:
+            state = "waits" if now.run.status == "queued" else ""
+            if now.run.progress and now.run.progress[1] > 0:
+                state = words.percent(min(now.run.progress[0] / now.run.progress[1], 1.0))
+            label = now.trial.label.partition(",")[0]
+            left = "" if now.seconds_left is None else f"{_about(now.seconds_left)} left"
+            bar.update(
+                task,
+                description=f"run {now.run.id}: {label} {state}".rstrip(),
+                completed=now.done,
+                total=now.total,
+                left=left,
+            )
+
+        yield look
+
+
+def show_study(found: ScalingReport) -> None:
+    """A scaling study: its rows, its verdict, and what others have published."""
+    out = Console(highlight=False)
+    study = found.study
+    state = f"[{COLOURS.get(study.state, 'white')}]{study.state}[/]"
+    out.print(f"Study {study.id}: {title(study)} - {state}, {study.done} of {study.trials} runs")
+    out.print(_table(found.rows, found.unit))
+    for part, said in found.verdict.items():
+        out.print(Text.assemble((f"{part.capitalize()}: ", "bold"), said))
+    for one in found.references:
+        out.print(Text(f"Published: {one.what} {one.speed_up:.2f}x on {one.workers} {one.worker}s. {one.source}."))
+    runs = [str(run) for row in found.rows for run in row.runs]
+    if runs:
+        out.print(Text(f"Runs: {', '.join(sorted(runs, key=int))} (workshop runs show RUN)"))
+
+
+def studies_table(studies: list[StudyRecord]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("study", "what", "state", "runs", "failed", "begun"):
+        table.add_column(heading, justify="right" if heading in ("study", "runs", "failed") else "left")
+    for study in studies:
+        table.add_row(
+            str(study.id),
+            title(study),
+            Text(study.state, style=COLOURS.get(study.state, "white")),
+            f"{study.done} of {study.trials}",
+            str(study.failed or ""),
+            time.strftime("%d %b %H:%M", time.localtime(study.created_at)),
+        )
+    return table
+
+
+def _table(rows: list[Row], unit: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    failed = any(row.failures for row in rows)
+    headings = ["ranks", unit, "lowest-highest", "speed-up", "of ideal", "compute", "comm.", "wait", "input"]
+    for heading in headings + (["failed"] if failed else []):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        cells = [str(row.ranks), *_figures(row)]
+        cells += [words.percent(row.shares[phase]) if row.shares else "-" for phase in PHASES]
+        table.add_row(*cells, *([str(len(row.failures) or "")] if failed else []))
+    return table
+
+
+def _figures(row: Row) -> list[str]:
+    if row.throughput is None or row.speed_up is None or row.efficiency is None:
+        return ["-", "-", "-", "-"]
+    return [
+        _rate(row.throughput),
+        f"{_rate(min(row.rates))}-{_rate(max(row.rates))}",
+        f"{row.speed_up:.2f}x",
+        words.percent(row.efficiency),
+    ]
+
+
+def _rate(value: float) -> str:
+    """Four digits, and thousands and millions in the common letters from 100,000 on."""
+    for factor, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= max(factor, 1e5):
+            return f"{value / factor:.4g}{letter}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _about(seconds: float) -> str:
+    """As coarse as it is uncertain."""
+    return f"about {max(5 * round(seconds / 5), 5)} s" if seconds < 90 else f"about {round(seconds / 60)} min"

@@ -1,0 +1,188 @@
+"""Studies: the same workload run several times under different conditions, and what the differences say."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from workshop.cli import common
+
+app = typer.Typer(help=__doc__, no_args_is_help=True)
+run_app = typer.Typer(help="Run a study; it goes on where the same one was interrupted.", no_args_is_help=True)
+app.add_typer(run_app, name="run")
+
+StudyId = Annotated[int, typer.Argument(metavar="STUDY", help="The study's number.")]
+SessionName = Annotated[
+    str | None, typer.Option("--session", metavar="NAME", help="The session to run in; default: the one that is up.")
+]
+Private = Annotated[bool, typer.Option("--private", help="Start a session for this study alone.")]
+Minutes = Annotated[
+    float, typer.Option("--limit", metavar="MINUTES", min=0.01, max=1440, help="Longest time of one trial.")
+]
+
+
+@run_app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+def scaling(
+    context: typer.Context,
+    workload: Annotated[str, typer.Option(metavar="NAME", help="The workload, for instance mnist or kmeans.")],
+    ranks: Annotated[
+        str | None, typer.Option(metavar="N,N,…", help="Numbers of ranks to compare; default: 1, 2, … up to the cores.")
+    ] = None,
+    weak: Annotated[
+        bool, typer.Option("--weak", help="The same work for each rank, instead of the same work for all together.")
+    ] = False,
+    repeats: Annotated[int, typer.Option(min=1, max=100, help="Interleaved runs of each number of ranks.")] = 3,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the workload; may be repeated."),
+    ] = None,
+    threads: common.ThreadsPerRank = None,
+    map_by: common.MapBy = None,
+    per_resource: common.PerResource = None,
+    cores_per_rank: common.CoresPerRank = None,
+    bind_to: common.BindTo = None,
+    env: common.Environment = None,
+    session: SessionName = None,
+    private: Private = False,
+    limit: Minutes = 30,
+    as_json: common.JSON = False,
+) -> int:
+    """Throughput, speed-up and efficiency over numbers of ranks; takes the workload's own options (--batch 32), too.
+
+    Strong scaling, the default, shares the same work out: --batch is then the batch of all ranks together. With --weak
+    each rank has that batch, and the work grows with the ranks.
+    """
+    from workshop import topology
+    from workshop.session import client
+    from workshop.session.lifecycle import shared_session
+    from workshop.store.store import Store
+    from workshop.study import runner
+    from workshop.study.scaling import KIND, default_ranks, plan, read_ranks
+    from workshop.study.settings import read_options, read_settings
+    from workshop.workloads import workload as workload_of
+
+    chosen = workload_of(workload)
+    given = read_settings([*(settings or []), *read_options(context.args)], chosen)
+    numbers = read_ranks(ranks) if ranks is not None else default_ranks(topology.allowed_cores(topology.machine()))
+    common.one_session(session, private)
+    store = Store.open()
+    shared = None if private else shared_session(store, session)
+    base = shared.placement if shared else {}
+    placement = common.placement_from(
+        base, str(numbers[0]), map_by, per_resource, cores_per_rank, bind_to, threads, env
+    )
+    wanted = plan(chosen, given, numbers, placement, weak, repeats)
+    for cell in wanted.cells:
+        client.check_placement(placement.parse(cell.placement))
+    if chosen.inputs:
+        chosen.inputs(chosen.check(wanted.cells[0].params), client.artifacts_of(store))
+    study = runner.unfinished(store, KIND, chosen.name, wanted.description())
+    if study is not None:
+        common.stderr().print(f"Study {study.id} asked for the same and is not complete: going on with it.")
+    else:
+        study = store.create_study(KIND, chosen.name, wanted.description(), wanted.trials())
+    return _go_on(store, study.id, shared, limit, as_json)
+
+
+@app.command()
+def resume(
+    study: StudyId,
+    again: Annotated[bool, typer.Option("--failed", help="Run the trials that failed again, too.")] = False,
+    session: SessionName = None,
+    private: Private = False,
+    limit: Minutes = 30,
+    as_json: common.JSON = False,
+) -> int:
+    """Go on with a study that was interrupted; what has completed is not run again."""
+    from workshop.session.lifecycle import shared_session
+    from workshop.store.store import Store
+    from workshop.study import report
+
+    common.one_session(session, private)
+    store = Store.open()
+    report.report(store, store.study(study))
+    shared = None if private else shared_session(store, session)
+    return _go_on(store, study, shared, limit, as_json, again)
+
+
+@app.command()
+def show(study: StudyId, as_json: common.JSON = False) -> None:
+    """Show one study: its table, its verdict, and how far it is."""
+    from workshop.cli.show_study import show_study
+    from workshop.store.store import Store
+    from workshop.study.report import report
+
+    store = Store.open()
+    found = report(store, store.study(study))
+    if as_json:
+        common.answer(found.as_json())
+    else:
+        show_study(found)
+
+
+@app.command("list")
+def list_(
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many, the newest first.")] = 20,
+    as_json: common.JSON = False,
+) -> None:
+    """List studies, the newest first."""
+    from rich.console import Console
+
+    from workshop.cli.show_study import studies_table
+    from workshop.store.store import Store
+
+    found = Store.open().studies(limit=limit)
+    if as_json:
+        common.answer([vars(study) for study in found])
+    elif found:
+        Console(highlight=False).print(studies_table(found))
+    else:
+        common.stderr().print("There is no study yet; run one with: workshop study run scaling --workload mnist")
+
+
+def _go_on(store: Any, study: int, shared: Any, minutes: float, as_json: bool, again: bool = False) -> int:
+    """Run what is missing of a study and show it. Returns the exit code."""
+    from workshop.cli.show_study import show_study, watch_study
+    from workshop.errors import WorkshopError
+    from workshop.session.lifecycle import session_for
+    from workshop.study import runner
+    from workshop.study.report import report
+
+    err = common.stderr()
+    advice = f"Go on with: workshop study resume {study}"
+    code = 0
+    try:
+        with runner.working_on(store, study) as me:
+            renewed = runner.renew_failed(store, study) if again else 0
+            waiting = runner.missing(*runner.read(store, study))
+            if not waiting:
+                err.print(f"Study {study} is complete; nothing of it is missing.")
+            else:
+                first = _placement(waiting[0])
+                kept = "" if not renewed else f", {renewed} of which had failed"
+                where = f"session {shared.name}" if shared else "a private session"
+                err.print(f"Study {study}: {len(waiting)} runs to go{kept}, in {where}.")
+                with session_for(store, shared, first) as place, watch_study(err) as look:
+                    runner.run_study(store, study, me, place, look, minutes * 60)
+    except KeyboardInterrupt:
+        code = 130
+    except WorkshopError as error:
+        if error.exit_code == 2:
+            raise
+        raise WorkshopError(f"{error} {advice}") from error
+    found = report(store, store.study(study))
+    if as_json:
+        common.answer(found.as_json())
+    else:
+        show_study(found)
+    if found.study.finished_at is None:
+        err.print(f"Study {study} is not complete: {found.study.done} of {found.study.trials} runs. {advice}")
+        return code or 1
+    return 0 if found.study.state == "completed" else 1
+
+
+def _placement(trial: Any) -> Any:
+    from workshop.placement import Placement
+
+    return Placement.parse(trial.placement)

@@ -1,0 +1,156 @@
+"""Studies in the store: which runs they want, which they have, and who works on them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from sqlalchemy import Row, Select, and_, case, func, literal, or_, select
+
+from workshop.errors import BadInput
+from workshop.store.database import Database
+from workshop.store.records import StudyRecord, Trial
+from workshop.store.runs import MOST_RUNS
+from workshop.store.sessions import SILENT
+from workshop.store.tables import runs, studies, trials
+
+OPEN = "open"  # the written state of a study that has not finished; how it reads depends on its runner's heartbeat
+
+
+class Studies:
+    """Runs that belong together. Who works on a study is heard of every second; a silent one counts as dead."""
+
+    database: Database
+
+    def create_study(
+        self,
+        kind: str,
+        workload: str,
+        description: Mapping[str, Any],
+        wanted: Sequence[Trial],
+        submitted_by: str = "",
+    ) -> StudyRecord:
+        """Keep a study with the trials that it wants. Nobody works on it yet."""
+        now = time.time()
+        with self.database.writing() as connection:
+            study_id = connection.execute(
+                studies.insert().values(
+                    kind=kind,
+                    workload=workload,
+                    description=dict(description),
+                    state=OPEN,
+                    submitted_by=submitted_by,
+                    created_at=now,
+                )
+            ).inserted_primary_key[0]
+            if wanted:
+                connection.execute(trials.insert(), [{"study_id": study_id, **vars(trial)} for trial in wanted])
+        return self.study(study_id)
+
+    def study(self, study_id: int) -> StudyRecord:
+        """One study. Raises BadInput where there is none of that id."""
+        row = None
+        if 0 < study_id <= MOST_RUNS:
+            with self.database.reading() as connection:
+                row = connection.execute(_select().where(studies.c.id == study_id)).first()
+        if row is None:
+            raise _none(study_id)
+        return StudyRecord(**row._mapping)
+
+    def studies(self, kind: str | None = None, limit: int = 100) -> list[StudyRecord]:
+        """Studies, the newest first."""
+        query = _select().order_by(studies.c.id.desc()).limit(limit)
+        if kind is not None:
+            query = query.where(studies.c.kind == kind)
+        with self.database.reading() as connection:
+            return [StudyRecord(**row._mapping) for row in connection.execute(query)]
+
+    def trials(self, study_id: int) -> list[Trial]:
+        """A study's trials in the order in which they are run; `runs(study_id=…)` has what became of them."""
+        columns = [column for column in trials.c if column is not trials.c.study_id]
+        query = select(*columns).where(trials.c.study_id == study_id).order_by(trials.c.number)
+        with self.database.reading() as connection:
+            return [_trial(row) for row in connection.execute(query)]
+
+    def take_study(self, study_id: int, runner: str) -> float | None:
+        """Work on a study from now on, under the name `runner`; `keep_study` has to follow every second.
+
+        Returns None, or, while somebody else works on it, when that one was last heard of.
+        """
+        now = time.time()
+        free = or_(studies.c.runner.is_(None), studies.c.heartbeat_at < now - SILENT)
+        with self.database.writing() as connection:
+            taken = connection.execute(
+                studies.update().where(studies.c.id == study_id, free).values(runner=runner, heartbeat_at=now)
+            )
+            if taken.rowcount:
+                return None
+            heard = connection.scalar(select(studies.c.heartbeat_at).where(studies.c.id == study_id))
+        if heard is None:
+            raise _none(study_id)
+        return heard
+
+    def keep_study(self, study_id: int, runner: str) -> bool:
+        """Still working on it. False where somebody else has taken it over."""
+        return self._as_runner(study_id, runner, heartbeat_at=time.time())
+
+    def leave_study(self, study_id: int, runner: str) -> None:
+        """No longer working on it."""
+        self._as_runner(study_id, runner, runner=None, heartbeat_at=None)
+
+    def finish_study(self, study_id: int, runner: str, state: Literal["completed", "failed"]) -> None:
+        """All its trials have ended."""
+        self._as_runner(study_id, runner, state=state, finished_at=time.time())
+
+    def fail_trial(self, study_id: int, number: int, error: Mapping[str, Any]) -> None:
+        """A trial counts as failed: it could not be submitted, or its run was ended for a reason of the study's."""
+        with self.database.writing() as connection:
+            connection.execute(trials.update().where(*_this(study_id, number)).values(error=dict(error)))
+
+    def renew_trials(self, study_id: int, numbers: Sequence[int]) -> None:
+        """Forget what became of trials: the study wants them again. Their runs stay where they are."""
+        with self.database.writing() as connection:
+            of_these = (trials.c.study_id == study_id, trials.c.number.in_(numbers))
+            connection.execute(trials.update().where(*of_these).values(run_id=None, error=None))
+            connection.execute(studies.update().where(studies.c.id == study_id).values(state=OPEN, finished_at=None))
+
+    def _as_runner(self, study_id: int, runner: str, /, **values: Any) -> bool:
+        with self.database.writing() as connection:
+            mine = studies.update().where(studies.c.id == study_id, studies.c.runner == runner)
+            return connection.execute(mine.values(**values)).rowcount == 1
+
+
+def _this(study_id: int, number: int) -> tuple[Any, ...]:
+    return trials.c.study_id == study_id, trials.c.number == number
+
+
+def _none(study_id: int) -> BadInput:
+    return BadInput(f"There is no study {study_id}; `workshop study list` shows those there are.")
+
+
+def _select() -> Select[Any]:
+    heard = and_(studies.c.runner.is_not(None), studies.c.heartbeat_at >= time.time() - SILENT)
+    read = case(
+        (studies.c.state != OPEN, studies.c.state), (heard, literal("running")), else_=literal("interrupted")
+    ).label("state")
+    columns = (read if column is studies.c.state else column for column in studies.c)
+    hidden = (studies.c.runner, studies.c.heartbeat_at)
+    failed = or_(trials.c.error.is_not(None), func.coalesce(runs.c.status, "") == "failed")
+    done = or_(failed, func.coalesce(runs.c.status, "") == "completed")
+    return select(
+        *(column for column in columns if not any(column is one for one in hidden)),
+        _count().label("trials"),
+        _count(done).label("done"),
+        _count(failed).label("failed"),
+    )
+
+
+def _count(*conditions: Any) -> Any:
+    """How many trials of the study at hand fulfil all conditions."""
+    query = select(func.count()).select_from(trials.outerjoin(runs, trials.c.run_id == runs.c.id))
+    return query.where(trials.c.study_id == studies.c.id, *conditions).correlate(studies).scalar_subquery()
+
+
+def _trial(row: Row[Any]) -> Trial:
+    return Trial(**row._mapping)

@@ -1,0 +1,222 @@
+"""Running a study: its missing trials one after the other, as ordinary measured runs of a session.
+
+What a study has is in the store at every moment: a run and the note of whose trial it is are written together. So
+whoever goes on with a study after Ctrl-C, kill -9 or a power cut finds the runs that have ended and those that still
+go on, and runs the rest.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from workshop.errors import BadInput, WorkshopError
+from workshop.session import client
+from workshop.store.records import RunRecord, SessionRecord, StudyRecord, Trial
+from workshop.store.sessions import SILENT
+from workshop.store.store import Store
+from workshop.study.trials import missing, remaining, status
+
+HEARTBEAT = 1.0  # seconds
+LIMIT = 30 * 60.0  # seconds that a trial may take, its ranks' start and others' measurements included
+QUEUE = 2 * 3600.0  # seconds that it may wait for its turn before that
+CANCELLED = 30.0  # seconds within which a run that was asked to end has ended
+REVIVED = 60.0  # seconds that a session gets to come back after its conductor has died
+DOWN = ("stopped", "failed", "lost")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a study is."""
+
+    trial: Trial
+    run: RunRecord
+    done: int
+    total: int
+    seconds_left: float | None  # None: not known yet
+
+
+Look = Callable[[Progress], None]
+
+
+@contextmanager
+def working_on(store: Store, study_id: int) -> Iterator[str]:
+    """Work on a study, the only one to do so; yields the name under which. Raises BadInput where somebody else does.
+
+    Somebody who was killed is told from somebody who works by waiting for the next heartbeat.
+    """
+    runner = secrets.token_hex(8)
+    first = store.take_study(study_id, runner)
+    heard = first
+    while heard is not None:
+        if heard != first:
+            raise BadInput(
+                f"Study {study_id} is being run by another command; follow it with: workshop study show {study_id}"
+            )
+        time.sleep(0.2)
+        heard = store.take_study(study_id, runner)
+    ended = threading.Event()
+
+    def beat() -> None:
+        while not ended.wait(HEARTBEAT):
+            with suppress(WorkshopError):  # a database that is busy for a moment
+                if not store.keep_study(study_id, runner):
+                    return
+
+    heart = threading.Thread(target=beat, name=f"study {study_id}", daemon=True)
+    heart.start()
+    try:
+        yield runner
+    finally:
+        ended.set()
+        heart.join(SILENT)
+        store.leave_study(study_id, runner)
+
+
+def run_study(
+    store: Store,
+    study_id: int,
+    runner: str,
+    session: SessionRecord,
+    on_look: Look = lambda _: None,
+    limit: float = LIMIT,
+) -> StudyRecord:
+    """Run what is missing of a study, `working_on` which the caller is. Returns the study as it then is.
+
+    A trial that fails is kept as failed and the study goes on; one whose conductor died is tried again once the
+    session is back. After a KeyboardInterrupt, which is passed on, no run of the study goes on. Raises WorkshopError
+    where the session is no longer there.
+    """
+    tried: dict[int, int] = {}
+    try:
+        for trial in missing(*read(store, study_id)):
+            if run := _left(store, trial):
+                _wait(store, study_id, trial, run, on_look, limit)
+        while trial := _next(store, study_id, tried):
+            tried[trial.number] = tried.get(trial.number, 0) + 1
+            if run := _submit(store, study_id, trial, session):
+                _wait(store, study_id, trial, run, on_look, limit)
+    except KeyboardInterrupt:
+        _cancel(store, study_id)
+        raise
+    trials, runs = read(store, study_id)
+    if not missing(trials, runs):
+        completed = any(status(trial, runs) == "completed" for trial in trials)
+        store.finish_study(study_id, runner, "completed" if completed else "failed")
+    return store.study(study_id)
+
+
+def read(store: Store, study_id: int) -> tuple[list[Trial], dict[int, RunRecord]]:
+    """A study's trials and their runs by id."""
+    trials = store.trials(study_id)
+    return trials, {run.id: run for run in store.runs(study_id=study_id, limit=None)}
+
+
+def unfinished(store: Store, kind: str, workload: str, description: Mapping[str, Any]) -> StudyRecord | None:
+    """The newest study that asks for the very same and has not finished."""
+    for study in store.studies(kind=kind):
+        if study.finished_at is None and study.workload == workload and study.description == description:
+            return study
+    return None
+
+
+def renew_failed(store: Store, study_id: int) -> int:
+    """Have the study's failed trials run again. Returns how many there are."""
+    trials, runs = read(store, study_id)
+    failed = [trial.number for trial in trials if status(trial, runs) == "failed"]
+    if failed:
+        store.renew_trials(study_id, failed)
+    return len(failed)
+
+
+def _next(store: Store, study_id: int, tried: Mapping[int, int]) -> Trial | None:
+    """The first trial that is missing and may be tried: each once, and once more after its conductor has died."""
+    trials, runs = read(store, study_id)
+    for trial in missing(trials, runs):
+        again = 1 if status(trial, runs) == "interrupted" else 0
+        if tried.get(trial.number, 0) <= again:
+            return trial
+    return None
+
+
+def _submit(store: Store, study_id: int, trial: Trial, session: SessionRecord) -> RunRecord | None:
+    """Put a trial into the session's queue; None where it can't be run at all, which is kept."""
+    _wait_up(store, session)
+    try:
+        return client.submit(
+            store,
+            store.session(session.id),
+            store.study(study_id).workload,
+            trial.params,
+            trial.placement,
+            measured=True,
+            trial=(study_id, trial.number),
+        )
+    except BadInput as error:
+        if store.session(session.id).state in DOWN:
+            raise WorkshopError(str(error)) from None
+        store.fail_trial(study_id, trial.number, {"type": "BadInput", "message": str(error)})
+        return None
+
+
+def _wait(store: Store, study_id: int, trial: Trial, run: RunRecord, on_look: Look, limit: float) -> None:
+    """Wait for a trial's run, and end one that takes too long."""
+    trials, runs = read(store, study_id)
+    done = len(trials) - len(missing(trials, runs))
+
+    def look(now: RunRecord) -> None:
+        left = remaining(trials, {**runs, now.id: now}, time.time())
+        on_look(Progress(trial, now, done, len(trials), left))
+        if now.status == "running" and time.time() - (now.started_at or 0.0) > limit:
+            raise _TooLong
+
+    try:
+        client.wait(store, run.id, look, timeout=QUEUE + limit)
+    except _TooLong:
+        words = f"it took longer than the {limit / 60:g} minutes that a trial may take"
+        _end(store, run.id)
+        store.fail_trial(study_id, trial.number, {"type": "TimeLimit", "message": words})
+
+
+class _TooLong(Exception):
+    """A run takes longer than a trial may."""
+
+
+def _left(store: Store, trial: Trial) -> RunRecord | None:
+    """The run that an earlier sitting has left, if it still goes on, or waits where somebody will take it."""
+    run = store.run(trial.run_id) if trial.run_id is not None else None
+    if run is None or run.ended:
+        return None
+    session = store.session(run.session_id)
+    if run.status == "running" or (session.state not in DOWN and not session.private):
+        return run
+    _end(store, run.id)  # it waits for a session that is gone
+    return None
+
+
+def _wait_up(store: Store, session: SessionRecord) -> None:
+    """Wait for a session that may come back. Raises WorkshopError where it doesn't."""
+    deadline = time.monotonic() + (0.0 if session.private else REVIVED)
+    while (state := store.session(session.id).state) in DOWN:
+        if state == "stopped" or time.monotonic() > deadline:
+            raise WorkshopError(f"Session {session.name} is {state}, so the study can't go on there.")
+        time.sleep(0.2)
+
+
+def _cancel(store: Store, study_id: int) -> None:
+    """End what goes on of a study."""
+    for run in store.runs(study_id=study_id, limit=None):
+        if not run.ended:
+            _end(store, run.id)
+
+
+def _end(store: Store, run_id: int) -> None:
+    """Cancel a run and wait for its end, as far as anybody can."""
+    with suppress(WorkshopError):  # it may have ended just now, or its session is gone
+        client.cancel(store, run_id)
+        client.wait(store, run_id, timeout=CANCELLED)

@@ -1,0 +1,159 @@
+"""Scaling studies: the same workload on several numbers of ranks. Pure: which trials, and why not.
+
+Strong scaling keeps the work and divides it (Amdahl, Validity of the single processor approach to achieving large
+scale computing capabilities, AFIPS 1967). For training that means the same batch over all ranks, so that every
+number of ranks takes the same steps: what is given as the batch is the batch of all ranks together, each rank's is
+that divided by the ranks. A batch that doesn't divide is refused, since a rounded one would be other work. Weak
+scaling gives each rank the same work, so that the whole grows with the ranks (Gustafson, Reevaluating Amdahl's law,
+Communications of the ACM 31(5), 1988): the same batch per rank, and as much to read for each rank. What that means
+for a workload, its descriptor says (`workshop.workloads.Scaling`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workshop.errors import BadInput
+from workshop.placement import Placement
+from workshop.store.records import Trial
+from workshop.study.trials import Cell, interleave
+from workshop.workloads import Scaling, Workload, workloads
+
+KIND = "scaling"
+MOST = 32  # numbers of ranks in one study
+REPEATS = 100
+
+
+@dataclass(frozen=True)
+class ScalingStudy:
+    """What was asked for, checked: see `plan`."""
+
+    workload: str
+    ranks: tuple[int, ...]  # ascending
+    weak: bool
+    repeats: int
+    rate: str  # the metric that is compared
+    unit: str
+    params: Mapping[str, Any]  # of a trial with one rank
+    placement: Mapping[str, Any]  # of all trials, but for their ranks
+    cells: tuple[Cell, ...]
+
+    def description(self) -> dict[str, Any]:
+        """What the store keeps; equal descriptions are the same study."""
+        return {
+            "ranks": list(self.ranks),
+            "weak": self.weak,
+            "repeats": self.repeats,
+            "rate": self.rate,
+            "unit": self.unit,
+            "params": dict(self.params),
+            "placement": dict(self.placement),
+        }
+
+    def trials(self) -> list[Trial]:
+        return interleave(self.cells, self.repeats)
+
+
+def plan(
+    workload: Workload,
+    given: Mapping[str, Any],
+    ranks: Sequence[int],
+    placement: Placement,
+    weak: bool = False,
+    repeats: int = 3,
+) -> ScalingStudy:
+    """A study from the workload's params that were `given`. Raises BadInput with one sentence."""
+    scaling = scaling_of(workload)
+    if not 1 <= repeats <= REPEATS:
+        raise BadInput(f"repeats is {repeats}: it should be 1 to {REPEATS}.")
+    _check_ranks(ranks)
+    fixed = {name: value for name, value in placement.as_json().items() if name != "ranks"}
+    places = [Placement.parse({**fixed, "ranks": number}) for number in ranks]
+    values = dict(given) if weak else {**scaling.strong, **given}
+    base = workload.check(values).model_dump(mode="json")
+    if weak:
+        _check_grows(workload, scaling, base)
+    elif scaling.share:
+        _check_divides(scaling.share, base[scaling.share], ranks)
+    cells = []
+    for where in places:
+        values = {**base, **_own(scaling, base, where.ranks, weak)}
+        cells.append(Cell(where.describe(), workload.check(values).model_dump(mode="json"), where.as_json()))
+    return ScalingStudy(
+        workload.name, tuple(ranks), weak, repeats, scaling.rate, scaling.unit, base, fixed, tuple(cells)
+    )
+
+
+def scaling_of(workload: Workload) -> Scaling:
+    """What a study has to know of the workload. Raises BadInput where it doesn't say."""
+    if workload.scaling is None:
+        able = ", ".join(known.name for known in workloads().values() if known.scaling is not None)
+        raise BadInput(
+            f"The workload {workload.name} doesn't tell how fast it is, so it can't be compared; "
+            f"{able or 'no workload'} can."
+        )
+    return workload.scaling
+
+
+def read_ranks(text: str) -> tuple[int, ...]:
+    """Numbers of ranks from words like "1,2,4", ascending. Raises BadInput."""
+    words = [word.strip() for word in text.split(",")]
+    wrong = next((word for word in words if not (word.isascii() and word.isdecimal()) or len(word) > 6), None)
+    if wrong is not None:
+        raise BadInput(
+            f"--ranks {text}: {wrong!r} is no number of ranks; give numbers with commas between them, such as 1,2,4."
+        )
+    return tuple(sorted(int(word) for word in words))
+
+
+def default_ranks(cores: int) -> tuple[int, ...]:
+    """1, 2, 4, … as far as the machine has cores, and always two numbers."""
+    return tuple(2**power for power in range(max(int(math.log2(max(cores, 1))), 1) + 1))
+
+
+def _own(scaling: Scaling, base: Mapping[str, Any], ranks: int, weak: bool) -> dict[str, Any]:
+    """The params in which a number of ranks differs from one rank."""
+    if weak:
+        return {scaling.total: base[scaling.total] * ranks} if scaling.total else {}
+    return {scaling.share: base[scaling.share] // ranks} if scaling.share else {}
+
+
+def _check_ranks(ranks: Sequence[int]) -> None:
+    twice = next((number for number in ranks if list(ranks).count(number) > 1), None)
+    if twice is not None:
+        raise BadInput(f"ranks names {twice} twice; --repeats says how often each is run.")
+    if not 2 <= len(ranks) <= MOST:
+        raise BadInput(
+            f"ranks names {len(ranks)} number{'' if len(ranks) == 1 else 's'}: scaling compares 2 to {MOST} of them, "
+            "such as 1,2,4."
+        )
+
+
+def _check_divides(name: str, value: int, ranks: Sequence[int]) -> None:
+    """Strong scaling divides the work of a step without a rest."""
+    odd = next((number for number in ranks if value % number), None)
+    if odd is None:
+        return
+    step = math.lcm(*ranks)
+    near = max(round(value / step), 1) * step
+    raise BadInput(
+        f"{name} is {value}, which {odd} ranks can't divide among them; strong scaling shares the same work out, so "
+        f"give one that does, such as --set {name}={near}, or compare with --weak."
+    )
+
+
+def _check_grows(workload: Workload, scaling: Scaling, base: Mapping[str, Any]) -> None:
+    """Weak scaling makes the work larger through a param that the other params may leave without effect."""
+    if not scaling.total:
+        return
+    extra = workload.params.model_fields[scaling.total].json_schema_extra
+    when = extra.get("when", {}) if isinstance(extra, dict) else {}
+    for name, value in when.items() if isinstance(when, dict) else ():
+        if base.get(name) != value:
+            raise BadInput(
+                f"Weak scaling of {workload.name} needs more {scaling.total} for more ranks, which {name} "
+                f"{base.get(name)} doesn't have; add --set {name}={value}."
+            )

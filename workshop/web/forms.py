@@ -1,0 +1,35 @@
+"""What the fields of a workload's params say of themselves for pages, in their `json_schema_extra`.
+
+`advanced` (behind a fold), `part` (the heading of a group), `when` (only shown where other fields have these values),
+`page` (the page's default where it differs) and `file` (a param that names a file: one of its `choices`, an upload
+unless `upload` is False, or with `runs` the number of a run that has left one).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+LONGEST_NUMBER = 10  # digits of a run's number
+
+
+def extra(field: FieldInfo) -> Mapping[str, Any]:
+    return field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+
+
+def file_params(model: type[BaseModel]) -> dict[str, Mapping[str, Any]]:
+    """Params that name a file, and what they say of it."""
+    return {name: about for name, field in model.model_fields.items() if (about := extra(field).get("file"))}
+
+
+def param_of_runs(model: type[BaseModel]) -> str | None:
+    """The param that takes the number of a run to go on from; None where there is none."""
+    return next((name for name, about in file_params(model).items() if about.get("runs")), None)
+
+
+def is_run_number(text: Any) -> bool:
+    """Whether this can be the number of a run, and nothing else, such as a path."""
+    return isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= LONGEST_NUMBER

@@ -1,0 +1,58 @@
+"""Panels: the sections of a run's page, in their order.
+
+A panel is a pure function from what there is to see of a run to cards, none where the run told nothing that it could
+show. A workload whose runs have something new to show gets another panel here, and nothing else changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workshop.web.cards import Card
+from workshop.web.panels import outcome, photo, told, training
+from workshop.web.sight import Sight
+
+
+@dataclass(frozen=True)
+class Panel:
+    """`made_of` is what its cards are made of, cheap to find out: while that stays the same, they aren't made anew."""
+
+    name: str
+    show: Callable[[Sight], Sequence[Card]]
+    made_of: Callable[[Sight], Any]
+
+
+def _told(sight: Sight) -> Any:
+    return sight.events, sight.run.status, sight.run.rank_map, sight.run.metrics
+
+
+def _files(sight: Sight) -> Any:
+    return list(sight.artifacts.values()), sight.run.status, sight.run.metrics
+
+
+PANELS = (
+    Panel("error", outcome.error, lambda sight: sight.run.error),
+    Panel("again", outcome.again, _files),
+    Panel("verdict", outcome.verdict, lambda sight: (_told(sight), sight.run.verdict)),
+    Panel("conditions", training.conditions, lambda sight: sight.run.metrics),
+    Panel("photo", photo.photo, _files),
+    Panel("curves", told.told, _told),
+    Panel("throughput", training.throughput, lambda sight: sight.run.metrics),
+    Panel("timeline", training.timeline, lambda sight: (sight.version(training.TIMELINE), sight.run.metrics)),
+    Panel("misclassified", training.misclassified, lambda sight: sight.version(training.MISCLASSIFIED)),
+    Panel("machine", outcome.machine, lambda sight: (sight.run.rank_map, sight.run.machine)),
+    Panel("metrics", outcome.came_out, lambda sight: sight.run.metrics),
+    Panel("files", outcome.files, _files),
+)
+
+
+def side_by_side(sight: Sight) -> list[Card]:
+    """What of a run is worth seeing beside another one's."""
+    return [
+        *training.conditions(sight),
+        *photo.photo(sight),
+        *told.times(sight),
+        *training.throughput(sight),
+    ]

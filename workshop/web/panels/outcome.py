@@ -1,0 +1,74 @@
+"""What every run's page has: what went wrong, the verdict, where the ranks ran, what came out, files."""
+
+from __future__ import annotations
+
+from workshop.analysis.balance import balance
+from workshop.analysis.verdict import verdict as verdict_of
+from workshop.web.cards import Card, Part, fold, line, link, links, tiles, words
+from workshop.web.forms import param_of_runs
+from workshop.web.machine_view import machine_card
+from workshop.web.panels.training import TOLD_HERE
+from workshop.web.sight import Sight
+from workshop.web.tracebacks import shortened
+from workshop.web.words import LONGEST_VALUE, metrics, size
+
+SETTLED = 3  # steps before a running run's verdict says anything
+CHECKPOINT = "checkpoint.npz"
+
+
+def error(sight: Sight) -> list[Card]:
+    """What a rank raised, or how the run ended otherwise, with the traceback behind a fold."""
+    failure = sight.run.error
+    if not failure:
+        return []
+    where = "" if failure.get("rank") is None else f"Rank {failure['rank']} on {failure['host']}: "
+    parts: list[Part] = [words(line(f"{where}{failure['type']}: {failure['message']}", tone="message"))]
+    if failure.get("traceback"):
+        parts.append(fold("Traceback", shortened(failure["traceback"])))
+    return [Card("error", "What went wrong", tuple(parts), tone="error")]
+
+
+def again(sight: Sight) -> list[Card]:
+    """The way on for a run that ended early and has kept a checkpoint."""
+    run, known = sight.run, sight.workload
+    resumes = param_of_runs(known.params) if known else None
+    if run.status not in ("failed", "cancelled", "interrupted") or CHECKPOINT not in sight.artifacts or not resumes:
+        return []
+    said = words(line("It has kept a checkpoint: a new run can begin where that was written, with the same settings."))
+    button = link(f"/run?run={run.id}&again={run.id}", "Go on from this run", button=True)
+    return [Card("again", "", (said, links(button)))]
+
+
+def verdict(sight: Sight) -> list[Card]:
+    """What to make of the run; of one that goes on, what can be seen so far."""
+    said, label = sight.run.verdict, "Verdict"
+    if sight.run.status == "running":
+        spent = balance(sight.totals, sight.ranks)
+        if spent is not None and spent.steps >= SETTLED:
+            said, label = verdict_of(sight.run, sight.totals), "So far"
+    if not said:
+        return []
+    lines = (
+        line(label, tone="label"),
+        line(said["verdict"], tone="heading"),
+        line(said["why"], "Why"),
+        line(said["next"], "Next"),
+    )
+    return [Card("verdict", "", (words(*lines),), tone="verdict")]
+
+
+def machine(sight: Sight) -> list[Card]:
+    """The ranks on the machine."""
+    return machine_card("Where the ranks run", sight.run.machine, sight.run.rank_map, sight.run.placement)
+
+
+def came_out(sight: Sight) -> list[Card]:
+    """Metrics that fit into a tile and that no other card tells."""
+    rest = {name: value for name, value in sight.run.metrics.items() if name not in TOLD_HERE}
+    shown = [told for told in metrics(rest) if len(told["value"]) <= LONGEST_VALUE]
+    return [Card("metrics", "What came out", (tiles(shown),), later=True)] if shown else []
+
+
+def files(sight: Sight) -> list[Card]:
+    shown = [link(sight.url(name), name, size(found.size)) for name, found in sight.artifacts.items()]
+    return [Card("files", "Files", (links(*shown),), later=True)] if shown else []
