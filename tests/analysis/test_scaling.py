@@ -48,7 +48,7 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
     "above the ideal": (
         [ONE, of(2, 220.0, 225.0, 221.0)],
         "compute",
-        ["2.21x", "fits the caches better"],
+        ["Above the ideal: 2.21x on 2 ranks.", "fits the caches better"],
     ),
     "moving data": (
         [ONE, of(2, 118.0, 120.0, 125.0, seconds={"compute": 12.0, "communicate": 7.0, "wait": 0.6, "input": 0.2})],
@@ -95,7 +95,7 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
     "ranks are late in turns": (
         [ONE, of(2, 130.0, 131.0, 133.0, seconds={"compute": 13.0, "communicate": 0.4, "wait": 6.0, "input": 0.2})],
         "stragglers",
-        ["Waiting limits: 1.31x", "No rank is always", "what else works on this machine"],
+        ["Waiting limits: 1.31x", "the runs do not tell", "what else works on this machine"],
     ),
     "input": (
         [ONE, of(2, 120.0, 121.0, 125.0, seconds={"compute": 12.0, "communicate": 0.5, "wait": 0.4, "input": 6.0})],

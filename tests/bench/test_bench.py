@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import random
 import sys
 import time
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from workshop import bench
-from workshop.bench.crew import crew
+from workshop.bench.crew import crew, once
 from workshop.errors import WorkshopError
 
 RANK = """
@@ -78,3 +80,46 @@ def processor_ticks(pid):
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     assert os.sysconf("SC_CLK_TCK") >= 100
     return int(fields[11]), int(fields[12])
+
+
+def test_neighbours_are_measured_back_to_back_in_alternating_order():
+    calls = []
+    contenders = {name: lambda name=name: calls.append(name) for name in "abc"}
+    results = bench.interleaved(contenders, 3, mirrored=True, warm_up=0)
+    assert "".join(calls) == "abc" + "cba" + "abc"
+    assert {name: len(values) for name, values in results.items()} == {"a": 3, "b": 3, "c": 3}
+
+
+@pytest.mark.parametrize(("count", "low", "high"), [(1, 1, 1), (5, 1, 5), (6, 1, 6), (8, 1, 8), (9, 2, 8), (12, 3, 10)])
+def test_the_interval_of_a_median(count, low, high):
+    assert bench.interval([*range(count, 0, -1)]) == (low, high)
+
+
+def test_the_interval_holds_the_median_as_often_as_it_says():
+    stream = random.Random(7)
+    held = 0
+    for _ in range(2000):
+        low, high = bench.interval([stream.expovariate(1) for _ in range(9)])
+        held += low <= math.log(2) <= high
+    assert held / 2000 == pytest.approx(0.961, abs=0.015)
+
+
+def test_a_comparison_of_pairs():
+    ours, theirs = [2.0, 3.0, 9.0], [1.0, 2.0, 3.0]
+    line = bench.ratio("ours_vs_theirs", ours, theirs)
+    assert (line["value"], line["low"], line["high"], line["unit"], line["repeats"]) == (2.0, 1.5, 3.0, "ratio", 3)
+    document = bench.document("speed", {}, [line], {"ours_vs_theirs": 2.0}, {"ours_vs_theirs": (1.5, 3.0)})
+    assert json.loads(json.dumps(document))["intervals"] == {"ours_vs_theirs": [1.5, 3.0]}
+    assert "intervals" not in bench.document("speed", {}, [], {})
+
+
+def test_a_program_that_is_started_for_its_turn():
+    environment = os.environ | {"SAID": "7"}
+    code = "import os; print('noise'); print('{\"said\": ' + os.environ['SAID'] + '}')"
+    assert once("it", [sys.executable, "-c", code], environment, 20) == {"said": 7}
+    with pytest.raises(WorkshopError, match="it ended with exit code 3 while it was measured: too bad"):
+        once(
+            "it", [sys.executable, "-c", "import sys; print('too bad', file=sys.stderr); sys.exit(3)"], environment, 20
+        )
+    with pytest.raises(WorkshopError, match="it has not ended within 0 s"):
+        once("it", ["sleep", "60"], environment, 0.2)

@@ -35,24 +35,34 @@ def study(
     wanted = plan(workload("mnist"), {}, sorted(rates), Placement(), weak=weak, repeats=repeats)
     made = store.create_study(KIND, "mnist", wanted.description(), wanted.trials())
     store.take_study(made.id, "seed")
-    trials = store.trials(made.id)
-    for trial in trials[:ended]:
-        ranks = trial.placement["ranks"]
-        run = store.submit(
-            session.id, "mnist", trial.params, trial.placement, measured=True, trial=(made.id, trial.number)
-        )
-        store.take_next(session.id)
-        where = [[number] for number in range(ranks)] if ranks <= 2 else [[0, 1]] * ranks
-        store.set_run(run.id, rank_map=cases.rank_map(*where), machine=cases.machine(2))
-        if ranks == failing:
-            error = {"rank": 1, "host": "laptop", "type": "ValueError", "message": "no <b>luck</b>", "traceback": ""}
-            store.finish(run.id, "failed", error=error)
-        else:
-            store.finish(run.id, "completed", metrics=metrics(ranks, rates[ranks][trial.repeat - 1]))
+    for trial in store.trials(made.id)[:ended]:
+        end(store, session, made.id, trial.number, rates, failing)
     if ended is None:
         store.finish_study(made.id, "seed", "completed")
         store.leave_study(made.id, "seed")
     return store.study(made.id)
+
+
+def end(
+    store: Store,
+    session: SessionRecord,
+    study_id: int,
+    number: int,
+    rates: Mapping[int, tuple[float, ...]] = RATES,
+    failing: int = 0,
+) -> None:
+    """Have one trial run to its end."""
+    trial = store.trials(study_id)[number - 1]
+    ranks = trial.placement["ranks"]
+    run = store.submit(session.id, "mnist", trial.params, trial.placement, measured=True, trial=(study_id, number))
+    store.take_next(session.id)
+    where = [[unit] for unit in range(ranks)] if ranks <= 2 else [[0, 1]] * ranks
+    store.set_run(run.id, rank_map=cases.rank_map(*where), machine=cases.machine(2))
+    if ranks == failing:
+        error = {"rank": 1, "host": "laptop", "type": "ValueError", "message": "no <b>luck</b>", "traceback": ""}
+        store.finish(run.id, "failed", error=error)
+    else:
+        store.finish(run.id, "completed", metrics=metrics(ranks, rates[ranks][trial.repeat - 1]))
 
 
 def metrics(ranks: int, rate: float) -> dict[str, Any]:

@@ -217,6 +217,19 @@ def test_a_heart_beats_as_long_as_the_work_lasts(store: Store) -> None:
         until(lambda: heard() > first, 5, "the next heartbeat")
 
 
+def test_who_was_thought_dead_leaves_the_study_to_the_other(store: Store) -> None:
+    """A laptop that slept: its study was resumed elsewhere meanwhile."""
+    session = store.create_session("here", {"ranks": 1})
+    study = study_of(store, ONE)
+    with runner.working_on(store, study.id) as me:
+        with store.database.writing() as connection:
+            connection.execute(studies.update().values(runner="other"))
+        with pytest.raises(WorkshopError, match="taken over by another command"):
+            runner.run_study(store, study.id, me, session)
+    assert store.runs() == []
+    assert store.study(study.id).state == "running", "the other one goes on"
+
+
 @pytest.mark.parametrize("state", ["stopped", "failed"])
 def test_a_session_that_is_gone(store: Store, monkeypatch: pytest.MonkeyPatch, state: str) -> None:
     monkeypatch.setattr(runner, "REVIVED", 0.5)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.web.words import dumps, metrics, size, value_words, waiting
+from workshop.analysis.words import size
+from workshop.web.words import dumps, metrics, value_words, waiting
 
 anything = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),

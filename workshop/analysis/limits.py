@@ -52,7 +52,7 @@ def _judge(rows: Sequence[Row], weak: bool) -> tuple[Limit, Finding]:
     if last is not short and not _near(last) and limit_of(last) not in (limit, "noise", "unknown"):
         why.append(f"Then, with {words.count(last.ranks, 'rank')}: {_FINDINGS[limit_of(last)](last, weak).why}")
     if before:
-        why.insert(0, f"Up to {_who(before[-1])} it is close to the ideal: {_gain(before[-1])}.")
+        why.insert(0, f"Up to {_who(before[-1])} it is {_close(before[-1])} the ideal: {_gain(before[-1])}.")
     return limit, _with(found, why=[*why, *_cautions(rows)])
 
 
@@ -110,7 +110,7 @@ def _ideal(row: Row, weak: bool) -> Finding:
         following = "Compare with the same work for all numbers of ranks: leave --weak out."
     else:
         following = "Every core is at work. Predict what more ranks than cores do, and what --weak changes; then try."
-    return Finding(f"Close to the ideal: {_gain(row)}.", " ".join(why), following)
+    return Finding(f"{words.capital(_close(row))} the ideal: {_gain(row)}.", " ".join(why), following)
 
 
 def _communication(row: Row, weak: bool) -> Finding:
@@ -155,7 +155,7 @@ def _stragglers(row: Row, weak: bool) -> Finding:
         )
     return Finding(
         f"Waiting limits: {_gain(row)}.",
-        f"{_blame(row, 'wait')} {row.waited or 'No rank is always the late one.'}".strip(),
+        f"{_blame(row, 'wait')} {row.waited or 'Which rank came last, the runs do not tell.'}",
         "See what else works on this machine, end it and start the study again; --bind-to core keeps ranks in place.",
     )
 
@@ -174,7 +174,7 @@ def _slower(row: Row, weak: bool) -> Finding:
     return Finding(
         f"Computing itself gets slower: {_gain(row)}.",
         f"{_spent(row)}. On the same amount of work a rank computes {longer:.2f} times as long as with {_base(row)}: "
-        "ranks share the memory, the caches and the cores' clock"
+        "ranks share the memory, the caches and the clock with each other and with whatever else works here"
         + ("." if weak else ", and small batches keep a core less busy."),
         "Try a smaller model or batch, which fits the caches: does computing still get slower?"
         if weak
@@ -241,6 +241,10 @@ def _gain(row: Row) -> str:
     start = row.base.ranks if row.base else 1
     over = f"on {_who(row)}" if start == 1 else f"from {start} to {_who(row)}"
     return f"{row.speed_up or 0.0:.2f}x {over}"
+
+
+def _close(row: Row) -> str:
+    return "above" if _efficiency(row) > ABOVE else "close to"
 
 
 def _figures(row: Row, weak: bool) -> str:

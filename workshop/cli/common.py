@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ import typer
 from rich.console import Console
 
 from workshop import topology
+from workshop.documents import finite
 from workshop.errors import BadInput
 from workshop.placement import Placement, default_for
 
@@ -35,6 +35,10 @@ ThreadsPerRank = Annotated[str | None, typer.Option("--threads", metavar="N", he
 Environment = Annotated[
     list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="A variable set on every rank; may be repeated.")
 ]
+SessionName = Annotated[
+    str | None, typer.Option("--session", metavar="NAME", help="The session to run in; default: the one that is up.")
+]
+Private = Annotated[bool, typer.Option("--private", help="Start a session for this command alone.")]
 
 
 def stderr() -> Console:
@@ -105,14 +109,3 @@ def one_session(session: str | None, private: bool) -> None:
     """Refuse to run both in a session that is up and in one of its own. Raises BadInput."""
     if session and private:
         raise BadInput("--session and --private exclude each other; give one of them.")
-
-
-def finite(document: Any) -> Any:
-    """The same document with null for what is no finite number."""
-    if isinstance(document, float):
-        return document if math.isfinite(document) else None
-    if isinstance(document, Mapping):
-        return {name: finite(value) for name, value in document.items()}
-    if isinstance(document, list | tuple):
-        return [finite(value) for value in document]
-    return document

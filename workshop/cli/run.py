@@ -13,10 +13,6 @@ from workshop.workloads import Workload, workloads
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 
-SessionName = Annotated[
-    str | None, typer.Option("--session", metavar="NAME", help="The session to run in; default: the one that is up.")
-]
-Private = Annotated[bool, typer.Option("--private", help="Start a session for this run alone.")]
 Measured = Annotated[bool, typer.Option("--measured", help="Fresh ranks, and nobody else measures meanwhile.")]
 Save = Annotated[Path | None, typer.Option("--save", metavar="DIR", help="Write the run's files there.")]
 
@@ -84,8 +80,8 @@ def _command(chosen: Workload) -> Any:
         ("bind_to", common.BindTo, None),
         ("threads", common.ThreadsPerRank, None),
         ("env", common.Environment, None),
-        ("session", SessionName, None),
-        ("private", Private, False),
+        ("session", common.SessionName, None),
+        ("private", common.Private, False),
         ("measured", Measured, False),
         ("save", Save, None),
         ("as_json", common.JSON, False),

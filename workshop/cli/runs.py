@@ -9,6 +9,7 @@ from typing import Annotated, get_args
 import typer
 
 from workshop.cli import common
+from workshop.documents import finite
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 RunId = Annotated[int, typer.Argument(metavar="RUN", help="The run's number.")]
@@ -79,11 +80,11 @@ def export(
     found = client.read(store, run)
     common.writable(folder)
     written = [folder / "run.json", folder / "events.jsonl"]
-    written[0].write_text(json.dumps(common.finite(found.as_json()), indent=2) + "\n")
+    written[0].write_text(json.dumps(finite(found.as_json()), indent=2) + "\n")
     with open(written[1], "w") as file:
         after = 0
         while events := store.events(run, after=after):
-            file.writelines(json.dumps(common.finite(vars(event))) + "\n" for event in events)
+            file.writelines(json.dumps(finite(vars(event))) + "\n" for event in events)
             after = events[-1].id
     written += common.write_artifacts(store, run, folder)
     if as_json:

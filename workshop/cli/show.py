@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -16,6 +15,7 @@ from workshop.placement import Placement
 from workshop.session import client
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
+from workshop.web.words import metrics
 
 COLOURS = {"completed": "green", "failed": "red", "cancelled": "yellow", "interrupted": "red", "running": "cyan"}
 
@@ -60,9 +60,8 @@ def show_run(run: RunRecord, err: Console) -> None:
             f"  took {run.finished_at - run.started_at:.2f} s after {run.started_at - run.queued_at:.2f} s of waiting"
         )
     table = Table(box=None, show_header=False, padding=(0, 1))
-    for name, value in _flat(run.metrics):
-        if isinstance(value, int | float | str | bool):
-            table.add_row(name, f"{value:.6g}" if isinstance(value, float) else str(value))
+    for shown in metrics(run.metrics):
+        table.add_row(shown["label"], Text(shown["value"]))
     if table.row_count:
         out.print(table)
     for title, words in (run.verdict or {}).items():
@@ -74,14 +73,6 @@ def show_run(run: RunRecord, err: Console) -> None:
         err.print(Text(f"{where}{run.error['type']}: {run.error['message']}", style="red"))
         if run.error["traceback"]:
             err.print(Text(f"The traceback is in `workshop runs show {run.id} --json`."))
-
-
-def _flat(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in metrics.items():
-        if isinstance(value, Mapping):
-            yield from ((f"{name} {key}", inner) for key, inner in value.items())
-        else:
-            yield name, value
 
 
 def runs_table(runs: list[RunRecord]) -> Table:

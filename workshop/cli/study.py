@@ -13,12 +13,8 @@ run_app = typer.Typer(help="Run a study; it goes on where the same one was inter
 app.add_typer(run_app, name="run")
 
 StudyId = Annotated[int, typer.Argument(metavar="STUDY", help="The study's number.")]
-SessionName = Annotated[
-    str | None, typer.Option("--session", metavar="NAME", help="The session to run in; default: the one that is up.")
-]
-Private = Annotated[bool, typer.Option("--private", help="Start a session for this study alone.")]
 Minutes = Annotated[
-    float, typer.Option("--limit", metavar="MINUTES", min=0.01, max=1440, help="Longest time of one trial.")
+    float, typer.Option("--minutes", metavar="N", min=0.01, max=1440, help="Longest time of one trial.")
 ]
 
 
@@ -43,9 +39,9 @@ def scaling(
     cores_per_rank: common.CoresPerRank = None,
     bind_to: common.BindTo = None,
     env: common.Environment = None,
-    session: SessionName = None,
-    private: Private = False,
-    limit: Minutes = 30,
+    session: common.SessionName = None,
+    private: common.Private = False,
+    minutes: Minutes = 30,
     as_json: common.JSON = False,
 ) -> int:
     """Throughput, speed-up and efficiency over numbers of ranks; takes the workload's own options (--batch 32), too.
@@ -58,7 +54,7 @@ def scaling(
     from workshop.session.lifecycle import shared_session
     from workshop.store.store import Store
     from workshop.study import runner
-    from workshop.study.scaling import KIND, default_ranks, plan, read_ranks
+    from workshop.study.scaling import KIND, default_ranks, places, plan, read_ranks
     from workshop.study.settings import read_options, read_settings
     from workshop.workloads import workload as workload_of
 
@@ -72,9 +68,9 @@ def scaling(
     placement = common.placement_from(
         base, str(numbers[0]), map_by, per_resource, cores_per_rank, bind_to, threads, env
     )
+    for place in places(numbers, placement):
+        client.check_placement(place)
     wanted = plan(chosen, given, numbers, placement, weak, repeats)
-    for cell in wanted.cells:
-        client.check_placement(placement.parse(cell.placement))
     if chosen.inputs:
         chosen.inputs(chosen.check(wanted.cells[0].params), client.artifacts_of(store))
     study = runner.unfinished(store, KIND, chosen.name, wanted.description())
@@ -82,16 +78,16 @@ def scaling(
         common.stderr().print(f"Study {study.id} asked for the same and is not complete: going on with it.")
     else:
         study = store.create_study(KIND, chosen.name, wanted.description(), wanted.trials())
-    return _go_on(store, study.id, shared, limit, as_json)
+    return _go_on(store, study.id, shared, minutes, as_json)
 
 
 @app.command()
 def resume(
     study: StudyId,
     again: Annotated[bool, typer.Option("--failed", help="Run the trials that failed again, too.")] = False,
-    session: SessionName = None,
-    private: Private = False,
-    limit: Minutes = 30,
+    session: common.SessionName = None,
+    private: common.Private = False,
+    minutes: Minutes = 30,
     as_json: common.JSON = False,
 ) -> int:
     """Go on with a study that was interrupted; what has completed is not run again."""
@@ -103,7 +99,7 @@ def resume(
     store = Store.open()
     report.report(store, store.study(study))
     shared = None if private else shared_session(store, session)
-    return _go_on(store, study, shared, limit, as_json, again)
+    return _go_on(store, study, shared, minutes, as_json, again)
 
 
 @app.command()
@@ -148,7 +144,9 @@ def _go_on(store: Any, study: int, shared: Any, minutes: float, as_json: bool, a
     from workshop.session.lifecycle import session_for
     from workshop.study import runner
     from workshop.study.report import report
+    from workshop.workloads import workload as workload_of
 
+    workload_of(store.study(study).workload)
     err = common.stderr()
     advice = f"Go on with: workshop study resume {study}"
     code = 0
@@ -157,7 +155,9 @@ def _go_on(store: Any, study: int, shared: Any, minutes: float, as_json: bool, a
             renewed = runner.renew_failed(store, study) if again else 0
             waiting = runner.missing(*runner.read(store, study))
             if not waiting:
-                err.print(f"Study {study} is complete; nothing of it is missing.")
+                failed = store.study(study).failed
+                more = f"; --failed runs the {failed} that failed again" if failed else ""
+                err.print(f"Study {study} has all its runs{more}.")
             else:
                 first = _placement(waiting[0])
                 kept = "" if not renewed else f", {renewed} of which had failed"

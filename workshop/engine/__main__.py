@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workshop import config
+from workshop.documents import finite
 from workshop.engine.context import Memory, RankContext
 from workshop.errors import WorkshopError
 from workshop.mpi import openmpi
@@ -85,7 +86,8 @@ def main() -> int:
     phases = world.gather(ctx.phase_seconds)
     if world.rank == 0:
         seconds = [{name: round(value, 6) for name, value in rank.items()} for rank in phases]
-        print(json.dumps({"workload": chosen.name, "ranks": world.size, "metrics": metrics, "phase_seconds": seconds}))
+        told = {"workload": chosen.name, "ranks": world.size, "metrics": metrics, "phase_seconds": seconds}
+        print(json.dumps(finite(told)))
     return 0
 
 

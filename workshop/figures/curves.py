@@ -50,7 +50,7 @@ def curve(
         xaxis=_x_axis(),
         yaxis=_values([*series, *held_out]),
         annotations=[] if legend else _last(series),
-        margin={"t": 40} if legend else {},
+        margin={"t": 40 if legend else 28},
     )
 
 
@@ -162,24 +162,12 @@ def _is_share(one: Series) -> bool:
 
 
 def _last(series: Sequence[Series]) -> list[dict[str, object]]:
-    """The newest value, written above the end of a single line, which is at the right edge."""
+    """The newest value of a single line, above the end of the plot, where no line can run through it."""
     if len(series) != 1 or not series[0].steps or not math.isfinite(series[0].means[-1]):
         return []
-    one = series[0]
-    return [
-        {
-            "xref": "paper",
-            "x": 1,
-            "y": one.means[-1],
-            "text": f"<b>{_newest(one)}</b>",
-            "showarrow": False,
-            "xanchor": "right",
-            "yanchor": "bottom",
-            "yshift": 6,
-            "bgcolor": "rgba(255,255,255,0.8)",  # to be read where the line goes up and down behind it
-            "font": {"size": 17, "color": theme.ACCENT},
-        }
-    ]
+    place = {"xref": "paper", "yref": "paper", "x": 1, "y": 1, "xanchor": "right", "yanchor": "bottom"}
+    font = {"size": 17, "color": theme.ACCENT}
+    return [{**place, "text": f"<b>{_newest(series[0])}</b>", "showarrow": False, "font": font}]
 
 
 def number(value: float) -> str:

@@ -51,10 +51,10 @@ def working_on(store: Store, study_id: int) -> Iterator[str]:
     Somebody who was killed is told from somebody who works by waiting for the next heartbeat.
     """
     runner = secrets.token_hex(8)
-    first = store.take_study(study_id, runner)
-    heard = first
+    first = heard = store.take_study(study_id, runner)
+    deadline = time.monotonic() + 2 * SILENT
     while heard is not None:
-        if heard != first:
+        if heard != first or time.monotonic() > deadline:
             raise BadInput(
                 f"Study {study_id} is being run by another command; follow it with: workshop study show {study_id}"
             )
@@ -90,7 +90,7 @@ def run_study(
 
     A trial that fails is kept as failed and the study goes on; one whose conductor died is tried again once the
     session is back. After a KeyboardInterrupt, which is passed on, no run of the study goes on. Raises WorkshopError
-    where the session is no longer there.
+    where the session is no longer there, or somebody else has taken the study over.
     """
     tried: dict[int, int] = {}
     try:
@@ -99,6 +99,8 @@ def run_study(
                 _wait(store, study_id, trial, run, on_look, limit)
         while trial := _next(store, study_id, tried):
             tried[trial.number] = tried.get(trial.number, 0) + 1
+            if not store.keep_study(study_id, runner):  # this computer slept, and somebody thought us dead
+                raise WorkshopError(f"Study {study_id} has been taken over by another command.")
             if run := _submit(store, study_id, trial, session):
                 _wait(store, study_id, trial, run, on_look, limit)
     except KeyboardInterrupt:

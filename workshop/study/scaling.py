@@ -69,9 +69,7 @@ def plan(
     scaling = scaling_of(workload)
     if not 1 <= repeats <= REPEATS:
         raise BadInput(f"repeats is {repeats}: it should be 1 to {REPEATS}.")
-    _check_ranks(ranks)
-    fixed = {name: value for name, value in placement.as_json().items() if name != "ranks"}
-    places = [Placement.parse({**fixed, "ranks": number}) for number in ranks]
+    wheres = places(ranks, placement)
     values = dict(given) if weak else {**scaling.strong, **given}
     base = workload.check(values).model_dump(mode="json")
     if weak:
@@ -79,12 +77,19 @@ def plan(
     elif scaling.share:
         _check_divides(scaling.share, base[scaling.share], ranks)
     cells = []
-    for where in places:
+    for where in wheres:
         values = {**base, **_own(scaling, base, where.ranks, weak)}
         cells.append(Cell(where.describe(), workload.check(values).model_dump(mode="json"), where.as_json()))
+    fixed = {name: value for name, value in placement.as_json().items() if name != "ranks"}
     return ScalingStudy(
         workload.name, tuple(ranks), weak, repeats, scaling.rate, scaling.unit, base, fixed, tuple(cells)
     )
+
+
+def places(ranks: Sequence[int], placement: Placement) -> list[Placement]:
+    """The placement with each number of ranks. Raises BadInput."""
+    _check_ranks(ranks)
+    return [Placement.parse({**placement.as_json(), "ranks": number}) for number in ranks]
 
 
 def scaling_of(workload: Workload) -> Scaling:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.analysis import words
+from workshop.documents import finite
 from workshop.figures.curves import number
 from workshop.store.records import RunRecord, SessionRecord
 
@@ -37,17 +38,7 @@ SESSION = {
 
 def dumps(value: Any) -> str:
     """Compact JSON that browsers can read: what is no number becomes null."""
-    return json.dumps(_finite(value), separators=(",", ":"))
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): _finite(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    return value
+    return json.dumps(finite(value), separators=(",", ":"))
 
 
 def who(run: RunRecord) -> str:
@@ -73,14 +64,6 @@ def waiting(seconds: float | None) -> str:
     if seconds < 90:
         return f"about {5 * round(seconds / 5)} s"
     return f"about {round(seconds / 60)} min"
-
-
-def size(count: float) -> str:
-    """Bytes: 61.2 kB."""
-    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= factor:
-            return f"{count / factor:.3g} {unit}"
-    return f"{count:.0f} bytes"
 
 
 def grouped(count: int) -> str:
@@ -124,7 +107,7 @@ def _number_words(name: str, value: float) -> str:
     if not math.isfinite(value):
         return "not a number"
     if name.startswith("bytes"):
-        return size(value)
+        return words.size(value)
     if name.startswith("images_per_second"):
         return f"{number(value)} images/s"
     if name.startswith("time_to"):

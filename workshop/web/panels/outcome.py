@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from workshop.analysis.balance import balance
 from workshop.analysis.verdict import verdict as verdict_of
+from workshop.analysis.words import size
 from workshop.web.cards import Card, Part, fold, line, link, links, tiles, words
 from workshop.web.forms import param_of_runs
 from workshop.web.machine_view import machine_card
 from workshop.web.panels.training import TOLD_HERE
 from workshop.web.sight import Sight
 from workshop.web.tracebacks import shortened
-from workshop.web.words import LONGEST_VALUE, metrics, size
+from workshop.web.words import LONGEST_VALUE, metrics
 
 SETTLED = 3  # steps before a running run's verdict says anything
 CHECKPOINT = "checkpoint.npz"
@@ -43,7 +44,7 @@ def verdict(sight: Sight) -> list[Card]:
     """What to make of the run; of one that goes on, what can be seen so far."""
     said, label = sight.run.verdict, "Verdict"
     if sight.run.status == "running":
-        spent = balance(sight.totals, sight.ranks)
+        spent = balance(sight.totals, sight.ranks, sight.run.metrics)
         if spent is not None and spent.steps >= SETTLED:
             said, label = verdict_of(sight.run, sight.totals), "So far"
     if not said:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from workshop.analysis.words import size
 from workshop.figures.palette import palette_strip
 from workshop.web.cards import Card, Part, figure, picture, pictures
 from workshop.web.sight import Sight
-from workshop.web.words import size
 
 PREVIEW = "preview.png"  # of a run that goes on
 BEFORE = ("original.png", "input/photo")

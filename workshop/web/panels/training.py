@@ -9,13 +9,14 @@ from typing import Any
 
 from workshop.analysis import words as say
 from workshop.analysis.waiting import waiting_sentence
+from workshop.analysis.words import size
 from workshop.figures.curves import number
 from workshop.figures.throughput import rank_throughput
 from workshop.figures.timeline import timeline as drawn
 from workshop.web.cards import Card, Part, figure, line, link, links, picture, pictures, table, tiles, words
 from workshop.web.machine_view import rank_cell
 from workshop.web.sight import Sight
-from workshop.web.words import grouped, size
+from workshop.web.words import grouped
 
 TIMELINE = "timeline.json"
 MISCLASSIFIED = "misclassified.json"

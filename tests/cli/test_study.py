@@ -1,0 +1,118 @@
+"""`workshop study` as a user meets it; what takes real sessions is in tests/study/test_runner.py."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import answer, workshop
+from tests.study import seed
+from tests.web import seed as class_seed
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+
+SCALING = ["study", "run", "scaling", "--workload"]
+
+
+@pytest.fixture
+def store(workshop_home: Path) -> Iterator[Store]:
+    with Store.open() as opened:
+        yield opened
+
+
+@pytest.fixture
+def session(store: Store) -> SessionRecord:
+    return class_seed.session(store)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([*SCALING, "mnist", "--ranks", "1,x"], "'x' is no number of ranks; give numbers with commas"),
+        ([*SCALING, "mnist", "--ranks", "2"], "ranks names 1 number"),
+        ([*SCALING, "mnist", "--ranks", "0,1"], "ranks is 0: it should be at least 1"),
+        ([*SCALING, "mnist", "--ranks", "1,1000"], "ranks is 1000: with its"),
+        ([*SCALING, "nothing"], "There is no workload 'nothing'"),
+        ([*SCALING, "mnist", "--ranks", "1,3"], "batch is 64, which 3 ranks can't divide among them"),
+        ([*SCALING, "mnist", "--set", "epochs"], "--set epochs should be like --set name=value"),
+        ([*SCALING, "mnist", "--set", "epochs=0"], "epochs is 0: it should be at least 1"),
+        ([*SCALING, "mnist", "--epochs", "none"], "epochs is 'none'"),
+        ([*SCALING, "mnist", "--epochs"], "--epochs has no value"),
+        ([*SCALING, "mnist", "--nonsense", "1"], "nonsense is not one of its settings"),
+        ([*SCALING, "mnist", "--data", "/nowhere"], "/nowhere"),
+        ([*SCALING, "kmeans", "--weak"], "add --set data=blobs"),
+        ([*SCALING, "kmeans", "--session", "nobody"], "no session 'nobody'"),
+        ([*SCALING, "kmeans", "--session", "a", "--private"], "exclude each other"),
+        ([*SCALING, "kmeans", "--repeats", "0"], "--repeats"),
+        ([*SCALING, "kmeans", "--bind-to", "core", "--map-by", "package"], "own words"),
+        (["study", "run", "scaling"], "Missing option '--workload'"),
+        (["study", "show", "7"], "There is no study 7"),
+        (["study", "resume", "99999999999999999999"], "There is no study 99999999999999999999"),
+    ],
+)
+def test_bad_input_is_one_sentence(workshop_home: Path, words: list[str], sentence: str) -> None:
+    if "own words" in sentence:
+        words = [*words, "--ranks", "1,16"]
+    ended = workshop(*words)
+    assert ended.returncode == 2, ended.stderr
+    assert sentence in ended.stderr and "Traceback" not in ended.stderr and ended.stdout == ""
+    if "own words" not in sentence:
+        assert len(ended.stderr.strip().splitlines()) == 1, ended.stderr
+    with Store.open() as store:
+        assert store.studies() == [] and store.sessions() == [], "nothing was begun"
+
+
+def test_a_study_as_json(store: Store, session: SessionRecord) -> None:
+    study = seed.study(store, session, failing=4)
+    told = answer("study", "show", str(study.id))
+    assert isinstance(told, dict)
+    assert (told["study"], told["workload"], told["weak"], told["state"]) == (1, "mnist", False, "completed")
+    one, two, four = told["rows"]
+    names = ["ranks", "threads", "throughput", "low", "high", "speed_up", "efficiency", "phases"]
+    assert set(one) == {*names, "repeats", "failed", "runs"}
+    assert (one["throughput"], one["low"], one["high"], one["speed_up"]) == (5200.0, 5100.0, 5320.0, 1.0)
+    assert (two["ranks"], two["threads"], two["repeats"], two["failed"], len(two["runs"])) == (2, 1, 3, 0, 3)
+    assert two["efficiency"] == pytest.approx(9900 / 5200 / 2) and set(two["phases"]) == set(seed.PHASES[1])
+    assert (four["throughput"], four["failed"]) == (None, 3)
+    assert set(told["verdict"]) == {"verdict", "why", "next"} and told["limit"] == "compute"
+    assert {one["what"]: round(one["speed_up"], 2) for one in told["references"]} == {"ResNet-50": 1.89, "U-Net": 1.84}
+    assert [trial["status"] for trial in told["trials"]].count("failed") == 3
+
+
+def test_a_study_on_a_terminal(store: Store, session: SessionRecord) -> None:
+    seed.study(store, session, {1: (123456.0, 9.9e7), 2: (2.5e7, 1.2e9), 4: (5.5e8, 9.9e10)})
+    seed.study(store, session, failing=4)
+    seed.study(store, session, ended=0)
+    for study in ("1", "2", "3"):
+        shown = workshop("study", "show", study)
+        assert shown.returncode == 0, shown.stderr
+        assert max(map(len, shown.stdout.splitlines())) <= 80, shown.stdout
+        assert "Verdict:" in shown.stdout and "Next:" in shown.stdout
+    assert "1.90x" in workshop("study", "show", "2").stdout
+    listed = workshop("study", "list").stdout
+    assert max(map(len, listed.splitlines())) <= 80
+    assert [line.split()[0] for line in listed.splitlines()] == ["study", "3", "2", "1"]
+    assert [study["id"] for study in json.loads(workshop("study", "list", "--json").stdout)] == [3, 2, 1]
+
+
+def test_nothing_to_resume(store: Store, session: SessionRecord) -> None:
+    study = seed.study(store, session, failing=4)
+    ended = workshop("study", "resume", str(study.id))
+    assert ended.returncode == 0
+    assert "has all its runs; --failed runs the 3 that failed again" in ended.stderr
+    assert "Verdict:" in ended.stdout
+    assert len(store.runs()) == 9
+
+
+def test_what_was_never_begun(workshop_home: Path) -> None:
+    assert "workshop study run scaling" in workshop("study", "list").stderr
+    assert answer("study", "list") == []
+
+
+def test_help() -> None:
+    said = workshop("study", "run", "scaling", "--help").stdout
+    for option in ("--workload", "--ranks", "--weak", "--repeats", "--set", "--minutes", "--json"):
+        assert option in said
