@@ -98,9 +98,7 @@ def _used(segment: Path) -> bool:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--epochs", "0"], "at least 1"),
-        (["--rate", "nan"], "above 0"),
-        (["--checkpoint", "here"], "should end in .weights.h5"),
+        (["--epochs", "0", "--rate", "nan"], "at least 1, and the rate above 0"),
         (["--plain", "--data", "nowhere.npz"], "is no mnist.npz"),
         (["--plain", "--batch", "5000"], "is more than the 1437 images"),
     ],
