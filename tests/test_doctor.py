@@ -18,7 +18,7 @@ from rich.console import Console
 from sqlalchemy import create_engine
 
 from tests.support import need, until
-from workshop import doctor
+from workshop import config, doctor
 from workshop.doctor import Check
 from workshop.mpi import horovod
 from workshop.session.supervisor import only_one
@@ -60,6 +60,13 @@ def test_horovod_is_built(workshop_home: Path) -> None:
     need(horovod.library(), "Horovod, built by uv sync")
     check = doctor._horovod()
     assert check.ok, check
+
+
+def test_what_helps_where_horovod_is_not_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(horovod, "library", lambda: None)
+    assert "make up" in doctor._horovod().fix
+    monkeypatch.setattr(config, "_DATA", tmp_path)  # as in a wheel
+    assert "workshop horovod install" in doctor._horovod().fix
 
 
 def test_a_program_that_takes_too_long_leaves_nothing_behind(tmp_path: Path) -> None:

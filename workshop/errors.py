@@ -39,7 +39,7 @@ def bad_input(error: ValidationError, what: str = "") -> BadInput:
         elif problem["type"] == "missing":
             parts.append(f"{field} is missing")
         else:
-            parts.append(f"{field} is {_shown(problem['input'])}: it should be {_expected(problem['type'], message)}")
+            parts.append(f"{field} is {_shown(problem['input'])}: it should {_expected(problem['type'], message)}")
     return BadInput((f"{what}: " if what else "") + "; ".join(parts))
 
 
@@ -49,11 +49,28 @@ def _shown(given: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+# By the beginning of pydantic's types of error, what would be right.
+_EXPECTED = {
+    "int_parsing_size": "be a smaller whole number",
+    "int": "be a whole number",
+    "float": "be a number",
+    "bool": "be yes or no",
+    "string_type": "be text",
+}
+_PREAMBLE = re.compile(r"[A-Z][a-z]+ should ")
+_QUOTED = re.compile(r"'([^',]+)'")
+
+
 def _expected(kind: str, message: str) -> str:
-    """pydantic's message without its preamble, in fewer words."""
-    if kind in ("int_parsing", "int_type", "int_from_float"):
-        return "a whole number"
-    if kind in ("float_parsing", "float_type"):
-        return "a number"
-    words = message.removeprefix("Input should be ").removeprefix("a valid ")
+    """What follows "it should": pydantic's message without its preamble, in fewer words."""
+    for known, words in _EXPECTED.items():
+        if kind.startswith(known):
+            return words
+    if not _PREAMBLE.match(message):
+        return f"be something else ({message})"
+    words = _PREAMBLE.sub("", message, count=1).replace("be a valid ", "be a ")
+    if kind.endswith("too_short") and " at least 1 " in words:
+        return "not be empty"
+    if kind == "literal_error":
+        return _QUOTED.sub(r"\1", words)
     return words.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")

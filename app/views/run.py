@@ -9,8 +9,8 @@ from parts.placing import placement_form
 from workshop.errors import BadInput, WorkshopError
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.web import actions
-from workshop.web.forms import param_of_runs
 from workshop.workloads import Workload, workloads
+from workshop.workloads.forms import param_of_runs
 
 
 def main() -> None:

@@ -171,7 +171,7 @@ def _rows(found: ScalingReport) -> None:
                 f"{row.speed_up or 0.0:.2f}x",
                 words.percent(row.efficiency or 0.0),
             ]
-        shares = [words.percent(row.shares[phase]) if row.shares else "–" for phase in PHASES]
+        shares = ["–" if share is None else words.percent(share) for share in row.shown_shares.values()]
         rows.append([str(row.ranks), *cells, *shares])
     table(headings, rows)
 

@@ -34,6 +34,8 @@ parser.add_argument("--json", action="store_true", help="a line of JSON at the e
 options = parser.parse_args()
 if min(options.epochs, options.batch, 1 if options.steps is None else options.steps) < 1 or not 0 < options.rate <= 100:
     parser.error("epochs, steps and batch should be at least 1, and the rate above 0 and at most 100")
+if not 0 <= options.warmup <= 1000:  # neither is nan
+    parser.error(f"--warmup {options.warmup} should be a number of epochs from 0 to 1000")
 if options.checkpoint and not options.checkpoint.endswith(".weights.h5"):
     parser.error(f"--checkpoint {options.checkpoint} should end in .weights.h5")
 
@@ -58,6 +60,11 @@ def say(*words):
         print(*words, flush=True)
 
 
+def count(number, noun):
+    """1 rank, 2 ranks."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 # 2. Pin threads: as many as this process has cores. mpirun gives each rank cores of its own; where it doesn't, they all
 #    see the whole machine and have to share it. Without this, each rank may start as many threads as there are cores.
 cores = len(os.sched_getaffinity(0))
@@ -69,11 +76,18 @@ tf.config.threading.set_intra_op_parallelism_threads(threads)
 # 3. Shard the data: rank r of n takes the images r, r + n, r + 2n, ... No two ranks have the same one.
 if options.data:
     try:
-        with np.load(options.data) as file:
-            images, labels, test_images, test_labels = (file[key] for key in ("x_train", "y_train", "x_test", "y_test"))
-    except (OSError, ValueError, KeyError, AttributeError) as error:
-        sys.exit(f"--data {options.data} is no mnist.npz: {error}")
-    images, test_images = (pixels[..., np.newaxis].astype(np.float32) / 255 for pixels in (images, test_images))
+        file = np.load(options.data)
+        if isinstance(file, np.ndarray):
+            raise ValueError("it is a single array, not an archive of x_train, y_train, x_test and y_test")
+        images, labels, test_images, test_labels = (file[key] for key in ("x_train", "y_train", "x_test", "y_test"))
+        for pixels, digits in ((images, labels), (test_images, test_labels)):
+            if pixels.shape[1:] != (28, 28) or digits.shape != (len(pixels),) or not len(pixels):
+                raise ValueError("it should have images of 28x28 and a label for each")
+            if not np.isin(digits, range(10)).all():
+                raise ValueError("its labels should be the digits 0 to 9")
+        images, test_images = (pixels[..., np.newaxis].astype(np.float32) / 255 for pixels in (images, test_images))
+    except Exception as error:  # a damaged file fails in as many ways as zip, zlib and NumPy's header have
+        parser.error(f"--data {options.data} is no mnist.npz: {error}")
 else:
     from sklearn.datasets import load_digits
 
@@ -91,7 +105,7 @@ test_images, test_labels = test_images[rank::size], test_labels[rank::size].asty
 #    must take the same number: a rank that goes on alone would wait for the others for ever.
 steps_per_epoch = total_images // (options.batch * size)
 if steps_per_epoch == 0:
-    sys.exit(f"--batch {options.batch} on {size} ranks is more than the {total_images} images; take a smaller batch.")
+    parser.error(f"--batch {options.batch} on {count(size, 'rank')} is more than the {total_images} images")
 steps = options.epochs * steps_per_epoch
 if options.steps:
     steps = min(steps, options.steps)
@@ -154,7 +168,8 @@ def sum_of_ranks(value):
     return float(hvd.allreduce(tf.constant(value, tf.float32), op=hvd.Sum)) if size > 1 else float(value)
 
 
-say(f"{size} ranks x {threads} threads, {total_images} images, {steps} steps of {size} x {options.batch}")
+work = f"{count(total_images, 'image')}, {count(steps, 'step')} of {size} x {options.batch}"
+say(f"{count(size, 'rank')} x {count(threads, 'thread')}, {work}")
 WARM = 2  # steps that don't count in the speed: the first ones compile
 order = np.random.default_rng(rank)
 done, seconds, accuracy = 0, 0.0, 0.0
@@ -171,10 +186,10 @@ while done < steps:
     if done > WARM:
         seconds += time.perf_counter() - began
     loss = sum_of_ranks(np.mean(losses)) / size
-    count = 0
+    hits = 0
     for at in range(0, len(test_labels), 500):
-        count += int(right(test_images[at : at + 500], test_labels[at : at + 500]))
-    accuracy = sum_of_ranks(count) / sum_of_ranks(len(test_labels))
+        hits += int(right(test_images[at : at + 500], test_labels[at : at + 500]))
+    accuracy = sum_of_ranks(hits) / sum_of_ranks(len(test_labels))
     say(f"step {done:5}  loss {loss:.4f}  held-out accuracy {accuracy:.3f}")
 
     # 10. Checkpoint on rank 0 alone: all have the same weights, and ranks that write one file spoil it.

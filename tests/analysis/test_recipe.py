@@ -95,7 +95,7 @@ BROKEN: dict[str, tuple[RunRecord, str, list[str], str]] = {
             checkpoint="every-rank",
         ),
         "Checkpoints overwrite each other.",
-        ["2 ranks wrote 16 checkpoints", "8 of them, 21.6 MB", "the same weights"],
+        ["2 ranks wrote 16 checkpoints", "8 of them, 21.6 MB, were overwritten", "the same weights"],
         "--checkpoint rank0",
     ),
     "everybody writes something else": (
@@ -113,19 +113,25 @@ BROKEN: dict[str, tuple[RunRecord, str, list[str], str]] = {
         trained(4, {"loss": NAN, "held_out_loss": NAN, "learning_rate": 8.0}, rate=2.0),
         "The training diverged.",
         ["After 102 updates the loss was not a number", "was 8, 4 times that of one rank."],
-        "--scale sqrt), or take a smaller rate (--rate 0.2)",
+        "smaller learning rate (--rate 0.2), or multiply it by the square root of the ranks only (--scale sqrt).",
     ),
     "a loss that is no number, without warm-up": (
         trained(4, {"loss": NAN, "learning_rate": 8.0}, rate=2.0, warmup=0),
         "The training diverged.",
         ["4 times that of one rank, without warm-up"],
-        "over the first epochs (--warmup 2)",
+        "Take a smaller learning rate (--rate 0.2); then let it grow over the first epochs (--warmup 2).",
     ),
     "a loss that is no number on one rank": (
         trained(1, {"held_out_loss": NAN, "learning_rate": 50.0}, rate=50.0, warmup=0),
         "The training diverged.",
         ["was 50."],
         "Take a smaller learning rate (--rate 5)",
+    ),
+    "a loss that grew beyond all bounds": (
+        trained(2, {"loss": 4_400_000.0, "diverged": True, "learning_rate": 4.0}, rate=2.0, warmup=0),
+        "The training diverged.",
+        ["After 102 updates the loss had grown to 4.4e6; that of guessing is 2.3; training was ended."],
+        "Take a smaller learning rate (--rate 0.2); then let it grow over the first epochs (--warmup 2).",
     ),
     "everything at once": (
         trained(2, APART | {"images_read": 2874, "distinct_images": 1437, "learning_rate": 0.02}, **ALL_OFF),
@@ -151,14 +157,27 @@ def test_what_each_step_left_out_breaks(case: str) -> None:
     assert "nan" not in " ".join(said.values()).lower()
 
 
-def test_a_loss_that_went_up_is_told_from_its_events() -> None:
-    run = trained(2, {"loss": 2.9, "learning_rate": 0.4, "held_out_accuracy": 0.1}, rate=0.2, warmup=0)
-    said = verdict(run, EVEN | {"loss": {0: (102, 102 * 2.4)}})
-    assert said["verdict"] == "The loss went up, not down."
-    assert "last epoch was 2.9, that of all 102 steps 2.4" in said["why"] and "without warm-up" in said["why"]
-    assert "--warmup 2" in said["next"]
-    falls = verdict(run, EVEN | {"loss": {0: (102, 102 * 3.4)}})
-    assert falls["verdict"].startswith("Trained to")
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({}, "chance decides how a run goes on from it"),
+        ({"exchange": "parameter-server"}, "with a parameter server only rank 0 has"),
+    ],
+)
+def test_checkpoints_of_equal_weights_may_differ_in_the_optimizers_state(told: dict[str, Any], words: str) -> None:
+    kept = {"checkpoints": {"written": 2, "kept": 1, "bytes": 2_460_000, "differ": True}}
+    said = verdict(trained(2, kept | told, checkpoint="every-rank"), EVEN)
+    assert said["verdict"] == "Checkpoints overwrite each other."
+    assert "1 of them, 1.23 MB, was overwritten" in said["why"]
+    assert "not the state of the optimizer" in said["why"] and words in said["why"]
+    assert "which network" not in said["why"]
+
+
+@pytest.mark.parametrize("batch", [719, 1437])
+def test_steps_that_one_batch_holds_need_no_division(batch: int) -> None:
+    run = trained(2, {"images_read": 2874}, divide=False, batch=batch)
+    undivided = "its steps are not divided" in verdict(run, EVEN)["verdict"]
+    assert undivided == (batch == 719)
 
 
 @pytest.mark.parametrize("off", [{"scale": "sqrt"}, {"warmup": 0}, {"checkpoint": "off"}, {}])
@@ -194,6 +213,20 @@ def test_one_rank_needs_no_recipe() -> None:
     assert (
         "With one rank it makes no difference to leave out broadcast, shard, divide, average and scale." in said["why"]
     )
+
+
+@pytest.mark.parametrize(
+    ("off", "remark"),
+    [
+        ({"checkpoint": "every-rank"}, "With one rank it makes no difference who writes the checkpoint."),
+        (
+            {"checkpoint": "every-rank", "broadcast": False},
+            "With one rank it makes no difference to leave out broadcast, nor who writes the checkpoint.",
+        ),
+    ],
+)
+def test_one_rank_writes_one_checkpoint(off: dict[str, Any], remark: str) -> None:
+    assert remark in verdict(trained(1, **off), times([1.2], [0.0]))["why"]
 
 
 def test_what_was_broken_comes_before_what_was_slow_and_what_was_reached() -> None:

@@ -37,6 +37,23 @@ def test_a_target_that_was_not_reached_asks_for_more() -> None:
     assert "--epochs 16" in said["next"]
 
 
+@pytest.mark.parametrize(
+    ("updates", "resumed", "advice"),
+    [
+        (20, None, "Train for longer (40 steps: --steps 40)"),
+        (56, {"epoch": 3, "update": 36}, "Train for longer (40 steps: --steps 40)"),
+        (26, {"epoch": 1, "update": 13}, "Train for longer (16 epochs: --epochs 16)"),  # something else ended it
+    ],
+)
+def test_a_run_that_was_ended_by_steps_asks_for_more_of_them(updates: int, resumed: Any, advice: str) -> None:
+    told = {"time_to_target": None, "epochs": 4, "updates": updates, "resumed": resumed}
+    assert advice in verdict(trained(2, told, steps=20), EVEN)["next"]
+
+
+def test_steps_that_all_epochs_were_done_within_did_not_end_the_run() -> None:
+    assert "--epochs 16" in verdict(trained(2, {"time_to_target": None}, steps=102), EVEN)["next"]
+
+
 def test_one_rank_is_the_baseline() -> None:
     said = verdict(trained(1), times([1.2], [0.0]))
     assert "102 updates on one rank." in said["why"]
@@ -55,6 +72,26 @@ def test_one_rank_is_the_baseline() -> None:
             {"resumed": {"epoch": 1, "update": 1}},
             {"resume": "/data/c.npz"},
             "a checkpoint, with 1 epoch and 1 update",
+        ),
+        (
+            {"resumed": {"epoch": 3, "update": 36, "differs": ["seed", "batch"]}},
+            {"resume": "12"},
+            "It went on with another seed and batch than before, so it isn't the run that it would have been.",
+        ),
+        (
+            {"resumed": {"epoch": 3, "update": 36, "differs": ["ranks", "seed", "data"]}},
+            {"resume": "12"},
+            "It went on with another seed and number of ranks, and other data than before",
+        ),
+        (
+            {"resumed": {"epoch": 3, "update": 36, "differs": ["ranks", "images"]}},
+            {"resume": "12"},
+            "It went on with another number of ranks and images than before",
+        ),
+        (
+            {"resumed": {"epoch": 3, "update": 36, "differs": ["data"]}},
+            {"resume": "12"},
+            "It went on with other data than before",
         ),
         (
             {"exchange": "mpi", "exchange_why": "mpi in place of Horovod: it is not built on this machine"},
@@ -109,6 +146,22 @@ def test_communication_of_gradients_has_its_own_advice(exchange: str, advice: st
     assert advice in said["next"]
 
 
+@pytest.mark.parametrize(
+    ("told", "params", "advice"),
+    [
+        ({"shards": [719, 718]}, {"batch": 400}, "--batch 718)"),
+        ({"shards": [719, 718]}, {"batch": 718}, "a batch is all that a rank holds"),
+        ({"shards": [1437, 1437]}, {"batch": 400, "shard": False}, "--batch 718)"),
+        ({"shards": [719, 718]}, {"batch": 64}, "--batch 128)"),
+    ],
+)
+def test_no_larger_batch_is_asked_for_than_a_rank_has(told: Any, params: dict[str, Any], advice: str) -> None:
+    phases = {"input": [0.0] * 2, "compute": [1.0] * 2, "communicate": [1.5] * 2, "wait": [0.0] * 2}
+    said = verdict(trained(2, told | {"exchange": "mpi", "phases": phases}, **params), {})
+    assert said["verdict"] == "Communication dominates."
+    assert advice in said["next"]
+
+
 @pytest.mark.parametrize("status", ["failed", "interrupted", "cancelled"])
 def test_a_run_with_a_checkpoint_can_go_on(status: str) -> None:
     error = {"type": "RankDied", "rank": 1, "message": "rank 1 was ended by SIGKILL"}
@@ -118,6 +171,18 @@ def test_a_run_with_a_checkpoint_can_go_on(status: str) -> None:
     said = verdict(ended, EVEN | {"time.checkpoint": {0: (3, 0.02)}})
     assert said["next"].endswith("Or go on from its checkpoint: workshop run mnist --resume 41 (or the page's button).")
     assert said["next"].startswith(without["next"].rstrip("."))
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        "The artifact 'checkpoint.npz' of run 41 has 80.1 MB; at most 64 MB can be kept.",
+        "The checkpoint is too large.",
+    ],
+)
+def test_a_checkpoint_that_was_refused_is_not_gone_on_from(notice: str) -> None:
+    ended = replace(trained(), status="cancelled", metrics={}, notices=[notice])
+    assert "--resume" not in verdict(ended, EVEN | {"time.checkpoint": {0: (3, 0.02)}})["next"]
 
 
 def test_a_completed_run_of_another_workload_is_not_resumed() -> None:

@@ -236,6 +236,20 @@ def test_what_is_said_of_a_run_that_did_not_complete(case: str) -> None:
     assert in_next in said["next"]
 
 
+@pytest.mark.parametrize(
+    ("message", "begins"),
+    [
+        ("checkpoint.npz is of another model", "checkpoint.npz is of"),
+        ("data/digits is no folder", "data/digits is"),
+        ("batch is 2.5, but a whole number is needed", "Batch is 2.5"),
+        ("images: 3. is too few", "Images: 3. is"),
+    ],
+)
+def test_a_sentence_may_begin_with_the_name_of_a_file(message: str, begins: str) -> None:
+    said = verdict(run(status="failed", error=problem("BadInput", message)), {})
+    assert said["why"].startswith(begins)
+
+
 def test_long_words_of_somebody_else_are_cut() -> None:
     said = verdict(run(status="failed", error=problem("EnginesFailed", "no slots " * 500)), {})
     assert len(said["why"]) < 500 and "…" in said["why"]

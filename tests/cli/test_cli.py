@@ -107,6 +107,9 @@ def test_help_is_there_for_everything_and_cheap() -> None:
     listing = workshop("run", "kmeans", "--help").stdout
     for option in ("--clusters", "--image", "--ranks", "--map-by", "--threads", "--json"):
         assert option in listing
+    told = " ".join(workshop("run", "mnist", "--help").stdout.split())
+    assert "(none, linear or sqrt; default: linear)" in told and "(yes or no; default: yes)" in told
+    assert not any(word in told for word in ("True", "None", "default: )"))
     imported = subprocess.run(
         [sys.executable, "-c", "import sys, workshop.cli.main; print(' '.join(sys.modules))"],
         capture_output=True,

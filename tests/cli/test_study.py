@@ -102,6 +102,23 @@ def test_a_study_on_a_terminal(store: Store, session: SessionRecord) -> None:
     assert [study["id"] for study in json.loads(workshop("study", "list", "--json").stdout)] == [3, 2, 1]
 
 
+def test_an_interrupted_study_says_once_how_it_goes_on(store: Store, session: SessionRecord) -> None:
+    study = seed.study(store, session, ended=1)
+    store.leave_study(study.id, "seed")
+    shown = workshop("study", "show", str(study.id))
+    assert "interrupted, 1 of 9 runs" in " ".join(shown.stdout.split())
+    assert f"Next: Go on with: workshop study resume {study.id}." in shown.stdout
+    assert (shown.stdout + shown.stderr).lower().count("go on") == 1
+
+
+def test_one_rank_has_nobody_to_talk_to(store: Store, session: SessionRecord) -> None:
+    study = seed.study(store, session)
+    lines = workshop("study", "show", str(study.id)).stdout.splitlines()
+    one, two = (next(" ".join(line.split()) for line in lines if line.split()[:1] == [ranks]) for ranks in ("1", "2"))
+    assert one.endswith("98 % - - 2 %"), one
+    assert two.count("%") == 5 and " - " not in two, two
+
+
 def test_nothing_to_resume(store: Store, session: SessionRecord) -> None:
     study = seed.study(store, session, failing=4)
     ended = workshop("study", "resume", str(study.id))

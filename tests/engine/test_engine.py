@@ -72,6 +72,13 @@ def test_without_a_session(probe_workloads: None, tmp_path: Path, ranks: int | N
         assert [line["value"] for line in lines if line["name"] == "value"] == [rank, rank + 10, rank + 20]
 
 
+def test_help_without_a_session() -> None:
+    ended = engine("mnist", "--help")
+    told = " ".join(ended.stdout.split())
+    assert ended.returncode == 0, ended.stderr
+    assert "(none, linear or sqrt; default: linear)" in told and "(yes or no; default: yes)" in told
+
+
 @pytest.mark.mpi
 def test_bad_input_without_a_session(probe_workloads: None) -> None:
     ended = engine("tell", "--events", "many", ranks=2)

@@ -26,6 +26,21 @@ def test_a_bar_for_each_rank_and_one_for_all() -> None:
     assert list(bar.error_x.array) == [None, None, 41.26] and bar.error_x.visible
 
 
+@pytest.mark.parametrize(
+    ("total", "deviation", "text"),
+    [
+        (43_920.0, 4400.0, "43.92 k ± 4.4 k"),
+        (43_920.0, 4.0, "43.92 k ± 0.004 k"),
+        (9812.3, 1234.0, "9812 ± 1230"),
+        (2_500_000.0, 12_345.0, "2.5 M ± 0.0123 M"),
+    ],
+)
+def test_a_deviation_has_the_unit_of_its_total(total: float, deviation: float, text: str) -> None:
+    told = {"images_per_second": total, "images_per_second_deviation": deviation}
+    (bar,) = rank_throughput(metrics(2, **TOLD | told)).data
+    assert bar.text[-1] == f"<b>{text}</b>"
+
+
 @pytest.mark.parametrize("deviation", [None, float("nan"), 0.0])
 def test_without_a_deviation_there_is_no_interval(deviation: float | None) -> None:
     (bar,) = rank_throughput(metrics(2, **TOLD | {"images_per_second_deviation": deviation})).data

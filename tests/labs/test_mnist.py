@@ -77,7 +77,9 @@ def test_one_process_needs_no_mpirun(tmp_path: Path):
     words = ("--json", "--data", str(file), "--epochs", "3", "--steps", "5")
     told = answer(run(*words, HOROVOD_TIMELINE=""))
     assert (told["ranks"], told["steps"], told["measured_steps"]) == (1, 5, 3)
-    alone = answer(run(*words, "--plain"))
+    plain = run(*words, "--plain")
+    alone = answer(plain)
+    assert plain.stdout.startswith("1 rank x ") and ", 200 images, 5 steps of 1 x 64" in plain.stdout
     assert alone["weights"] == told["weights"], "with one rank Horovod changes nothing"
     assert alone["threads"] == len(os.sched_getaffinity(0))
     left = set(SEGMENTS.glob(f"sm_segment.*.{os.getuid()}.*")) - before
@@ -95,16 +97,75 @@ def _used(segment: Path) -> bool:
     return False
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--epochs", "0", "--rate", "nan"], "at least 1, and the rate above 0"),
-        (["--plain", "--data", "nowhere.npz"], "is no mnist.npz"),
-        (["--plain", "--batch", "5000"], "is more than the 1437 images"),
-    ],
-)
-def test_bad_input_is_one_sentence(words: list[str], said: str):
-    ended = run(*words)
-    assert ended.returncode != 0
-    assert said in ended.stderr.splitlines()[-1]
+# Runs the script once for each line of words, in one process: importing TensorFlow takes seconds.
+REPEATED = """
+import json, runpy, sys
+script, cases = sys.argv[1:]
+for words in json.loads(cases):
+    sys.argv[1:] = words
+    try:
+        runpy.run_path(script, run_name="__main__")
+        code = 0
+    except SystemExit as end:
+        code = end.code
+    print(f"<{code}>", file=sys.stderr, flush=True)
+"""
+
+
+def test_bad_input_is_one_sentence(tmp_path: Path):
+    pictures = np.zeros((20, 28, 28), np.uint8)
+    good = {"x_train": pictures, "y_train": np.arange(20) % 10, "x_test": pictures, "y_test": np.arange(20) % 10}
+    np.savez_compressed(tmp_path / "good.npz", **good)
+    packed = (tmp_path / "good.npz").read_bytes()
+    files = {
+        "truncated.npz": packed[:-100],
+        "empty.npz": b"",
+        "text.npz": b"x_train",
+        "damaged.npz": packed[:200] + bytes(len(packed[200:300])) + packed[300:],
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    np.save(tmp_path / "array.npy", pictures)
+    np.save(tmp_path / "number.npy", np.float64(1))
+    for name, changed in {
+        "flat": {"x_train": pictures.reshape(20, 784)},
+        "short": {"y_test": np.arange(3)},
+        "letters": {"y_train": np.array(list("abcdefghijklmnopqrst"))},
+        "eleven": {"y_train": np.full(20, 11)},
+        "none": {"x_test": pictures[:0], "y_test": np.arange(0)},
+    }.items():
+        np.savez(tmp_path / f"{name}.npz", **good | changed)
+    np.savez(tmp_path / "half.npz", x_train=pictures)
+    options = {
+        ("--epochs", "0"): "at least 1, and the rate above 0",
+        ("--steps", "0"): "at least 1",
+        ("--batch", "many"): "invalid int value",
+        **{("--rate", rate): "the rate above 0 and at most 100" for rate in ("nan", "inf", "0", "-1")},
+        **{("--warmup", epochs): "from 0 to 1000" for epochs in ("nan", "inf", "-1")},
+        ("--checkpoint", "weights"): "should end in .weights.h5",
+    }
+    names = (*files, "array.npy", "number.npy", "half.npz", "nowhere.npz")
+    names += ("flat.npz", "short.npz", "letters.npz", "eleven.npz", "none.npz")
+    options |= {("--data", str(tmp_path / name)): f"{name} is no mnist.npz: " for name in names}
+    options[("--batch", "5000")] = "--batch 5000 on 1 rank is more than the 1437 images"
+    words = json.dumps([["--plain", *given] for given in options])
+    ended = subprocess.run(
+        [sys.executable, "-c", REPEATED, str(SCRIPT), words],
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert ended.returncode == 0, ended.stderr
     assert "Traceback" not in ended.stderr
+    told = ended.stderr.split("<2>\n")
+    assert len(told) == len(options) + 1, ended.stderr
+    for (given, said), text in zip(options.items(), told, strict=False):
+        last = text.splitlines()[-1]
+        assert said in last, (given, last)
+        assert not last.endswith(": "), "it says why"
+
+
+def test_a_bad_option_ends_the_script_with_2():
+    ended = run("--plain", "--warmup", "nan")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "--warmup nan should be a number of epochs" in ended.stderr.splitlines()[-1]

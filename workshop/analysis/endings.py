@@ -42,10 +42,16 @@ def ending(run: RunRecord, totals: Totals) -> dict[str, str] | None:
     """Verdict, why and next of a run that failed, was cancelled or interrupted, or has not begun; None for others.
     `totals` are its events'."""
     said = _ending(run)
-    if said is not None and any(count > 0 for count, _ in (totals.get("time.checkpoint") or {}).values()):
+    if said is not None and _has_checkpoint(run, totals):
         again = f"go on from its checkpoint: workshop run {run.workload} --resume {run.id} (or the page's button)."
         said["next"] = f"{said['next'].rstrip('.')}. Or {again}"
     return said
+
+
+def _has_checkpoint(run: RunRecord, totals: Totals) -> bool:
+    """Whether the run wrote a checkpoint, and nothing that it wrote was refused for its size."""
+    written = any(count > 0 for count, _ in (totals.get("time.checkpoint") or {}).values())
+    return written and not any("can be kept" in notice or "too large" in notice for notice in run.notices)
 
 
 def _ending(run: RunRecord) -> dict[str, str] | None:
@@ -97,7 +103,7 @@ def _because(error: Mapping[str, Any]) -> str:
     if len(message) > LONG:
         message = f"{message[:LONG].rpartition(' ')[0]} …"
     if error.get("type") in _KNOWN or error.get("type") == "RankDied":
-        return f"{message[0].upper()}{message[1:]}."
+        return f"{words.capital(message)}."
     stopped = " The other ranks were stopped: they would have waited for it for ever." if _has_rank(error) else ""
     return f"It said: {message}.{stopped}"
 

@@ -26,16 +26,19 @@ def recipe(facts: Facts, totals: Totals) -> tuple[list[Finding], list[str]]:
     said: list[Finding | str | None] = [diverging(facts, totals)]
     if facts.ranks > 1:
         said += [look(facts) for look in looks]
-    elif switches := _left_out(facts):
-        said.append(f"With one rank it makes no difference to leave out {words.listed(switches)}.")
+    else:
+        said.append(_left_out(facts))
     return [one for one in said if isinstance(one, Finding)], [one for one in said if isinstance(one, str)]
 
 
-def _left_out(facts: Facts) -> list[str]:
-    """The steps of the recipe that are switched off."""
+def _left_out(facts: Facts) -> str | None:
+    """The steps of the recipe that a run of one rank went without."""
     params = facts.run.params
     off = [name for name in ("broadcast", "shard", "divide", "average") if params.get(name) is False]
-    return off + (["scale"] if params.get("scale") == "none" else [])
+    off += ["scale"] if params.get("scale") == "none" else []
+    same = [f"to leave out {words.listed(off)}"] if off else []
+    same += ["who writes the checkpoint"] if params.get("checkpoint") == "every-rank" else []
+    return f"With one rank it makes no difference {', nor '.join(same)}." if same else None
 
 
 def _apart(facts: Facts) -> Finding | str | None:
@@ -117,8 +120,11 @@ def _undivided(facts: Facts) -> Finding | None:
     steps = math.ceil(read / facts.ranks / batch) if batch else 0
     seconds, epochs = (told.get("seconds") or {}).get("train"), _epochs(facts)
     took = f", and took {words.seconds(seconds / epochs)}" if epochs and _number(seconds) else ""
+    divided = math.ceil(math.ceil(there / facts.ranks) / batch) if batch else 0
+    if steps and steps == divided:  # one batch holds either
+        return None
     many = f" {words.count(steps, 'step')}" if steps else " as many steps"
-    alone = f"; divided, it would have {math.ceil(there / facts.ranks / batch)}" if batch else ""
+    alone = f"; divided, it would have {divided}" if batch else ""
     return Finding(
         f"Every image is read {read / there:.2g} times in an epoch: its steps are not divided among the ranks.",
         f"An epoch had{many}, as on one rank alone{alone}. It read {words.thousands(read)} images, where there are "
@@ -195,17 +201,25 @@ def _overwritten(facts: Facts) -> Finding | None:
         return None
     lost = told["written"] - told["kept"]
     wasted = words.size(told["bytes"] * lost / told["written"])
-    content = (
-        "They were not the same, so that chance decides which network is kept."
-        if told["differ"]
-        else "All held the same weights, so that nothing was lost but the time."
-    )
     return Finding(
         "Checkpoints overwrite each other.",
-        f"{facts.ranks} ranks wrote {told['written']} checkpoints under the same name; {lost} of them, {wasted}, were "
-        f"overwritten at once. {content}",
+        f"{facts.ranks} ranks wrote {told['written']} checkpoints under the same name; {lost} of them, {wasted}, "
+        f"{'was' if lost == 1 else 'were'} overwritten at once. {_contents(facts)}",
         "Let rank 0 alone write (--checkpoint rank0).",
     )
+
+
+def _contents(facts: Facts) -> str:
+    """Whether it matters which of the checkpoints under one name was kept."""
+    told, hashes = facts.metrics, facts.metrics.get("weights")
+    if not told["checkpoints"]["differ"]:
+        return "All held the same weights and the same state of the optimizer, so that nothing was lost but the time."
+    if not isinstance(hashes, Sequence) or len(set(hashes)) != 1:
+        return "They were not the same, so that chance decides which network is kept."
+    state = "state of the optimizer"
+    if told["exchange"] == "parameter-server":
+        state += ", which with a parameter server only rank 0 has"
+    return f"The weights were the same, but not the {state}: chance decides how a run goes on from it."
 
 
 def _number(value: Any) -> bool:

@@ -56,6 +56,12 @@ class Row:
     base: Row | None = None  # what it is compared with; None: nothing has been measured
 
     @property
+    def shown_shares(self) -> dict[str, float | None]:
+        """The shares as tables show them: None where none was told, and for what takes a second rank."""
+        alone = ("communicate", "wait") if self.ranks == 1 else ()
+        return {phase: None if phase in alone else self.shares.get(phase) for phase in PHASES}
+
+    @property
     def throughput(self) -> float | None:
         return median(self.rates) if self.rates else None
 

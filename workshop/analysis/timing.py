@@ -114,15 +114,30 @@ def _gradients(facts: Facts, why: str) -> Finding:
     way, messages, size = told["exchange"], told.get("messages_per_step"), told.get("bytes_per_step")
     if messages and size:
         why += f" In each, rank 0 hands over {words.size(size)} in {words.count(messages, 'message')}."
-    batch = facts.run.params.get("batch")
-    larger = f"larger batches (--batch {2 * batch})" if isinstance(batch, int) else "larger batches"
     if way == "mpi-per-tensor":
         following = "Try one all-reduce for all tensors together (--exchange mpi), and compare."
     elif way == "parameter-server":
         following = "Try an all-reduce (--exchange auto): no rank then has to talk to all the others."
-    else:
+    elif larger := _larger(facts):
         following = f"Try {larger}: the exchange costs the same whatever the batch, so there is more to compute for it."
+    else:
+        following = (
+            f"Try {words.ranks(max(facts.ranks // 2, 1))} and compare: a batch is all that a rank holds, so it can't "
+            "be larger."
+        )
     return Finding("Communication dominates.", why, following, of_times=True)
+
+
+def _larger(facts: Facts) -> str:
+    """Larger batches, in words, as large as a rank's share of the images allows; "" where it allows none."""
+    told, params = facts.metrics, facts.run.params
+    batch, images = params.get("batch"), told.get("train_images")
+    if not isinstance(batch, int):
+        return "larger batches"
+    most = [2 * batch, *(told.get("shards") or [])]
+    if images and params.get("divide") is not False:
+        most.append(images // facts.ranks)  # without shards each rank holds all images, but reads its share of them
+    return f"larger batches (--batch {min(most)})" if min(most) > batch else ""
 
 
 def reading(facts: Facts) -> Finding | None:

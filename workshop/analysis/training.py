@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from workshop.analysis import words
@@ -45,6 +46,8 @@ def remarks(facts: Facts) -> list[str]:
             f"It went on from {whose}, with {words.count(resumed['epoch'], 'epoch')} and "
             f"{words.count(resumed['update'], 'update')} done."
         )
+        if differs := resumed.get("differs"):
+            said.append(f"It went on with {_other(differs)} than before, so it isn't the run that it would have been.")
     why = told.get("exchange_why")
     if params.get("exchange") == "auto" and told.get("exchange") == "mpi" and why:
         said.append(f"Gradients went over {why}.")
@@ -53,6 +56,15 @@ def remarks(facts: Facts) -> list[str]:
     if params.get("checkpoint") == "off":
         said.append("It kept no checkpoint to go on from.")
     return said
+
+
+def _other(differs: Sequence[str]) -> str:
+    """What differs from the run that wrote the checkpoint: another seed and batch, and other data."""
+    numbers = [name for name in ("ranks", "images") if name in differs]
+    settings = [name for name in differs if name not in (*numbers, "data")]
+    settings += [f"number of {words.listed(numbers)}"] if numbers else []
+    parts = [f"another {words.listed(settings)}"] if settings else []
+    return ", and ".join([*parts, "other data"] if "data" in differs else parts)
 
 
 def _exchanged(facts: Facts) -> str:
@@ -83,13 +95,23 @@ def _following(facts: Facts) -> str:
     told, params = facts.metrics, facts.run.params
     epochs = params.get("epochs")
     if _number(told.get("target")) and told.get("time_to_target") is None and isinstance(epochs, int):
-        return f"Train for longer ({2 * epochs} epochs: --epochs {2 * epochs}), and see whether it comes to its target."
+        number, word = (2 * params["steps"], "steps") if _cut_short(facts) else (2 * epochs, "epochs")
+        return f"Train for longer ({number} {word}: --{word} {number}), and see whether it comes to its target."
     if facts.ranks == 1:
         return "Keep it as the baseline, and compare it with more ranks: how much sooner do they reach the target?"
     return (
         f"Compare with {words.ranks(1)}: how close to {facts.ranks} times as fast is it? Or switch off a step of the "
         "recipe, such as the broadcast (--broadcast no), and see what breaks."
     )
+
+
+def _cut_short(facts: Facts) -> bool:
+    """Whether it was `--steps` that ended the run, before all of its epochs were done."""
+    told, params = facts.metrics, facts.run.params
+    steps, epochs = params.get("steps"), told.get("epochs")
+    if not isinstance(steps, int) or not isinstance(epochs, int):
+        return False
+    return epochs < params["epochs"] and told["updates"] - ((told.get("resumed") or {}).get("update") or 0) >= steps
 
 
 def _number(value: Any) -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+
+_NAME = re.compile(r"\S*(/|\.[A-Za-z])")  # of a file or of something in it
 
 # (factor to seconds, unit), the finest first.
 _UNITS = ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
@@ -44,6 +47,12 @@ def thousands(number: float) -> str:
     return f"{number:,.0f}"
 
 
+def short(value: float) -> str:
+    """A number with three digits, however large: 24.3, 4.4e6."""
+    digits, _, power = f"{value:.3g}".partition("e")
+    return f"{digits}e{int(power)}" if power else digits
+
+
 def size(count: float) -> str:
     """Bytes: 61.2 kB."""
     for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
@@ -53,8 +62,8 @@ def size(count: float) -> str:
 
 
 def capital(text: str) -> str:
-    """A text that begins a sentence."""
-    return text[:1].upper() + text[1:]
+    """A text that begins a sentence; a file's name keeps its letters: checkpoint.npz."""
+    return text if _NAME.match(text) else text[:1].upper() + text[1:]
 
 
 def listed(words: Iterable[object]) -> str:

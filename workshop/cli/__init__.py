@@ -16,7 +16,6 @@ def main() -> None:
 
         code = run(sys.argv[1:])
     except KeyboardInterrupt:
-        code = 130
-    if code == 130:
         print("Interrupted.", file=sys.stderr)
+        code = 130
     sys.exit(code)

@@ -41,7 +41,8 @@ def run(words: list[str]) -> int:
     except UsageError as error:
         print(error.format_message(), file=sys.stderr)
         return 2
-    except typer.Abort:
+    except typer.Abort:  # a command that says by itself how far it came returns 130
+        print("Interrupted.", file=sys.stderr)
         return 130
     except BrokenPipeError:
         return 1  # whoever read our output has gone

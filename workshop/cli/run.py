@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from workshop.cli import common
-from workshop.workloads import Workload, workloads
+from workshop.workloads import Workload, help_of, workloads
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 
@@ -38,7 +38,10 @@ def _execute(
     store = Store.open()
     common.one_session(session, private)
     shared = None if private else shared_session(store, session)
-    placement = common.placement_from(shared.placement if shared else {}, **where)
+    base = shared.placement if shared else {}
+    if earlier := client.gone_on_from(store, chosen, values):
+        values, base = {**earlier.params, **values}, earlier.placement
+    placement = common.placement_from(base, **where)
     client.check_placement(placement)
     if shared is None and chosen.inputs:
         # Nothing is started for a file that can't be read.
@@ -69,8 +72,7 @@ def _command(chosen: Workload) -> Any:
 
     parameters = []
     for name, field in chosen.params.model_fields.items():
-        help_text = f"{field.description or name} (default: {field.default})"
-        option = typer.Option(f"--{name.replace('_', '-')}", metavar="VALUE", help=help_text)
+        option = typer.Option(f"--{name.replace('_', '-')}", metavar="VALUE", help=help_of(name, field))
         parameters.append((name, Annotated[str | None, option], None))
     parameters += [
         ("ranks", common.Ranks, None),

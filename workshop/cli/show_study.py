@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from workshop.analysis import words
-from workshop.analysis.balance import PHASES
 from workshop.analysis.scaling import Row
 from workshop.store.records import StudyRecord
 from workshop.study import runner
@@ -52,6 +51,11 @@ def watch_study(err: Console) -> Iterator[Callable[[runner.Progress], None]]:
         yield look
 
 
+def resuming(study: int) -> str:
+    """How to go on with a study."""
+    return f"Go on with: workshop study resume {study}"
+
+
 def show_study(found: ScalingReport) -> None:
     """A scaling study: its rows, its verdict, and what others have published."""
     out = Console(highlight=False)
@@ -59,7 +63,9 @@ def show_study(found: ScalingReport) -> None:
     state = f"[{COLOURS.get(study.state, 'white')}]{study.state}[/]"
     out.print(f"Study {study.id}: {title(study)} - {state}, {study.done} of {study.trials} runs")
     out.print(_table(found.rows, found.unit))
-    for part, said in found.verdict.items():
+    # What a study that nobody works on needs first is to be finished.
+    ahead = {"next": f"{resuming(study.id)}."} if study.state == "interrupted" else {}
+    for part, said in (found.verdict | ahead).items():
         out.print(Text.assemble((f"{part.capitalize()}: ", "bold"), said))
     for one in found.references:
         out.print(Text(f"Published: {one.what} {one.speed_up:.2f}x on {one.workers} {one.worker}s. {one.source}."))
@@ -92,7 +98,7 @@ def _table(rows: list[Row], unit: str) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         cells = [str(row.ranks), *_figures(row)]
-        cells += [words.percent(row.shares[phase]) if row.shares else "-" for phase in PHASES]
+        cells += ["-" if share is None else words.percent(share) for share in row.shown_shares.values()]
         table.add_row(*cells, *([str(len(row.failures) or "")] if failed else []))
     return table
 

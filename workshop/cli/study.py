@@ -139,7 +139,7 @@ def list_(
 
 def _go_on(store: Any, study: int, shared: Any, minutes: float, as_json: bool, again: bool = False) -> int:
     """Run what is missing of a study and show it. Returns the exit code."""
-    from workshop.cli.show_study import show_study, watch_study
+    from workshop.cli.show_study import resuming, show_study, watch_study
     from workshop.errors import WorkshopError
     from workshop.session.lifecycle import session_for
     from workshop.study import runner
@@ -148,7 +148,6 @@ def _go_on(store: Any, study: int, shared: Any, minutes: float, as_json: bool, a
 
     workload_of(store.study(study).workload)
     err = common.stderr()
-    advice = f"Go on with: workshop study resume {study}"
     code = 0
     try:
         with runner.working_on(store, study) as me:
@@ -170,14 +169,16 @@ def _go_on(store: Any, study: int, shared: Any, minutes: float, as_json: bool, a
     except WorkshopError as error:
         if error.exit_code == 2:
             raise
-        raise WorkshopError(f"{error} {advice}") from error
+        raise WorkshopError(f"{error} {resuming(study)}") from error
     found = report(store, store.study(study))
     if as_json:
         common.answer(found.as_json())
     else:
         show_study(found)
     if found.study.finished_at is None:
-        err.print(f"Study {study} is not complete: {found.study.done} of {found.study.trials} runs. {advice}")
+        if as_json:  # the words of show_study have it already
+            far = f"{found.study.done} of {found.study.trials} runs"
+            err.print(f"Study {study} is not complete: {far}. {resuming(study)}")
         return code or 1
     return 0 if found.study.state == "completed" else 1
 

@@ -19,7 +19,7 @@ from workshop.documents import finite
 from workshop.engine.context import Memory, RankContext
 from workshop.errors import WorkshopError
 from workshop.mpi import openmpi
-from workshop.workloads import Workload, no_artifacts, workload, workloads
+from workshop.workloads import Workload, help_of, no_artifacts, workload, workloads
 
 
 def _options(words: list[str]) -> tuple[Workload, dict[str, Any], Path | None]:
@@ -29,7 +29,7 @@ def _options(words: list[str]) -> tuple[Workload, dict[str, Any], Path | None]:
     for known in workloads().values():
         command = commands.add_parser(known.name, help=known.summary, argument_default=argparse.SUPPRESS)
         for name, field in known.params.model_fields.items():
-            help_text = f"{field.description or name} (default: {field.default})".replace("%", "%%")
+            help_text = help_of(name, field).replace("%", "%%")
             command.add_argument(f"--{name.replace('_', '-')}", dest=name, help=help_text, metavar="VALUE")
         command.add_argument("--output", type=Path, help="folder for artifacts and events", metavar="DIR")
     values = vars(parser.parse_args(words))

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+LARGEST_ARTIFACT = 64 << 20  # bytes
+
 
 class Sink(Protocol):
     """Where a rank's events and artifacts go: to the conductor, or nowhere in particular."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 
 import plotly.graph_objects as go
 
@@ -172,10 +173,23 @@ def _last(series: Sequence[Series]) -> list[dict[str, object]]:
 
 def number(value: float) -> str:
     """A value with four digits, and thousands and millions in the common letters: 1234567 is 1.235 M."""
-    for factor, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+    factor, letter = _unit(value)
+    return f"{value / factor:.4g}{letter}"
+
+
+def deviation(value: float, of: float) -> str:
+    """A deviation with three digits, in the unit that `number` takes for what it is the deviation of: 4400 of 43920 is
+    4.4 k."""
+    factor, letter = _unit(of)
+    return f"{Decimal(f'{value / factor:.3g}'):f}{letter}"
+
+
+def _unit(value: float) -> tuple[float, str]:
+    """The factor and the letter, behind a space, with which a value is written."""
+    for factor, letter in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
         if abs(value) >= max(factor, 1e4):
-            return f"{value / factor:.4g} {letter}"
-    return f"{value:.4g}"
+            return factor, letter
+    return 1.0, ""
 
 
 def _values(series: Sequence[Series]) -> dict[str, object]:

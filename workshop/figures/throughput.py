@@ -9,6 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from workshop.figures import theme
+from workshop.figures.curves import deviation as plain
 from workshop.figures.curves import number
 
 TOTAL = "all ranks"
@@ -28,7 +29,7 @@ def rank_throughput(metrics: Mapping[str, Any]) -> go.Figure:
     names = [*(f"rank {rank}" for rank in range(len(each))), TOTAL]
     values = [*each, total]
     colours = [*(theme.rank_colour(rank) for rank in range(len(each))), theme.ACCENT]
-    words = [*map(number, each), f"{number(total)} ± {spread:.3g}" if spread else number(total)]
+    words = [*map(number, each), f"{number(total)} ± {plain(spread, total)}" if spread else number(total)]
     bar = go.Bar(
         y=names,
         x=values,

@@ -15,7 +15,8 @@ from workshop.placement import Placement
 from workshop.session import processes
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads import Artifacts, workload
+from workshop.workloads import Artifacts, Workload, workload
+from workshop.workloads.forms import is_run_number, param_of_runs
 
 RANKS_PER_CORE = 8  # more oversubscription than that teaches nothing and eats the memory
 
@@ -130,6 +131,19 @@ def artifacts_of(store: Store) -> Artifacts:
         return store.artifact(run_id, name).data or b""
 
     return artifact
+
+
+def gone_on_from(store: Store, chosen: Workload, values: Mapping[str, Any]) -> RunRecord | None:
+    """The earlier run that these values go on from, whose params and placement hold where no others are given; None
+    where they begin anew, or go on from a file. Raises BadInput where there is no such run of this workload."""
+    param = param_of_runs(chosen.params)
+    given = values.get(param) if param else None
+    if not is_run_number(given):
+        return None
+    earlier = store.run(int(given))
+    if earlier.workload != chosen.name:
+        raise BadInput(f"Run {given} is of {earlier.workload}, so {chosen.name} can't go on from it.")
+    return earlier
 
 
 def cancel(store: Store, run_id: int, identity: Identity | None = None) -> None:

@@ -18,8 +18,8 @@ from workshop.placement import Placement
 from workshop.session import client, lifecycle
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.web.forms import file_params, is_run_number
 from workshop.workloads import workload as workload_of
+from workshop.workloads.forms import file_params, is_run_number
 
 
 def only_instructor(identity: Identity) -> None:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 from workshop.errors import BadInput, bad_input
 
@@ -80,6 +81,20 @@ class Workload:
         """Import the function that ranks run."""
         module, _, name = self.function.partition(":")
         return getattr(import_module(module), name)
+
+
+def help_of(name: str, field: FieldInfo) -> str:
+    """One param as an option's help: what it is, the words it may be, and its default where there is one to show."""
+    told = field.description or name
+    kinds = [field.annotation, *get_args(field.annotation)]  # those of "X | None", too
+    choices = [str(choice) for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
+    if bool in kinds:
+        choices = ["yes", "no"]
+    notes = [" or ".join(filter(None, [", ".join(choices[:-1]), choices[-1]]))] if choices else []
+    default = None if field.is_required() or field.default_factory else field.default
+    if default is not None and default != "":
+        notes.append(f"default: {('no', 'yes')[default] if isinstance(default, bool) else default}")
+    return f"{told} ({'; '.join(notes)})" if notes else told
 
 
 @cache

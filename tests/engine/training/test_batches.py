@@ -64,7 +64,7 @@ def test_epochs_differ_and_come_again(of):
     ("count", "size", "batch", "words"),
     [
         (100, 2, 51, "batch is 51, but of the 100 examples a rank's share is only 50; take a batch of at most 50"),
-        (100, 1, 101, "batch is 101, but of the 100 examples the data is only 100"),
+        (100, 1, 101, "batch is 101, but of the 100 examples the whole is only 100"),
         (3, 4, 1, "4 ranks can't share 3 examples; take at most 3 ranks."),
     ],
 )

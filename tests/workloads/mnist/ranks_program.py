@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from pathlib import Path
 
 from mpi4py import MPI
 
 from workshop.engine.context import Memory, RankContext
+from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training import checkpoint
 from workshop.workloads import no_artifacts
 from workshop.workloads.mnist import WORKLOAD
@@ -25,6 +27,7 @@ CASES = {
     "average": {"average": False},
     "checkpoint": {"checkpoint": "every-rank"},
     "checkpoint and broadcast": {"checkpoint": "every-rank", "broadcast": False},
+    "checkpoint of a server": {"checkpoint": "every-rank", "exchange": "parameter-server"},
     "none": {"exchange": "none"},
     "mpi": {"exchange": "mpi"},
     "diverges": {"rate": 100.0, "warmup": 0, "epochs": 8, "optimizer": "momentum"},
@@ -56,6 +59,18 @@ def run(comm, values, sink=None, **inputs):
     return {"metrics": metrics, "artifacts": comm.allgather(artifacts), "events": events}, sink
 
 
+def normalised(comm, folder):
+    """A model with batch normalisation, saved by rank 0."""
+    path = Path(folder) / "normalised.keras"
+    if comm.rank == 0:
+        keras = tensorflow().keras
+        layers = keras.layers
+        inner = [layers.Flatten(), layers.Dense(32), layers.BatchNormalization(), layers.Dense(10)]
+        keras.Sequential([layers.Input((28, 28, 1)), *inner]).save(path)
+    comm.Barrier()
+    return str(path)
+
+
 def main():
     comm = MPI.COMM_WORLD
     found = {name: run(comm, values)[0] for name, values in CASES.items()}
@@ -65,6 +80,10 @@ def main():
     kept = comm.bcast(sink.artifacts.get(checkpoint.NAME, ("", b""))[1])
     found["half"] = half
     found["resumed"] = run(comm, {}, **{checkpoint.NAME: kept})[0]
+    with tempfile.TemporaryDirectory() as folder:
+        path = normalised(comm, comm.bcast(folder))
+        found["normalised"] = run(comm, {"model": path, "checkpoint": "every-rank"})[0]
+        comm.Barrier()
     if comm.rank == 0:
         Path(sys.argv[1]).write_text(json.dumps({"ranks": comm.size, "runs": found}))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 
 import numpy as np
@@ -60,7 +61,7 @@ def test_a_data_folder_without_mnist_is_refused(tmp_path):
 
 def archive(**files):
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as packed:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, text in files.items():
             packed.writestr(name.replace("__", "."), text)
     return file.getvalue()
@@ -82,6 +83,25 @@ def test_a_model_file_that_is_not_there_is_refused(tmp_path):
         inputs(model=str(tmp_path / "none.keras"))
 
 
+@pytest.mark.parametrize("param", ["model", "resume"])
+def test_what_is_no_ordinary_file_is_refused(tmp_path, param):
+    os.mkfifo(tmp_path / "pipe")
+    for path in ("/dev/zero", str(tmp_path / "pipe"), str(tmp_path)):
+        with pytest.raises(BadInput, match="is no ordinary file"):
+            inputs(**{param: path})
+    for path in ("~nobody-of-that-name/x", "with\0null"):
+        with pytest.raises(BadInput, match="is no path"):
+            inputs(**{param: path})
+
+
+def test_a_damaged_archive_is_refused(tmp_path):
+    packed = bytearray(archive(config__json="{}" * 200, model__weights__h5="x"))
+    packed[60:80] = b"\xff" * 20
+    (tmp_path / "mine.keras").write_bytes(bytes(packed))
+    with pytest.raises(BadInput, match="is not a Keras model"):
+        inputs(model=str(tmp_path / "mine.keras"))
+
+
 def packed(epoch):
     return Checkpoint([np.zeros(3)], [], "SGD", {"epoch": epoch, "update": 10}).pack()
 
@@ -101,7 +121,7 @@ def test_a_checkpoint_comes_from_a_run_or_a_file(tmp_path):
 
 
 def test_a_checkpoint_that_has_all_epochs_behind_it_is_refused():
-    with pytest.raises(BadInput, match="has 8 epochs behind it, as many as epochs asks for; ask for more, like 9"):
+    with pytest.raises(BadInput, match="has 8 epochs behind it, and epochs asks for 8 in all; ask for more, like 9"):
         inputs(lambda run, name: packed(8), resume="17")
 
 
@@ -112,5 +132,7 @@ def test_a_checkpoint_that_is_none_is_refused(tmp_path):
         inputs(resume=str(path))
     with pytest.raises(BadInput, match="Without a session there is no run 17"):
         inputs(resume="17")
-    with pytest.raises(BadInput, match="no run of that number"):
+    with pytest.raises(BadInput, match="can't be read"):
+        inputs(resume="9" * 50)
+    with pytest.raises(BadInput, match="at most 1000 characters"):
         inputs(resume="9" * 5000)

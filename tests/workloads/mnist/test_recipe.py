@@ -113,6 +113,19 @@ def test_checkpoints_of_every_rank_overwrite_each_other(runs, metrics):
     assert metrics["checkpoint and broadcast"]["checkpoints"]["differ"]
 
 
+def test_with_a_parameter_server_checkpoints_of_other_ranks_lack_the_optimizers_state(metrics):
+    broken = metrics["checkpoint of a server"]
+    assert len(set(broken["weights"])) == 1
+    assert broken["checkpoints"]["differ"]
+
+
+def test_moving_means_of_batch_normalisation_are_averaged(metrics):
+    told = metrics["normalised"]
+    assert told["spread"] == 0
+    assert len(set(told["weights"])) == 1
+    assert not told["checkpoints"]["differ"]  # means and variances are in it
+
+
 def test_a_run_ends_after_as_many_steps_as_asked_for(metrics):
     assert (metrics["steps"]["updates"], metrics["steps"]["epochs"]) == (5, 0)
     assert metrics["steps"]["checkpoints"] is None  # one of half an epoch couldn't be gone on from
@@ -135,7 +148,7 @@ def test_a_stop_that_one_rank_hears_of_ends_all_in_the_same_step(runs, metrics):
 
 def test_a_run_that_goes_on_from_a_checkpoint_ends_as_one_that_never_stopped(metrics):
     resumed = metrics["resumed"]
-    assert resumed["resumed"] == {"epoch": 1, "update": 7}
+    assert resumed["resumed"] == {"epoch": 1, "update": 7, "differs": []}
     assert resumed["weights"] == metrics["all"]["weights"]  # the same bits
     assert (resumed["updates"], resumed["epochs"]) == (14, 2)
     assert resumed["loss"] == metrics["all"]["loss"]

@@ -71,13 +71,13 @@ def test_the_timeline_holds_the_steps_that_were_asked_for(finished):
 
 
 def test_a_batch_larger_than_the_data_is_refused():
-    with pytest.raises(BadInput, match="batch is 300, but of the 200 examples the data is only 200"):
+    with pytest.raises(BadInput, match="batch is 300, but of the 200 examples the whole is only 200"):
         run({"images": 200, "batch": 300})
 
 
 def test_a_checkpoint_of_another_model_is_refused(finished):
     kept = finished[1].artifacts[checkpoint.NAME][1]
-    with pytest.raises(BadInput, match=r"of another model: it has 4 weights, this model has 8"):
+    with pytest.raises(BadInput, match=r"of another model: it has 4 arrays of weights, this model has 8"):
         run({"model": "cnn", "epochs": 20}, **{checkpoint.NAME: kept})
     with pytest.raises(BadInput, match=r"trained with the optimizer Adam, this run has SGD"):
         run({"optimizer": "sgd", "epochs": 20}, **{checkpoint.NAME: kept})
@@ -109,7 +109,45 @@ def test_a_model_for_other_images_is_refused(tmp_path):
 def test_a_model_that_brings_code_is_refused(tmp_path):
     layers = tensorflow().keras.layers
     path = saved(tmp_path, layers.Input((28, 28, 1)), layers.Lambda(lambda x: x), layers.Flatten(), layers.Dense(10))
-    with pytest.raises(BadInput, match="can't be loaded by Keras"):
+    with pytest.raises(BadInput, match="it brings code of its own in a Lambda layer, which isn't run"):
+        run({"model": str(path)})
+
+
+def test_a_checkpoint_that_is_too_large_is_told_of_and_not_written(tmp_path):
+    layers = tensorflow().keras.layers
+    path = saved(tmp_path, layers.Input((28, 28, 1)), layers.Flatten(), layers.Dense(7500), layers.Dense(10))
+    metrics, sink = run({"model": str(path), "epochs": 2, "images": 32, "batch": 32})
+    assert checkpoint.NAME not in sink.artifacts
+    assert metrics["checkpoints"] is None
+    (notice,) = metrics["notices"]
+    assert "over the 64 MB that can be kept" in notice
+
+
+@pytest.mark.parametrize("ending", ["activation", "layer"])
+def test_a_softmax_at_the_end_is_recognised(ending):
+    layers = tensorflow().keras.layers
+    inputs = layers.Input((28, 28, 1))
+    hidden = layers.Flatten()(inputs)
+    if ending == "activation":
+        outputs = layers.Dense(10, activation="softmax")(hidden)
+    else:
+        outputs = layers.Softmax()(layers.Dense(10)(hidden))
+    model = tensorflow().keras.Model(inputs, outputs)
+    likely = np.full((1, 10), 0.05, np.float32)
+    likely[0, 3] = 0.55
+    loss = models.loss_of(model)(tensorflow().constant([3]), tensorflow().constant(likely))
+    assert float(loss[0]) == pytest.approx(-np.log(0.55), rel=1e-4)
+
+
+def test_models_that_say_too_little_or_have_nothing_to_train_are_refused(tmp_path):
+    keras = tensorflow().keras
+    model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(10)])
+    model.save(tmp_path / "mine.keras")
+    with pytest.raises(BadInput, match="doesn't say what it takes"):
+        run({"model": str(tmp_path / "mine.keras")})
+    layers = keras.layers
+    path = saved(tmp_path, layers.Input((28, 28, 1)), layers.Flatten(), layers.Dense(10, trainable=False))
+    with pytest.raises(BadInput, match="no weights that can be trained"):
         run({"model": str(path)})
 
 

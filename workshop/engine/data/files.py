@@ -58,15 +58,24 @@ def at(given: str) -> Files:
 
 def read(path: Path, name: str) -> File:
     """A file that messages call `name`. Raises OSError where it can't be read, BadInput where it can't be taken."""
-    if path.exists() and not path.is_file():
-        raise BadInput(f"The data file {name} is no ordinary file; give MNIST's files, or a folder that has them.")
-    with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
+    data = ordinary(path, f"The data file {name}", "give MNIST's files, or a folder that has them")
     if not data:
         raise Damaged(name, data, "is empty")
-    if len(data) > LARGEST:
-        raise BadInput(f"The data file {name} has over {LARGEST >> 20} MB; at most that is taken, so compress it.")
     return File(name, data)
+
+
+def ordinary(path: Path, name: str, right: str) -> bytes:
+    """The bytes of an ordinary file: a device would never end, a pipe never begin. `right` says what should be given.
+
+    Raises OSError where it can't be read, BadInput where it can't be taken.
+    """
+    if path.exists() and not path.is_file():
+        raise BadInput(f"{name} is no ordinary file; {right}.")
+    with path.open("rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise BadInput(f"{name} has over {LARGEST >> 20} MB, more than can be taken; {right}.")
+    return data
 
 
 def idx_name(part: str, kind: str) -> str:

@@ -28,15 +28,15 @@ class Batches:
     divide: bool = True
 
     def __post_init__(self) -> None:
-        least = self.count // self.size
-        if self.batch > max(least, 1) and self.divide:
-            owner = "a rank's share" if self.size > 1 else "the data"
-            raise BadInput(
-                f"batch is {self.batch}, but of the {self.count} examples {owner} is only {least}; "
-                f"take a batch of at most {max(least, 1)}" + (", or fewer ranks." if self.size > 1 else ".")
-            )
-        if least < 1:
+        if self.count < self.size:
             raise BadInput(f"{self.size} ranks can't share {self.count} examples; take at most {self.count} ranks.")
+        most = self.count // self.size if self.divide else self.count
+        if self.batch > most:
+            share = "a rank's share" if most < self.count else "the whole"
+            raise BadInput(
+                f"batch is {self.batch}, but of the {self.count} examples {share} is only {most}; "
+                f"take a batch of at most {most}" + (", or fewer ranks." if most < self.count else ".")
+            )
 
     def own(self, rank: int) -> NDArray[np.int64]:
         """The examples that a rank holds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import zipfile
@@ -12,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workshop.engine.data import npz
 from workshop.errors import BadInput
 
 FORMAT = 1
-LARGEST = 512 << 20  # bytes that a checkpoint may unfold to
 NAME = "checkpoint.npz"
 
 
@@ -29,6 +30,13 @@ class Checkpoint:
     optimizer_name: str
     progress: dict[str, Any]
 
+    def digest(self) -> str:
+        """sha256 of all arrays: the same for checkpoints that hold the same, however long they took."""
+        found = hashlib.sha256()
+        for array in [*self.weights, *self.optimizer]:
+            found.update(np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()
+
     def pack(self) -> bytes:
         """As the bytes of a file."""
         about = {"format": FORMAT, "optimizer": self.optimizer_name, "progress": self.progress}
@@ -40,27 +48,34 @@ class Checkpoint:
 
 
 def unpack(data: bytes, name: str = NAME) -> Checkpoint:
-    """Read a checkpoint. Raises BadInput, naming it, for anything else."""
+    """Read a checkpoint, whoever wrote it. Raises BadInput, naming it, for anything else."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(member.file_size for member in archive.infolist()) > LARGEST:
-                raise ValueError("it is too large")
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            about = json.loads(file["about"].tobytes())
-            if about["format"] != FORMAT:
-                raise ValueError(f"its format is {about['format']}")
-            weights, optimizer = (
-                [file[key] for key in sorted(file) if key.startswith(part)] for part in ("weights/", "optimizer/")
-            )
+            keys = sorted(member.removesuffix(".npy") for member in archive.namelist())
+        arrays = npz.read(data, name, ["about", *(key for key in keys if key.startswith(("weights/", "optimizer/")))])
+        about = json.loads(arrays.pop("about").tobytes())
+        if about["format"] != FORMAT:
+            raise ValueError(f"its format is {about['format']}")
+        weights, optimizer = (
+            [array for key, array in arrays.items() if key.startswith(part)] for part in ("weights/", "optimizer/")
+        )
         progress = about["progress"]
-        if not all(isinstance(progress[key], int) and progress[key] >= 0 for key in ("epoch", "update")) or not weights:
+        told = [progress["epoch"], progress["update"], progress.get("seconds", 0)]
+        if not weights or not all(_sensible(value) for value in told) or not isinstance(told[0], int):
             raise ValueError("it doesn't say how far it came")
+        if any(array.dtype.kind not in "fiub" for array in [*weights, *optimizer]):
+            raise ValueError("it holds other things than numbers")
         return Checkpoint(weights, optimizer, str(about["optimizer"]), progress)
     except Exception as error:  # whatever a damaged or foreign file makes the readers raise
         raise BadInput(
             f"{name} is not a checkpoint of a training run ({str(error)[:80] or type(error).__name__}); give the "
             f"{NAME} that a run has kept."
         ) from error
+
+
+def _sensible(value: Any) -> bool:
+    """Whether that many epochs, updates or seconds can be behind a run."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53
 
 
 def taken(model: Any, optimizer: Any, progress: Mapping[str, Any]) -> Checkpoint:
@@ -80,7 +95,7 @@ def check(weights: Sequence[Any], found: Checkpoint, name: str = NAME) -> None:
     if here == there:
         return
     if len(here) != len(there):
-        apart = f"it has {len(there)} weights, this model has {len(here)}"
+        apart = f"it has {len(there)} arrays of weights, this model has {len(here)}"
     else:
         number = next(number for number, (one, other) in enumerate(zip(here, there, strict=True)) if one != other)
         apart = f"its weight {number} is {_shape(there[number])}, this model's is {_shape(here[number])}"

@@ -32,3 +32,13 @@ def spread(comm: Any, weights: Any) -> float:
     norm = float(np.linalg.norm(mean))
     farthest = comm.allreduce(float(np.linalg.norm(mine - mean)), op=MPI.MAX)
     return farthest / norm if norm > 0 else float("inf")
+
+
+def average(comm: Any, variables: Any) -> None:
+    """Give all ranks the mean of some variables: moving means and variances, which no gradient keeps alike, are each
+    rank's own otherwise. Others than floating-point ones stay as they are. Collective."""
+    for variable in variables:
+        value = np.array(variable.numpy(), order="C")
+        if value.dtype.kind == "f":
+            comm.Allreduce(MPI.IN_PLACE, value, op=MPI.SUM)
+            variable.assign(value / value.dtype.type(comm.size))

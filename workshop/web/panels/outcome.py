@@ -6,12 +6,12 @@ from workshop.analysis.balance import balance
 from workshop.analysis.verdict import verdict as verdict_of
 from workshop.analysis.words import size
 from workshop.web.cards import Card, Part, fold, line, link, links, tiles, words
-from workshop.web.forms import param_of_runs
 from workshop.web.machine_view import machine_card
 from workshop.web.panels.training import TOLD_HERE
 from workshop.web.sight import Sight
 from workshop.web.tracebacks import shortened
 from workshop.web.words import LONGEST_VALUE, metrics
+from workshop.workloads.forms import param_of_runs
 
 SETTLED = 3  # steps before a running run's verdict says anything
 CHECKPOINT = "checkpoint.npz"

@@ -21,6 +21,7 @@ class MnistParams(Params):
     data: str = Field(
         "auto",
         min_length=1,
+        max_length=1000,
         description="auto (MNIST if it can be had, else the digits), mnist, digits, or a path of MNIST's files",
         json_schema_extra={"file": {"choices": ["auto", "mnist", "digits"], "types": ["npz"]}},
     )
@@ -56,6 +57,7 @@ class MnistParams(Params):
     model: str = Field(
         "cnn",
         min_length=1,
+        max_length=1000,
         description="cnn, dense, or the path of a Keras model (.keras) for images of 28x28x1 and 10 classes",
         json_schema_extra={"file": {"choices": ["cnn", "dense"], "upload": False}, **ADVANCED},
     )
@@ -64,6 +66,7 @@ class MnistParams(Params):
     )
     resume: str = Field(
         "",
+        max_length=1000,
         description="go on from the checkpoint of a run (its number) or of a file (its path)",
         json_schema_extra={"file": {"choices": [], "runs": True, "upload": False}, **ADVANCED},
     )

@@ -9,60 +9,62 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from workshop.engine.data import images
+from workshop.engine.data.files import ordinary
 from workshop.engine.training import checkpoint
 from workshop.errors import BadInput
 from workshop.workloads import Artifacts
+from workshop.workloads.forms import is_run_number
 from workshop.workloads.mnist import MnistParams
 
-MOST = 64 << 20  # bytes of a file
+LARGEST_CONFIG = 4 << 20  # bytes of a model's description
 
 
 def inputs(params: MnistParams, artifacts: Artifacts) -> Mapping[str, bytes]:
     """The files by the names under which ranks find them. Raises BadInput."""
     found = dict(images.find(params.data))
     if params.model not in ("cnn", "dense"):
-        found["model.keras"] = _model(Path(params.model).expanduser())
+        found["model.keras"] = _model(params.model)
     if params.resume:
         found[checkpoint.NAME] = _checkpoint(params, artifacts)
     return found
 
 
-def _read(path: Path, what: str) -> bytes:
+def _read(given: str, right: str) -> bytes:
+    """The bytes of a file that a param names. Raises BadInput."""
     try:
-        if path.stat().st_size > MOST:
-            raise BadInput(f"{path} has more than 64 MB; {what} should be smaller.")
-        return path.read_bytes()
+        return ordinary(Path(given).expanduser(), given, right)
     except OSError as error:
-        raise BadInput(f"{path} can't be read ({error.strerror}); it should be {what}.") from error
+        raise BadInput(f"{given} can't be read ({error.strerror}); {right}.") from error
+    except (RuntimeError, ValueError) as error:  # ~somebody whom nobody knows; a null character
+        raise BadInput(f"{given!r} is no path ({str(error).rstrip('.')}); {right}.") from error
 
 
-def _model(path: Path) -> bytes:
+def _model(given: str) -> bytes:
     """A file that Keras has saved: a ZIP archive with the model's configuration. What is in it, ranks will see."""
-    data = _read(path, "cnn, dense or a model saved by Keras (.keras)")
+    right = "it should be cnn, dense or a file saved by model.save('name.keras')"
+    data = _read(given, right)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if archive.getinfo("config.json").file_size > LARGEST_CONFIG:
+                raise ValueError("its description is too long")
             json.loads(archive.read("config.json"))
             archive.getinfo("model.weights.h5")
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, NotImplementedError, RuntimeError) as error:
-        raise BadInput(
-            f"{path} is not a Keras model; it should be cnn, dense or a file saved by model.save('name.keras')."
-        ) from error
+    except Exception as error:  # from damaged bytes, zipfile raises nearly anything
+        raise BadInput(f"{given} is not a Keras model; {right}.") from error
     return data
 
 
 def _checkpoint(params: MnistParams, artifacts: Artifacts) -> bytes:
-    if params.resume.isdecimal():
-        if len(params.resume) > 12:
-            raise BadInput("resume has too many digits: there is no run of that number.")
+    if is_run_number(params.resume):
         name = f"The checkpoint of run {params.resume}"
         data = artifacts(int(params.resume), checkpoint.NAME)
     else:
         name = params.resume
-        data = _read(Path(params.resume).expanduser(), "a run's number or the checkpoint.npz that a run has kept")
+        data = _read(params.resume, "give a run's number, or the checkpoint.npz that a run has kept")
     found = checkpoint.unpack(data, name)
     if found.progress["epoch"] >= params.epochs:
         raise BadInput(
-            f"{name} has {found.progress['epoch']} epochs behind it, as many as epochs asks for; "
+            f"{name} has {found.progress['epoch']} epochs behind it, and epochs asks for {params.epochs} in all; "
             f"ask for more, like {found.progress['epoch'] + 1}."
         )
     return data

@@ -12,6 +12,7 @@ from workshop.engine.training.step import PerExample
 from workshop.errors import BadInput
 
 SHAPE, CLASSES = (28, 28, 1), 10
+SAID = 200  # characters of Keras's own words
 RATES = {"momentum": 0.02, "sgd": 0.02, "adam": 0.001}  # for a batch of 64
 
 
@@ -45,24 +46,37 @@ def _load(data: bytes) -> Any:
             # Safe mode refuses models that bring code of their own.
             return keras.models.load_model(path, compile=False, safe_mode=True)
         except Exception as error:  # whatever Keras says of a file that it can't use
-            words = " ".join(str(error).split())[:200]
+            words = " ".join(str(error).split())
+            if "Lambda" in words:
+                words = "it brings code of its own in a Lambda layer, which isn't run"
+            elif len(words) > SAID:
+                words = f"{words[:SAID].rstrip('.')} …"
             raise BadInput(f"The model's file can't be loaded by Keras: {words}") from error
 
 
 def _check(model: Any) -> Any:
-    given, made = tuple(model.input_shape[1:]), tuple(model.output_shape[1:])
-    if given != SHAPE or made != (CLASSES,):
-        raise BadInput(
-            f"The model takes {given} and gives {made}; it should take images of {SHAPE} and give {CLASSES} numbers."
-        )
+    right = f"it should take images of {SHAPE} and give {CLASSES} numbers for each"
+    try:
+        taken = [tuple(tensor.shape[1:]) for tensor in model.inputs]
+        given = [tuple(tensor.shape[1:]) for tensor in model.outputs]
+    except (AttributeError, TypeError, ValueError):
+        raise BadInput(f"The model doesn't say what it takes; {right}: begin it with Input({SHAPE}).") from None
+    if taken != [SHAPE] or given != [(CLASSES,)]:
+        taken, given = (" and ".join(map(str, shapes)) for shapes in (taken, given))
+        raise BadInput(f"The model takes {taken} and gives {given}; {right}.")
+    if not model.trainable_variables:
+        raise BadInput("The model has no weights that can be trained; give one that has.")
     return model
 
 
 def loss_of(model: Any) -> PerExample:
     """Cross entropy of each example, for models that end in a softmax and for those that give logits."""
     tf = tensorflow()
-    last = getattr(model.layers[-1], "activation", None)
-    if getattr(last, "__name__", "") == "softmax":
+    last = model.outputs[0]._keras_history.operation
+    softmax = (
+        isinstance(last, tf.keras.layers.Softmax) or getattr(last, "activation", None) is tf.keras.activations.softmax
+    )
+    if softmax:
         return lambda labels, outputs: tf.keras.losses.sparse_categorical_crossentropy(labels, outputs)
     return lambda labels, outputs: tf.nn.sparse_softmax_cross_entropy_with_logits(labels, outputs)
 

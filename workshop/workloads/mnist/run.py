@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from workshop.engine.context import RankContext
+from workshop.engine.context import LARGEST_ARTIFACT, RankContext
 from workshop.engine.data import images
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training import checkpoint, rates, trace
@@ -24,7 +24,7 @@ from workshop.engine.training.exchange import Exchange, choose
 from workshop.engine.training.loop import WARM, Loop
 from workshop.engine.training.step import supervised
 from workshop.engine.training.telling import Telling, as_list
-from workshop.engine.training.weights import digest, spread
+from workshop.engine.training.weights import average, digest, spread
 from workshop.workloads.mnist import MnistParams, models
 from workshop.workloads.mnist.heldout import HeldOut, Score, as_inputs
 
@@ -77,12 +77,14 @@ class Training:
             checkpoint.restore(self.model, self.optimizer, found)
             self.epoch, update = found.progress["epoch"], found.progress["update"]
             self.before = float(found.progress.get("seconds", 0.0))  # of training, in earlier runs
-            self.resumed = {"epoch": self.epoch, "update": update}
-        self.spread_before = spread(ctx.comm, self.model.weights)
+            now, then = self._setting(), found.progress
+            differs = [name for name, value in now.items() if name in then and then[name] != value]
+            self.resumed = {"epoch": self.epoch, "update": update, "differs": differs}
+        self.spread_before = spread(ctx.comm, self.model.trainable_variables)
         if params.broadcast:
             exchange.broadcast(self.model.weights)
             exchange.broadcast(self.optimizer.variables)
-        self.spread = spread(ctx.comm, self.model.weights)
+        self.spread = spread(ctx.comm, self.model.trainable_variables)
         loss = models.loss_of(self.model)
         self.held_out = HeldOut(ctx.comm, self.images, self.model, loss)
         self.telling = Telling(ctx, params.average)
@@ -104,6 +106,8 @@ class Training:
         self.score: Score | None = None
         self.to_target: tuple[float, int] | None = None  # seconds, epochs
         self.written = {"written": 0, "kept": 0, "bytes": 0, "differ": False}
+        self.too_large = False  # for checkpoints to be kept
+        self.notices = [self.images.notice] if self.images.notice else []
         self.memory = 0
         self.diverged = False
         if ctx.rank == 0:
@@ -139,14 +143,17 @@ class Training:
     def _after_epoch(self, whole: bool) -> None:
         ctx = self.ctx
         began = time.perf_counter()
+        if self.exchange.name != "none" and ctx.size > 1:
+            average(ctx.comm, self.model.non_trainable_variables)
         with ctx.phase("evaluate"):
             self.score = self.held_out.score()
         told = time.perf_counter()
         self.seconds["evaluate"] += told - began
-        if whole and self.params.checkpoint != "off":
-            with ctx.phase("checkpoint"):
-                self._keep_checkpoint()
-        self.seconds["checkpoint"] += time.perf_counter() - told
+        kept = whole and self.params.checkpoint != "off" and self._keep_checkpoint()
+        spent = time.perf_counter() - told
+        self.seconds["checkpoint"] += spent
+        if kept:  # told of only where there is one to go on from
+            ctx.account("checkpoint", spent, self.loop.updates, time.time())
         ctx.end_step(self.loop.updates)
         accuracy = self.score.accuracy if self.params.average else self.score.accuracies[0]
         if self.to_target is None and accuracy >= self.params.target:
@@ -154,7 +161,7 @@ class Training:
         if not self.params.average:
             ctx.emit("held-out loss", self.score.losses[ctx.rank], self.loop.updates)
             ctx.emit("held-out accuracy", self.score.accuracies[ctx.rank], self.loop.updates)
-        self.spread = spread(ctx.comm, self.model.weights)
+        self.spread = spread(ctx.comm, self.model.trainable_variables)
         self.memory = max(self.memory, now := psutil.Process().memory_info().rss)
         ctx.emit("memory", now, self.loop.updates)
         if ctx.rank == 0:
@@ -163,25 +170,47 @@ class Training:
                 ctx.emit("held-out loss", self.score.loss, self.loop.updates)
                 ctx.emit("held-out accuracy", self.score.accuracy, self.loop.updates)
 
-    def _keep_checkpoint(self) -> None:
-        """Rank 0 writes; with the switch off all do, under the same name: whoever comes last stays."""
+    def _keep_checkpoint(self) -> bool:
+        """Rank 0 writes; with the switch off all do, under the same name: whoever comes last stays. Returns whether
+        there is one now."""
+        if self.too_large:
+            return False
         everybody = self.params.checkpoint == "every-rank"
-        data = b""
+        data, holds = b"", ""
         if everybody or self.ctx.rank == 0:
             progress = {
                 "epoch": self.epoch,
                 "update": self.loop.updates,
                 "seconds": self.before + self.loop.seconds,
-                "ranks": self.ctx.size,
-                "seed": self.params.seed,
+                **self._setting(),
             }
-            data = checkpoint.taken(self.model, self.optimizer, progress).pack()
+            taken = checkpoint.taken(self.model, self.optimizer, progress)
+            data, holds = taken.pack(), taken.digest()
+        found = self.ctx.comm.allgather((len(data), holds))
+        self.too_large = max(size for size, _ in found) > LARGEST_ARTIFACT
+        if self.too_large:
+            self.notices.append(
+                f"A checkpoint of this model has {found[0][0] / 1e6:.0f} MB, over the {LARGEST_ARTIFACT >> 20} MB that "
+                "can be kept; the run has none."
+            )
+            return False
+        if data:
             self.ctx.artifact(checkpoint.NAME, data)
-        writers = self.ctx.size if everybody else 1
-        self.written["written"] += writers
+        self.written["written"] += self.ctx.size if everybody else 1
         self.written["kept"] += 1
-        self.written["bytes"] += len(data) * writers
-        self.written["differ"] |= everybody and self.spread > 0
+        self.written["bytes"] += sum(size for size, _ in found)
+        self.written["differ"] |= everybody and len({holds for _, holds in found}) > 1
+        return True
+
+    def _setting(self) -> dict[str, Any]:
+        """What has to be the same for a run that goes on to end as one that never stopped."""
+        return {
+            "ranks": self.ctx.size,
+            "seed": self.params.seed,
+            "batch": self.params.batch,
+            "data": self.images.words,
+            "images": self.batches.count,
+        }
 
     def finish(self) -> dict[str, Any]:
         """What the run came to; artifacts of the end. The same on all ranks, but for what only rank 0 is given."""
@@ -220,7 +249,7 @@ class Training:
             "memory": ctx.comm.allgather(self.memory),
             "spread_before": self.spread_before,
             "spread": self.spread,
-            "weights": ctx.comm.allgather(digest(self.model.weights)),
+            "weights": ctx.comm.allgather(digest(self.model.trainable_variables)),
             "images_read": sum(reads),
             "distinct_images": self.batches.distinct(0),
             "checkpoints": self.written if self.written["written"] else None,
@@ -229,8 +258,8 @@ class Training:
             "misclassified": wrong,
             "seconds": {name: round(value, 6) for name, value in seconds.items()},
         }
-        if self.images.notice:
-            metrics["notices"] = [self.images.notice]
+        if self.notices:
+            metrics["notices"] = self.notices
         if score is not None:
             metrics |= {
                 "held_out_loss": score.loss if params.average else score.losses[0],

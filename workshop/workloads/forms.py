@@ -1,4 +1,4 @@
-"""What the fields of a workload's params say of themselves for pages, in their `json_schema_extra`.
+"""What the fields of a workload's params say of themselves, in their `json_schema_extra`.
 
 `advanced` (behind a fold), `part` (the heading of a group), `when` (only shown where other fields have these values),
 `page` (the page's default where it differs) and `file` (a param that names a file: one of its `choices`, an upload
