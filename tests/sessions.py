@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support import until
+from workshop import config
 from workshop.placement import Placement
 from workshop.session import client
+from workshop.session.cluster import SEGMENTS
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
@@ -34,3 +36,7 @@ class Session:
     @property
     def now(self) -> SessionRecord:
         return self.store.session(self.record.id)
+
+    def segments(self) -> list[Path]:
+        """The shared memory of the ranks that are up."""
+        return [Path(line) for line in (config.session_folder(self.record.id) / SEGMENTS).read_text().splitlines()]
