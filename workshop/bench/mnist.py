@@ -144,8 +144,9 @@ class Work:
 
     @property
     def params(self) -> dict[str, Any]:
-        """The workload's params."""
-        return {"data": str(self.data), "epochs": EPOCHS, "steps": self.all_steps, "batch": BATCH, "rate": RATE}
+        """The workload's params: the script's optimizer, and no timeline, since the script keeps none."""
+        as_the_script = {"optimizer": "momentum", "rate": RATE, "trace": 0}
+        return {"data": str(self.data), "epochs": EPOCHS, "steps": self.all_steps, "batch": BATCH, **as_the_script}
 
     def turn(self, name: str) -> Callable[[], Answer]:
         """One turn of a contender that has no session."""
