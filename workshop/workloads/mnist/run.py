@@ -93,7 +93,7 @@ class Training:
             ctx,
             self.batches,
             self._reader(),
-            supervised(self.model, self.optimizer, loss, models.correct, exchange),
+            supervised(self.model, self.optimizer, loss, models.correct, exchange, self.batches.uneven),
             self.telling,
             total=min(left, params.steps or left),
             updates=update,
