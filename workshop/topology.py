@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,19 @@ def machine(system: Path = SYSTEM) -> dict[str, Any]:
             for unit, core, package, node, l3 in raw
         ],
     }
+
+
+def together(described: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Machines of several hosts as one: the first, with the others in `more`."""
+    first, *more = described
+    return {**first, "more": more} if more else first
+
+
+def machines(described: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
+    """The machine of each host of one that `together` made, by the host's name; empty where none is known."""
+    if not described or not described.get("units"):
+        return {}
+    return {machine["host"]: machine for machine in [described, *described.get("more", [])]}
 
 
 def _model() -> str:

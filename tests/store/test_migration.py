@@ -50,7 +50,7 @@ def version(url: str) -> int:
 def test_everything_is_found_again(old: str) -> None:
     assert version(old) == 1
     with Store.open(old) as store:
-        assert version(old) == tables.VERSION == 2
+        assert version(old) == tables.VERSION == 3
         assert [(run.id, run.status) for run in store.runs()] == [(3, "queued"), (2, "failed"), (1, "completed")]
         done = store.run(1)
         assert (done.submitted_by, done.metrics, done.params["clusters"]) == ("Ada", {"inertia": 4.25}, 4)
@@ -61,6 +61,7 @@ def test_everything_is_found_again(old: str) -> None:
         failure = store.run(2).error
         assert failure is not None and failure["message"] == "no luck"
         assert store.session("class").state == "stopped"
+        assert store.session("class").site == {"kind": "local"}
         assert store.studies() == []
 
         # Old and new go on together.
@@ -88,7 +89,7 @@ def test_several_open_it_at_once(old: str) -> None:
     for thread in threads:
         thread.join(30)
     assert found == [3] * 6
-    assert version(old) == 2
+    assert version(old) == tables.VERSION
 
 
 def test_tables_of_somebody_else_are_left_alone(old: str) -> None:

@@ -41,8 +41,7 @@ def _execute(
     base = shared.placement if shared else {}
     if earlier := client.gone_on_from(store, chosen, values):
         values, base = {**earlier.params, **values}, earlier.placement
-    placement = common.placement_from(base, **where)
-    client.check_placement(placement)
+    placement = client.placement_in(shared, common.placement_from(base, **where).as_json())
     if shared is None and chosen.inputs:
         # Nothing is started for a file that can't be read.
         chosen.inputs(chosen.check(values), client.artifacts_of(store))

@@ -69,7 +69,7 @@ def scaling(
         base, str(numbers[0]), map_by, per_resource, cores_per_rank, bind_to, threads, env
     )
     for place in places(numbers, placement):
-        client.check_placement(place)
+        client.placement_in(shared, place.as_json())
     wanted = plan(chosen, given, numbers, placement, weak, repeats)
     if chosen.inputs:
         chosen.inputs(chosen.check(wanted.cells[0].params), client.artifacts_of(store))

@@ -25,13 +25,13 @@ def up(
     port: Annotated[str, typer.Option(metavar="N", help="The dashboard's port.")] = "8501",
     as_json: common.JSON = False,
 ) -> None:
-    from workshop.session.client import check_placement
+    from workshop.session import site
     from workshop.session.supervisor import Supervisor, check_port, only_one
     from workshop.store.store import Store
     from workshop.web.auth import new_secrets
 
     placement = common.placement_from({}, ranks, map_by, per_resource, cores_per_rank, bind_to, threads, env)
-    check_placement(placement)
+    site.check(site.LOCAL, placement)
     err = common.stderr()
     with only_one():
         number = check_port(host, port)

@@ -37,14 +37,15 @@ def _local_rank(world: Any) -> int:
 
 
 def report() -> dict[str, Any]:
-    """What this rank is, the machine it is on, and the shared memory it made there. Collective."""
+    """What this rank is, the shared memory it made, and, from the first rank of each host, its machine. Collective."""
     world = _world()
     assert _reporter is not None, "an engine starts with its reporter"
-    measured = rankmap.measure(world.rank, _local_rank(world), _reporter.threads)
+    local_rank = _local_rank(world)
+    measured = rankmap.measure(world.rank, local_rank, _reporter.threads)
     return {
         "report": measured,
         "size": world.size,
-        "machine": topology.machine() if world.rank == 0 else None,
+        "machine": topology.machine() if local_rank == 0 else None,
         "segments": _segments(),
     }
 

@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workshop.errors import BadInput, WorkshopError
+from workshop.mpi import REFUSES
 from workshop.placement import Placement
 
 # Ranks that poll without yielding take a whole core from those who work; yielding is worth up to a third of the
 # throughput where ranks and cores are even, and far more where ranks outnumber cores.
 MCA = ("--mca", "mpi_yield_when_idle", "1")
 
-REFUSED = "Open MPI refuses this placement, in its own words:"
+NAME = "Open MPI"
+REFUSED = f"{NAME} {REFUSES}"
 MAPPED = 20.0  # seconds within which the mapper must have answered; it takes a tenth of one
+LARGER = ("l3cache", "numa", "package")  # than a core
 _DIED = re.compile(r"process rank (\d+) with PID (\d+) on node (\S+)\s+exited\s+on\s+signal\s+(\d+)")
 _RULE = re.compile(r"^-{20,}\s*$", re.M)
 
@@ -36,23 +39,29 @@ def arguments(placement: Placement, cores: int) -> list[str]:
     `cores` is what the machine has; it decides what `auto` means and whether to allow more ranks than cores.
     """
     scarce = not placement.hosts and placement.ranks * placement.cores_per_rank > cores
+    dealt = placement.per_resource is None  # over something, without a number for each
     if placement.per_resource is not None:
         mapping = f"ppr:{placement.per_resource}:{placement.map_by}"
     elif placement.map_by != "auto":
         mapping = placement.map_by
+    elif placement.bind_to in LARGER:
+        mapping = placement.bind_to  # a rank can't be bound to more than it was mapped to
     else:
         # Dealing out over cores would refuse ranks that own several.
         mapping = "slot" if scarce or placement.hosts or placement.cores_per_rank > 1 else "core"
     modifiers = []
     binding = placement.bind_to
     if binding == "auto":
-        # A rank can't be bound to more than it was mapped to.
         own = "hwthread" if placement.map_by == "hwthread" else "core"
-        binding = "none" if scarce and placement.per_resource is None else own
+        binding = "none" if scarce and dealt else own
+    if binding == "hwthread" and placement.map_by != "hwthread":
+        modifiers.append("HWTCPUS")  # without it, cores alone count as places for ranks
     if placement.cores_per_rank > 1 and binding != "none":
         modifiers.append(f"pe={placement.cores_per_rank}")
-    if scarce and placement.per_resource is None:
+    if placement.oversubscribe or (scarce and dealt):
         modifiers.append("OVERSUBSCRIBE")
+    if placement.oversubscribe and binding != "none":
+        binding += ":overload-allowed"
     options = ["--map-by", ":".join([mapping, *modifiers]), "--bind-to", binding]
     if placement.hosts:
         options += ["-H", ",".join(f"{host.name}:{host.slots}" for host in placement.hosts)]
@@ -65,8 +74,8 @@ def command(placement: Placement, cores: int) -> list[str]:
     return ["mpirun", "-n", str(placement.ranks), *arguments(placement, cores), *exports]
 
 
-def environment() -> dict[str, str]:
-    """Variables for mpirun itself. As root it refuses to start unless told twice."""
+def environment(placement: Placement | None = None) -> dict[str, str]:
+    """Variables for mpirun itself, for any placement. As root it refuses to start unless told twice."""
     if os.geteuid() != 0:
         return {}
     return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -96,9 +105,9 @@ def check(placement: Placement, cores: int) -> None:
 
 @dataclass(frozen=True)
 class Death:
-    """A rank that was ended by a signal, as mpirun tells it."""
+    """A rank that was ended by a signal, as its launcher tells it."""
 
-    rank: int
+    rank: int | None  # None where only the process is told
     pid: int
     host: str
     signal: int

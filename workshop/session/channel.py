@@ -53,6 +53,8 @@ class Channel:
     host: str = "127.0.0.1"
     words: queue.Queue[Word] = field(default_factory=queue.Queue)
     memory: dict[int, int] = field(default_factory=dict)  # rank -> resident bytes
+    heard: dict[int, float] = field(default_factory=dict)  # rank -> when it was last heard of, on the monotonic clock
+    address: str | None = None  # at which ranks find `host`, where that is another
     log: Callable[[str], None] = print
 
     def __post_init__(self) -> None:
@@ -68,7 +70,11 @@ class Channel:
         self._line.curve_server = True
         self._line.curve_secretkey = secret
         port = self._line.bind_to_random_port(f"tcp://{self.host}")
-        described = {"address": f"tcp://{self.host}:{port}", "server_key": public.decode(), "token": self._token}
+        described = {
+            "address": f"tcp://{self.address or self.host}:{port}",
+            "server_key": public.decode(),
+            "token": self._token,
+        }
         self.file.unlink(missing_ok=True)
         with open(os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             json.dump(described, file)
@@ -88,6 +94,7 @@ class Channel:
         """The engines are gone; new ones will introduce themselves."""
         self._ranks = {}
         self.memory.clear()
+        self.heard.clear()
 
     def close(self) -> None:
         self._ending.set()
@@ -116,6 +123,7 @@ class Channel:
         if message is None:
             return
         self._ranks[message["rank"]] = identity
+        self.heard[message["rank"]] = time.monotonic()
         if message["kind"] == "alive":
             self.memory[message["rank"]] = message["rss"]
         else:

@@ -7,18 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workshop import topology
 from workshop.analysis.verdict import verdict
 from workshop.errors import BadInput, WorkshopError
-from workshop.mpi import openmpi
 from workshop.placement import Placement
-from workshop.session import processes
+from workshop.session import processes, site
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.workloads import Artifacts, Workload, workload
 from workshop.workloads.forms import is_run_number, param_of_runs
-
-RANKS_PER_CORE = 8  # more oversubscription than that teaches nothing and eats the memory
 
 # What a learner may set on ranks: knobs of threads and libraries, nothing that names a file, loads or starts anything.
 # How many threads there are is the placement's own field, which has a limit.
@@ -47,20 +43,16 @@ SESSION = 1.0  # seconds between looks at the session of a run that somebody wai
 REVIVED = 20.0  # seconds that a session may seem lost before nobody waits for its runs any longer
 
 
-def check_placement(placement: Placement) -> None:
-    """Refuse what this machine can't carry. Raises BadInput."""
-    if placement.mpi != "openmpi":
-        raise BadInput(f"Sessions run on Open MPI; {placement.mpi} can't start one yet.")
-    if placement.hosts:
-        raise BadInput("Sessions run on this machine; several hosts can't be used yet.")
-    cores = topology.allowed_cores(topology.machine())
-    most = RANKS_PER_CORE * cores
-    if placement.ranks > most:
-        raise BadInput(
-            f"ranks is {placement.ranks}: with its {cores} cores this machine takes at most {most}, "
-            f"{RANKS_PER_CORE} per core."
-        )
-    openmpi.check(placement, cores)
+def placement_in(session: SessionRecord | None, given: Mapping[str, Any] | None = None) -> Placement:
+    """The placement of a run in a session (None: on this machine): the given one, or the session's own; on the
+    session's hosts where it names none. Raises BadInput for one that can't be read, or that can't run there."""
+    known = session.placement if session else {}
+    values = {**(given if given is not None else known)}
+    if not values.get("hosts"):
+        values["hosts"] = known.get("hosts", ())
+    placement = Placement.parse(values)
+    site.check(session.site if session else site.LOCAL, placement)
+    return placement
 
 
 def check_limits(placement: Placement, limits: Limits) -> None:
@@ -101,8 +93,7 @@ def submit(
         )
     chosen = workload(name)
     params = chosen.check(values)
-    where = Placement.parse(placement if placement is not None else session.placement)
-    check_placement(where)
+    where = placement_in(session, placement)
     learner = identity if identity is not None and identity.role == "learner" else None
     if learner is not None:
         check_limits(where, session.limits)

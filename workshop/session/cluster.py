@@ -22,13 +22,13 @@ from typing import Any, TypeVar
 import ipyparallel as ipp
 from traitlets.config import Config
 
-from workshop import rankmap
+from workshop import mpi, rankmap, topology
 from workshop.engine import host as engine
 from workshop.errors import WorkshopError
-from workshop.mpi import openmpi
 from workshop.placement import Placement
 from workshop.session import processes
 from workshop.session.guard import guarded
+from workshop.session.site import Site
 
 T = TypeVar("T")
 SEGMENTS = "segments"  # a session's file that names the shared memory of its ranks
@@ -57,6 +57,7 @@ class Engines:
 
     def __init__(self, placement: Placement, set_id: str, tag: str, launcher: Any) -> None:
         self.placement = placement
+        self.mpi = mpi.of(placement.mpi)
         self.set_id = set_id
         self.tag = tag
         self.launcher = launcher
@@ -74,12 +75,12 @@ class Engines:
 class Cluster:
     """Start, use and stop ranks for one placement after the other. Used by one thread, the conductor's."""
 
-    def __init__(self, folder: Path, tag: str, channel_file: Path, cores: int, ending: threading.Event) -> None:
+    def __init__(self, folder: Path, tag: str, channel_file: Path, site: Site, ending: threading.Event) -> None:
         self.engines: Engines | None = None
         self._folder = folder
         self._tag = tag
         self._channel_file = channel_file
-        self._cores = cores
+        self._site = site
         self._ending = ending  # nobody waits for ranks that are no longer wanted
         self._sets = 0
         self._cluster: Any = None
@@ -105,20 +106,24 @@ class Cluster:
         return self.controller_alive and self.engines is not None and not self.engines.died.is_set()
 
     def start_controller(self) -> None:
-        """Start the controller, on loopback, with a heartbeat short enough to notice a dead engine soon."""
+        """Start the controller where the ranks can reach it, with a heartbeat short enough to notice a dead engine
+        soon."""
         profile = self._folder / "profile"
         shutil.rmtree(profile, ignore_errors=True)  # a dead controller's connection files would lead engines astray
         config = Config()
         config.LocalControllerLauncher.controller_cmd = guarded([sys.executable, "-m", "ipyparallel.controller"])
         engine_set = config.MPIEngineSetLauncher
-        engine_set.mpi_cmd = guarded([openmpi.launcher()])
         engine_set.engine_cmd = [sys.executable, "-m", "workshop.engine.host"]
+
+        reach = self._site.reach
 
         async def make() -> Any:
             return ipp.Cluster(
                 engines="mpi",
                 profile_dir=str(profile),
                 cluster_id="",
+                controller_ip=reach.bind,
+                controller_location=reach.address,
                 work_dir=str(self._folder),
                 delay=0,
                 config=config,
@@ -126,6 +131,7 @@ class Cluster:
                     f"--HeartMonitor.period={HEARTBEAT}",
                     "--HeartMonitor.max_heartmonitor_misses=25",
                     "--usethreads",
+                    f"--IPController.enable_curve={reach.encrypted}",
                 ],
                 shutdown_atexit=False,
                 log_level=logging.ERROR,
@@ -148,13 +154,10 @@ class Cluster:
         self._sets += 1
         engines_tag = f"{self._tag}-{os.getpid()}-{self._sets}"
         launch = self._cluster.config.MPIEngineSetLauncher
-        launch.mpi_args = openmpi.arguments(placement, self._cores)
-        launch.environment = {
-            **openmpi.environment(),
-            **placement.rank_environment(),
-            engine.CHANNEL: str(self._channel_file),
-            processes.ENGINES_TAG: engines_tag,
-        }
+        variables = {engine.CHANNEL: str(self._channel_file), processes.ENGINES_TAG: engines_tag}
+        started = self._site.launch(placement, variables)
+        launch.mpi_cmd, launch.mpi_args = guarded(started.command), started.arguments
+        launch.environment = started.environment
         set_id = self._wait(self._cluster.start_engines(placement.ranks), READY)
         engines = self.engines = Engines(placement, set_id, engines_tag, self._cluster.engines[set_id])
         try:
@@ -169,7 +172,7 @@ class Cluster:
         here = socket.gethostname()
         segments = [path for reply in replies if reply["report"]["host"] == here for path in reply["segments"]]
         (self._folder / SEGMENTS).write_text("\n".join(segments))
-        engines.machine = next(reply["machine"] for reply in replies if reply["machine"])
+        engines.machine = topology.together(reply["machine"] for reply in replies if reply["machine"])
         return engines
 
     def _connect(self, engines: Engines) -> None:
@@ -187,9 +190,9 @@ class Cluster:
 
     @staticmethod
     def _why_not_started(engines: Engines) -> str:
-        if died := openmpi.death(engines.output):
+        if died := engines.mpi.death(engines.output):
             return f"rank {died.rank} (on {died.host}) was ended by signal {died.signal} while the ranks were starting"
-        return f"{openmpi.REFUSED}\n{openmpi.refusal(engines.output)}"
+        return f"{engines.mpi.REFUSED}\n{engines.mpi.refusal(engines.output)}"
 
     @staticmethod
     def _check_world(replies: list[dict[str, Any]], placement: Placement) -> None:
@@ -197,13 +200,13 @@ class Cluster:
         if sizes != [placement.ranks]:
             raise EnginesFailed(
                 f"the ranks found themselves in worlds of size {sizes} instead of one of {placement.ranks}: "
-                "mpirun and mpi4py's library are not of the same MPI"
+                "the launcher and mpi4py's library are not of the same MPI"
             )
 
     @staticmethod
     def _why(engines: Engines, error: Exception) -> str:
         if engines.died.is_set():
-            return openmpi.refusal(engines.output) or "mpirun ended without a word"
+            return engines.mpi.refusal(engines.output) or f"the launcher of {engines.mpi.NAME} ended without a word"
         return f"the ranks did not report themselves: {type(error).__name__}: {error}"
 
     def call(self, function: Any, *arguments: Any) -> Any:

@@ -28,6 +28,7 @@ from workshop.engine import host as engine
 from workshop.errors import WorkshopError
 from workshop.placement import Placement
 from workshop.session import processes
+from workshop.session import site as sites
 from workshop.session.channel import Channel
 from workshop.session.cluster import Cluster, EnginesFailed, remove_segments
 from workshop.session.lifecycle import cancel_queue
@@ -52,14 +53,9 @@ class Conductor:
         self.session = self.store.session(session_id)
         self.machine = topology.machine()
         self.ending = threading.Event()
-        self.channel = Channel(self.store, self.folder / "channel.json", log=self.log)
-        self.cluster = Cluster(
-            self.folder,
-            processes.session_tag(session_id),
-            self.channel.file,
-            topology.allowed_cores(self.machine),
-            self.ending,
-        )
+        self.site = sites.of(self.session.site, self.folder, Placement.parse(self.session.placement))
+        self.channel: Channel  # both from when the site is prepared
+        self.cluster: Cluster
         self._baseline: dict[int, int] = {}  # resident bytes of each rank after its first run
 
     def log(self, text: str) -> None:
@@ -72,26 +68,53 @@ class Conductor:
         signal.signal(signal.SIGTERM, lambda *_: self.ending.set())
         signal.signal(signal.SIGINT, lambda *_: self.ending.set())
         # What a conductor before us left: its engines end themselves, but not before we would want theirs.
-        processes.end_all(processes.TAG, processes.session_tag(self.id))
+        tag = processes.session_tag(self.id)
+        processes.end_all(processes.TAG, tag)
+        self.site.clear_up()
         remove_segments(self.folder)
         self.store.interrupt_left(self.id)
         self._say("starting", "starting the controller and the ranks", conductor_pid=os.getpid(), machine=self.machine)
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
         state, message = "stopped", ""
-        try:
-            self._bring_up(Placement.parse(self.session.placement))
-            self._take_runs()
-            cancel_queue(self.store, self.id)
-        except Exception as error:
-            if not self.ending.is_set():  # otherwise whatever was under way was given up
-                self.log(traceback.format_exc())
-                state = "failed"
-                message = str(error) if isinstance(error, WorkshopError) else f"{type(error).__name__}: {error}"
-        finally:
-            self.cluster.stop()
-            self.channel.close()
-            processes.end_all(processes.TAG, processes.session_tag(self.id))
+        with contextlib.ExitStack() as left:
+            left.callback(processes.end_all, processes.TAG, tag)
+            left.callback(self.site.close)
+            try:
+                self._settle(left)
+                self._bring_up(Placement.parse(self.session.placement))
+                self._take_runs()
+                cancel_queue(self.store, self.id)
+            except Exception as error:
+                if not self.ending.is_set():  # otherwise whatever was under way was given up
+                    self.log(traceback.format_exc())
+                    state = "failed"
+                    message = str(error) if isinstance(error, WorkshopError) else f"{type(error).__name__}: {error}"
         self._say(state, message)  # the very last word: whoever reads it may start the session again
+
+    def _settle(self, left: contextlib.ExitStack) -> None:
+        """Prepare the site, and what ranks there talk to."""
+
+        def say(message: str) -> None:
+            self._say("starting", message)
+
+        self.site.prepare(say, self.ending.is_set)
+        reach = self.site.reach
+        self.channel = Channel(
+            self.store, self.folder / "channel.json", reach.bind, address=reach.address, log=self.log
+        )
+        left.callback(self.channel.close)
+        tag = processes.session_tag(self.id)
+        self.cluster = Cluster(self.folder, tag, self.channel.file, self.site, self.ending)
+        left.callback(self.cluster.stop)
+
+    def lost(self) -> str | None:
+        """Why ranks can't run at this session's site any longer, in one sentence; None while they can."""
+        now, silent = time.monotonic(), {}
+        engines = self.cluster.engines
+        for report in engines.rank_map.get("ranks", []) if engines else []:
+            heard = self.channel.heard.get(report["rank"], now)
+            silent[report["host"]] = min(silent.get(report["host"], now - heard), now - heard)
+        return self.site.lost(silent)
 
     def _take_runs(self) -> None:
         """Until somebody asks for an end. What goes wrong between runs is tried again before the session gives up."""
@@ -100,6 +123,8 @@ class Conductor:
             try:
                 self._look()
                 failures = 0
+            except sites.SiteLost:
+                raise
             except WorkshopError as error:
                 failures += 1
                 self.log(f"{failures}: {error}")
@@ -130,6 +155,8 @@ class Conductor:
         session = self.session = self.store.session(self.id)
         if session.stop_requested:
             self.ending.set()
+        elif lost := self.lost():
+            raise sites.SiteLost(lost)
         elif session.reset_requested:
             self._say("restarting", "starting all anew, as the instructor asked")
             self.store.clear_requests(self.id)

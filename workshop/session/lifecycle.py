@@ -6,15 +6,15 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from workshop import config, topology
 from workshop.errors import BadInput, WorkshopError
-from workshop.mpi import openmpi
+from workshop.mpi import REFUSES
 from workshop.placement import Placement
-from workshop.session import processes
-from workshop.session.client import check_placement
+from workshop.session import processes, site
 from workshop.store.records import Limits, SessionRecord, SessionState
 from workshop.store.store import Store
 
@@ -43,17 +43,19 @@ def start_session(
     limits: Limits | None = None,
     private: bool = False,
     attached: bool = False,
+    at: Mapping[str, Any] = site.LOCAL,
 ) -> tuple[SessionRecord, subprocess.Popen[bytes]]:
     """Launch a session; returns at once, `wait_ready` waits. A session whose conductor was killed is started anew.
 
-    `attached` sessions end with this process. Raises BadInput where the session runs already or the placement can't.
+    `attached` sessions end with this process; `at` is the site, see `workshop.session.site`. Raises BadInput where the
+    session runs already or the placement can't.
     """
-    check_placement(placement)
+    site.check(at, placement)
     known = next((session for session in store.sessions() if session.name == name), None)
     if known is not None and known.state == "lost":
         clean_up(store, known, state="failed")  # its queue goes on
     session = store.create_session(
-        name, placement.as_json(), limits or Limits(), private=private, machine=topology.machine()
+        name, placement.as_json(), limits or Limits(), private=private, machine=topology.machine(), site=at
     )
     return session, _conductor(session.id, attached=attached)
 
@@ -92,7 +94,7 @@ def wait_ready(
     why = now.message or _last_line(session.id) or "its conductor ended without a word"
     if now.state not in ("failed", "stopped"):
         store.update_session(session.id, state="failed", message=why)
-    kind = BadInput if why.startswith(openmpi.REFUSED) else WorkshopError
+    kind = BadInput if REFUSES in why.partition("\n")[0] else WorkshopError
     raise kind(f"Session {session.name} did not start: {why}")
 
 
@@ -124,6 +126,7 @@ def cancel_queue(store: Store, session_id: int) -> None:
 def clean_up(store: Store, session: SessionRecord, state: SessionState = "stopped") -> None:
     """End and record what a dead conductor left behind; a session that is stopped loses its queue, too."""
     processes.end_all(processes.TAG, processes.session_tag(session.id))
+    site.of(session.site, config.session_folder(session.id), Placement.parse(session.placement)).clear_up()
     store.interrupt_left(session.id)
     if state == "stopped":
         cancel_queue(store, session.id)
@@ -131,10 +134,10 @@ def clean_up(store: Store, session: SessionRecord, state: SessionState = "stoppe
 
 
 @contextmanager
-def private_session(store: Store, placement: Placement) -> Iterator[SessionRecord]:
+def private_session(store: Store, placement: Placement, at: Mapping[str, Any] = site.LOCAL) -> Iterator[SessionRecord]:
     """A session of this process's own, that ends with it."""
     session, conductor = start_session(
-        store, f"private-{os.getpid()}-{int(time.time()) % 100_000}", placement, private=True, attached=True
+        store, f"private-{os.getpid()}-{int(time.time()) % 100_000}", placement, private=True, attached=True, at=at
     )
     try:
         yield wait_ready(store, session, conductor)

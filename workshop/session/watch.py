@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from workshop import rankmap
-from workshop.mpi import openmpi
 from workshop.store.records import RunRecord, RunStatus
 
 if TYPE_CHECKING:
@@ -122,11 +121,14 @@ class Watch:
         if not self.conductor.cluster.controller_alive:
             failure = problem("ControllerDied", "the session's controller died in the middle of the run")
             return Outcome("failed", error=failure, reusable=False)
-        output = engines.output if engines else ""
-        died = openmpi.death(output)
+        if lost := self.conductor.lost():
+            return Outcome("failed", error=problem("SiteLost", lost), reusable=False)
+        assert engines is not None, "a run has engines until it has ended"
+        died = engines.mpi.death(engines.output)
         if died is None:
-            words = openmpi.refusal(output) or "without a word"
-            return Outcome("failed", error=problem("EnginesDied", f"the ranks' mpirun ended: {words}"), reusable=False)
+            words = engines.mpi.refusal(engines.output) or "without a word"
+            message = f"the launcher of {engines.mpi.NAME} ended: {words}"
+            return Outcome("failed", error=problem("EnginesDied", message), reusable=False)
         name = signal.Signals(died.signal).name if died.signal in signal.valid_signals() else f"signal {died.signal}"
         message = f"rank {died.rank} (process {died.pid} on {died.host}) was ended by {name}"
         return Outcome("failed", error=problem("RankDied", message, died.rank, died.host), reusable=False)
@@ -142,6 +144,8 @@ class Watch:
         elif conductor.ending.is_set() or session.stop_requested:
             conductor.ending.set()
             because = Outcome("cancelled", error=problem("SessionStopped", "the session was stopped during the run"))
+        elif lost := conductor.lost():
+            because = Outcome("failed", error=problem("SiteLost", lost), reusable=False)
         elif session.reset_requested:
             because = Outcome("cancelled", error=problem("SessionReset", "the instructor reset the session"))
         elif run.identity_id is not None and time.monotonic() - self.started > minutes * 60:
@@ -157,5 +161,6 @@ class Watch:
         else:
             return
         self.because = because
-        self.deadline = time.monotonic() + (0.0 if because.error and because.error["type"] == "MemoryLimit" else CANCEL)
+        hopeless = because.error is not None and because.error["type"] in ("MemoryLimit", "SiteLost")
+        self.deadline = time.monotonic() + (0.0 if hopeless else CANCEL)
         conductor.channel.stop(run.id)

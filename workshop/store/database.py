@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy import URL, Column, Connection, Engine, Table, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, DatabaseError, DataError, DBAPIError, IntegrityError, ProgrammingError
 
 from workshop.errors import BadInput, WorkshopError
@@ -124,8 +124,9 @@ class Database:
             )
 
     def _bring_up_to_date(self, connection: Connection, found: int) -> None:
-        """Make the tables that a store of an older version lacks; what it holds stays as it is."""
-        missing = [table for version, new in tables.SINCE.items() if version > found for table in new]
+        """Make the tables and columns that a store of an older version lacks; what it holds stays as it is."""
+        new = [part for version, parts in tables.SINCE.items() if version > found for part in parts]
+        missing = [part for part in new if isinstance(part, Table)]
         others = set(inspect(connection).get_table_names()) & {table.name for table in missing}
         if others:
             raise BadInput(
@@ -133,6 +134,9 @@ class Database:
                 f"({', '.join(sorted(others))}); give the workshop a database of its own."
             )
         tables.metadata.create_all(connection, missing)
+        for column in (part for part in new if isinstance(part, Column)):
+            kind = column.type.compile(connection.dialect)
+            connection.execute(text(f"ALTER TABLE {column.table.name} ADD COLUMN {column.name} {kind}"))
         connection.execute(tables.schema.update().values(version=tables.VERSION))
 
     @staticmethod

@@ -41,6 +41,7 @@ class SessionRecord:
     created_at: float
     stop_requested: bool
     reset_requested: bool
+    site: dict[str, Any]  # where its ranks run: `kind`, and what that kind needs; see workshop.session.site
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ class SessionChanges(TypedDict, total=False):
     limits: Limits
     machine: Mapping[str, Any]
     rank_map: Mapping[str, Any] | None
+    site: Mapping[str, Any]
     conductor_pid: int | None
 
 
@@ -55,6 +56,7 @@ class Sessions:
         limits: Limits | None = None,
         private: bool = False,
         machine: Mapping[str, Any] | None = None,
+        site: Mapping[str, Any] | None = None,
     ) -> SessionRecord:
         """A new session in the state `starting`; a stopped or failed one of that name begins again, with its history.
 
@@ -78,6 +80,7 @@ class Sessions:
             "created_at": now,
             "stop_requested": False,
             "reset_requested": False,
+            "site": dict(site) if site else None,
         }
         with self.database.writing() as connection:
             known = connection.execute(
@@ -151,4 +154,4 @@ class Sessions:
 
 def _record(row: Row[Any]) -> SessionRecord:
     values = dict(row._mapping)
-    return SessionRecord(**values | {"limits": Limits(**values["limits"])})
+    return SessionRecord(**values | {"limits": Limits(**values["limits"]), "site": values["site"] or {"kind": "local"}})

@@ -22,7 +22,7 @@ from sqlalchemy import (
     TypeDecorator,
 )
 
-VERSION = 2
+VERSION = 3
 SPANS = 2000  # rows of `spans`: the most points that a thinned series can have
 
 
@@ -88,6 +88,7 @@ sessions = Table(
     Column("created_at", Double, nullable=False),
     Column("stop_requested", Boolean, nullable=False),
     Column("reset_requested", Boolean, nullable=False),
+    Column("site", Json),  # None: this machine
     sqlite_autoincrement=True,
 )
 
@@ -205,5 +206,5 @@ trials = Table(
     Column("error", Json),
 )
 
-# The tables that came with a version; an older store gets those it lacks.
-SINCE = {2: (studies, trials)}
+# The tables and columns that came with a version; an older store gets those it lacks.
+SINCE: dict[int, tuple[Table | Column[Any], ...]] = {2: (studies, trials), 3: (sessions.c.site,)}
