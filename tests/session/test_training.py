@@ -13,6 +13,7 @@ import pytest
 from tests.support import need, until
 from workshop.errors import BadInput
 from workshop.mpi import horovod
+from workshop.placement import Placement
 from workshop.session import client
 from workshop.workloads import workload
 
@@ -50,11 +51,19 @@ def told(session, run_id):
     return series[0].steps if series else []
 
 
+def test_what_so_many_ranks_cannot_do_is_refused_when_it_is_submitted(session):
+    with pytest.raises(BadInput, match="batch is 300, but of the 400 examples a rank's share is only 200"):
+        session.submit("mnist", **SMALL | {"batch": 300})
+    assert session.submit("mnist", Placement(ranks=1), **SMALL | {"batch": 300, "steps": 1}).status == "queued"
+
+
 def test_bad_input_that_only_ranks_can_see_is_one_sentence(session):
-    failed = session.wait(session.submit("mnist", **SMALL | {"batch": 300}), 60)
+    first = session.wait(session.submit("mnist", **SMALL | {"epochs": 1}), 60)
+    again = SMALL | {"resume": str(first.id), "epochs": 2, "optimizer": "sgd"}
+    failed = session.wait(session.submit("mnist", **again), 60)
     assert failed.status == "failed"
     assert failed.error["type"] == "BadInput"
-    assert "batch is 300, but of the 400 examples a rank's share is only 200" in failed.error["message"]
+    assert "optimizer" in failed.error["message"]
     with pytest.raises(BadInput, match=rf"Run {failed.id} \(mnist, failed\) has kept no checkpoint.npz"):
         client.submit(session.store, session.now, "mnist", SMALL | {"resume": str(failed.id)})
 

@@ -42,9 +42,8 @@ def _execute(
     if earlier := client.gone_on_from(store, chosen, values):
         values, base = {**earlier.params, **values}, earlier.placement
     placement = client.placement_in(shared, common.placement_from(base, **where).as_json())
-    if shared is None and chosen.inputs:
-        # Nothing is started for a file that can't be read.
-        chosen.inputs(chosen.check(values), client.artifacts_of(store))
+    if shared is None:  # nothing is started for a file that can't be read
+        client.inputs_of(store, chosen, chosen.check(values), placement)
     err = common.stderr()
     if shared is None:
         err.print(f"Starting a private session: {placement.describe()}")

@@ -50,6 +50,7 @@ def scaling(
     each rank has that batch, and the work grows with the ranks.
     """
     from workshop import topology
+    from workshop.placement import Placement
     from workshop.session import client
     from workshop.session.lifecycle import shared_session
     from workshop.store.store import Store
@@ -71,8 +72,8 @@ def scaling(
     for place in places(numbers, placement):
         client.placement_in(shared, place.as_json())
     wanted = plan(chosen, given, numbers, placement, weak, repeats)
-    if chosen.inputs:
-        chosen.inputs(chosen.check(wanted.cells[0].params), client.artifacts_of(store))
+    for cell in wanted.cells:
+        client.inputs_of(store, chosen, chosen.check(cell.params), Placement.parse(cell.placement))
     study = runner.unfinished(store, KIND, chosen.name, wanted.description())
     if study is not None:
         common.stderr().print(f"Study {study.id} asked for the same and is not complete: going on with it.")

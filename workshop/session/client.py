@@ -97,7 +97,7 @@ def submit(
     learner = identity if identity is not None and identity.role == "learner" else None
     if learner is not None:
         check_limits(where, session.limits)
-    inputs = chosen.inputs(params, artifacts_of(store)) if chosen.inputs else {}
+    inputs = inputs_of(store, chosen, params, where)
     return store.submit(
         session.id,
         name,
@@ -110,6 +110,14 @@ def submit(
         most_unfinished=session.limits.queued if learner else None,
         trial=trial,
     )
+
+
+def inputs_of(store: Store, chosen: Workload, params: Any, placement: Placement) -> Mapping[str, bytes]:
+    """What a run of a workload brings along, read and checked. Raises BadInput."""
+    inputs = chosen.inputs(params, artifacts_of(store)) if chosen.inputs else {}
+    if chosen.fits:
+        chosen.fits(params, inputs, placement.ranks)
+    return inputs
 
 
 def artifacts_of(store: Store) -> Artifacts:

@@ -57,7 +57,8 @@ class Workload:
     `function` is "module:function", imported on ranks only. `inputs(params, artifacts)` runs where the run is
     submitted, with the rights of whoever submits it: it reads the files that params name and returns their bytes, which
     reach every rank as `ctx.inputs`; it raises BadInput for whatever can be known to be wrong beforehand. `artifacts`
-    reads what an earlier run has left. `curves` names the events that pages draw, the most important first. `scaling`
+    reads what an earlier run has left. `fits(params, inputs, ranks)` raises BadInput there for what so many ranks can't
+    do. `curves` names the events that pages draw, the most important first. `scaling`
     is None where the workload can't be compared over numbers of ranks.
     """
 
@@ -67,6 +68,7 @@ class Workload:
     params: type[Params]
     function: str
     inputs: Callable[[Any, Artifacts], Mapping[str, bytes]] | None = None
+    fits: Callable[[Any, Mapping[str, bytes], int], None] | None = None
     curves: tuple[str, ...] = ()
     scaling: Scaling | None = None
 

@@ -95,6 +95,14 @@ def _inputs(params: MnistParams, artifacts: Artifacts) -> Mapping[str, bytes]:
     return inputs(params, artifacts)
 
 
+def _fits(params: MnistParams, inputs: Mapping[str, bytes], ranks: int) -> None:
+    """Refuse a batch that is larger than a rank's share. Raises BadInput."""
+    from workshop.engine.data import images
+    from workshop.workloads.mnist.batching import batches
+
+    batches(params, len(images.read(inputs).train_labels), ranks)
+
+
 WORKLOAD = Workload(
     name="mnist",
     title="Handwritten digits",
@@ -102,6 +110,7 @@ WORKLOAD = Workload(
     params=MnistParams,
     function="workshop.workloads.mnist.run:run",
     inputs=_inputs,
+    fits=_fits,
     curves=("loss", "accuracy", "total images/s", "spread"),
     # The same batch over all ranks takes the same learning rate; twice the ranks read twice as much in the same time.
     scaling=Scaling(

@@ -19,13 +19,13 @@ from workshop.engine.context import LARGEST_ARTIFACT, RankContext
 from workshop.engine.data import images
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training import checkpoint, rates, trace
-from workshop.engine.training.batches import Batches
 from workshop.engine.training.exchange import Exchange, choose
 from workshop.engine.training.loop import WARM, Loop
 from workshop.engine.training.step import supervised
 from workshop.engine.training.telling import Telling, as_list
 from workshop.engine.training.weights import average, digest, spread
 from workshop.workloads.mnist import MnistParams, models
+from workshop.workloads.mnist.batching import batches
 from workshop.workloads.mnist.heldout import HeldOut, Score, as_inputs
 
 DIVERGED = 10 * math.log(models.CLASSES)  # a mean loss ten times that of guessing: it won't come back
@@ -63,8 +63,7 @@ class Training:
         tf.keras.utils.set_random_seed((params.seed + 1_000_003 * ctx.rank) % 2**31)
         self.ctx, self.params, self.exchange, self.recording = ctx, params, exchange, recording
         self.images = images.read(ctx.inputs)
-        count = min(params.images or len(self.images.train_labels), len(self.images.train_labels))
-        self.batches = Batches(count, ctx.size, params.batch, params.seed, params.shard, params.divide)
+        self.batches = batches(params, len(self.images.train_labels), ctx.size)
         self.model = models.build(params.model, ctx.inputs)
         self.rate = params.rate or models.RATES[params.optimizer]
         self.full_rate = rates.scaled(self.rate, ctx.size, params.scale)
