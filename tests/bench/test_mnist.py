@@ -20,16 +20,18 @@ def test_a_session_against_the_script(workshop_home: Path):
     need(horovod.built(), "Horovod")
     turns = []
     document = mnist.run(
-        repeats=1, steps=STEPS, names=("session", "script"), progress=lambda *turn: turns.append(turn), warm_up=0
+        repeats=1, steps=STEPS, names=("session", "script", "apart"), progress=lambda *turn: turns.append(turn), warm_up=0
     )
-    assert turns == [(0, 2), (1, 2), (2, 2)]
+    assert turns == [(0, 3), (1, 3), (2, 3), (3, 3)]
     rows = {row["name"]: row for row in document["rows"]}
-    for name in ("session", "script"):
+    for name in ("session", "script", "apart"):
         assert rows[name]["value"] > 0 and rows[name]["unit"] == "images/s"
     assert rows["session"]["ranks"] == rows["script"]["ranks"] >= 2
     assert rows["session"]["exchange"] == "horovod"
     ratio = rows["session"]["value"] / rows["script"]["value"]
-    assert document["ratios"] == {"session_vs_script": pytest.approx(ratio)}
+    assert document["ratios"]["session_vs_script"] == pytest.approx(ratio)
+    assert set(document["ratios"]) == {"session_vs_script", "session_vs_apart"}
+    assert rows["apart"]["exchange"] == "none"
     assert document["intervals"]["session_vs_script"] == pytest.approx([ratio, ratio])
     assert 0 < rows["telling_share"]["value"] < rows["events_share"]["value"] < 1
     assert 0 <= rows["session_idle"]["value"] < 0.2, "ranks without a run use no core"
@@ -55,6 +57,7 @@ def test_contenders_have_to_count_alike(tmp_path: Path):
         work.checked(good | {"measured_steps": 299})
     with pytest.raises(WorkshopError, match="same weights"):
         work.checked(good | {"weights": ["a", "b"]})
+    assert work.checked(good | {"weights": ["a", "b"]}, together=False)["weights"] == ["a", "b"]
 
 
 def test_all_epochs_are_whole_batches(tmp_path: Path):

@@ -37,7 +37,7 @@ SECONDS = 180.0  # for one turn; it takes about ten
 REPORTER = "reporter"  # how a rank's thread that sends events is called
 
 # In this order and back, so that neighbours are measured back to back.
-CONTENDERS = ("naive", "unobserved", "session", "script", "single")
+CONTENDERS = ("naive", "unobserved", "apart", "session", "script", "single")
 NEED_HOROVOD = ("naive", "script")
 PACKAGES = ("tensorflow-cpu", "keras", "openmpi", "mpi4py", "ipyparallel")
 # ratio -> the contender that the session is compared with
@@ -46,6 +46,7 @@ RATIOS = {
     "session_vs_unobserved": "unobserved",
     "default_vs_naive": "naive",
     "default_vs_single": "single",
+    "session_vs_apart": "apart",
 }
 Answer = dict[str, Any]
 
@@ -60,7 +61,8 @@ def run(
     """Measure while no other run that measures does; returns the bench as JSON. Raises WorkshopError.
 
     Contenders: `session`, the workload in a session on this machine's default placement; `unobserved`, the same under
-    mpirun alone, its events told to nobody; `script`, labs/mnist/train.py on the same placement; `naive`, the script
+    mpirun alone, its events told to nobody; `apart`, that without any exchange, each rank for itself: what the cores
+    can do at once, which no exchange can exceed; `script`, labs/mnist/train.py on the same placement; `naive`, the script
     under `mpirun -np 1`; `single`, the script in one process with all cores and without Horovod. Ratios are medians of
     the session's images/s divided by another's of the same round.
     """
@@ -163,6 +165,7 @@ class Work:
         commands: dict[str, tuple[list[str], dict[str, str]]] = {
             "script": ([*ranks, *script], placed),
             "unobserved": ([*ranks, *workload], placed),
+            "apart": ([*ranks, *workload, "--exchange", "none"], placed),
             "naive": ([openmpi.launcher(), "-np", "1", *script], alone),
             "single": ([*script, "--plain"], alone),
         }
@@ -170,16 +173,17 @@ class Work:
 
         def turn() -> Answer:
             answer = once(name, command, environment | openmpi.environment(), SECONDS)
-            return self.checked(answer.get("metrics", answer))
+            return self.checked(answer.get("metrics", answer), together=name != "apart")
 
         return turn
 
-    def checked(self, answer: Mapping[str, Any]) -> Answer:
-        """An answer, once it is sure that it counted the right steps. Raises WorkshopError."""
+    def checked(self, answer: Mapping[str, Any], together: bool = True) -> Answer:
+        """An answer, once it is sure that it counted the right steps, and that ranks which train together have the
+        same weights. Raises WorkshopError."""
         counted = answer.get("measured_steps")
         if counted != self.steps:
             raise WorkshopError(f"A contender counted {counted} steps instead of {self.steps}.")
-        if len(set(answer["weights"])) != 1:
+        if together and len(set(answer["weights"])) != 1:
             raise WorkshopError("The ranks of a contender did not end with the same weights.")
         shape = {"ranks": self.placement.ranks, "threads": self.placement.threads_per_rank}
         return {**shape, **answer}
