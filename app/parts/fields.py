@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from workshop.errors import BadInput
-from workshop.workloads.forms import LONGEST_NUMBER, extra, is_run_number
+from workshop.workloads.forms import EARLIER, LONGEST_NUMBER, extra, is_run_number
 
 UPLOAD = "upload"
 Uploads = dict[str, tuple[str, bytes]]
@@ -144,6 +144,8 @@ def _widget(field: FieldInfo, label: str, help_: str | None, start: Any, key: st
 
 def _file(label: str, help_: str | None, start: Any, about: Mapping[str, Any], key: str) -> str:
     choices = [*about["choices"], *([UPLOAD] if about.get("upload", True) else [])]
+    if start == EARLIER:
+        choices.append(EARLIER)
     begin = start if start in choices else choices[0]
     return st.segmented_control(label, choices, default=begin, required=True, help=help_, key=key)
 

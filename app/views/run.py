@@ -10,7 +10,9 @@ from workshop.errors import BadInput, WorkshopError
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.web import actions
 from workshop.workloads import Workload, workloads
-from workshop.workloads.forms import param_of_runs
+from workshop.workloads.forms import going_on, param_of_runs
+
+FIRST = "kmeans"  # the workload that the form begins with, where it is there: it answers at once, with a picture
 
 
 def main() -> None:
@@ -60,7 +62,8 @@ def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> 
     st.markdown("#### New run")
     known = workloads()
     names = list(known)
-    begin = names.index(run.workload) if run is not None and run.workload in names else 0
+    wanted = run.workload if run is not None else FIRST
+    begin = names.index(wanted) if wanted in names else 0
     name = names[0] if len(names) == 1 else st.selectbox("Workload", names, begin, format_func=lambda n: known[n].title)
     st.caption(known[name].summary)
     try:
@@ -87,6 +90,7 @@ def _params(workload: Workload, run: RunRecord | None) -> tuple[dict[str, object
         again = alike and st.query_params.get("again") == str(run.id)
         given[resumes] = str(run.id) if again else ""
         if again:
+            given = going_on(workload.params, given)
             st.info(f"This is filled in to go on from run {run.id}.", icon=":material/redo:")
     values, uploads = model_form(workload.params, given, f"params-{workload.name}")
     if resumes and values.get(resumes):

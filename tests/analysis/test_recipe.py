@@ -283,3 +283,21 @@ def test_every_training_run_has_a_verdict(
     said = verdict(replace(run, metrics=kept), EVEN)
     assert set(said) == {"verdict", "why", "next"}
     assert all(isinstance(words, str) and words for words in said.values())
+
+
+@pytest.mark.parametrize(
+    ("switch", "said"),
+    [
+        ("broadcast", "The ranks train different networks."),
+        ("shard", "Every rank reads the same images."),
+        ("divide", "The ranks do not share the work."),
+        ("average", "The loss and accuracy shown are rank 0's alone."),
+    ],
+)
+def test_a_run_that_goes_on_is_told_what_was_left_out(switch: str, said: str) -> None:
+    told = {"exchange": "mpi", "data": "digits"}  # what is known before the first step
+    going = replace(trained(2, {}, **{switch: False}), status="running", metrics=told)
+    assert verdict(going, EVEN)["verdict"] == said
+    assert f"--{switch} yes" in verdict(going, EVEN)["next"]
+    whole = replace(going, params=going.params | {switch: True})
+    assert verdict(whole, EVEN)["verdict"] == "Well balanced."

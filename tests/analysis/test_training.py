@@ -79,7 +79,7 @@ def test_one_rank_is_the_baseline() -> None:
             "It went on with another seed and batch than before, so it isn't the run that it would have been.",
         ),
         (
-            {"resumed": {"epoch": 3, "update": 36, "differs": ["ranks", "seed", "data"]}},
+            {"resumed": {"epoch": 3, "update": 36, "differs": ["ranks", "seed", "digest"]}},
             {"resume": "12"},
             "It went on with another seed and number of ranks, and other data than before",
         ),
@@ -89,7 +89,7 @@ def test_one_rank_is_the_baseline() -> None:
             "It went on with another number of ranks and images than before",
         ),
         (
-            {"resumed": {"epoch": 3, "update": 36, "differs": ["data"]}},
+            {"resumed": {"epoch": 3, "update": 36, "differs": ["digest"]}},
             {"resume": "12"},
             "It went on with other data than before",
         ),

@@ -42,6 +42,21 @@ def test_a_figure_by_time_has_seconds_since_the_first_event() -> None:
     assert by_time(plain) is plain
 
 
+def test_the_axis_of_a_run_that_goes_on_begins_where_it_does() -> None:
+    def told(*steps: int) -> Series:
+        values = [1.0] * len(steps)
+        return Series("loss", 0, len(steps), list(steps), [float(step) for step in steps], values, values, values)
+
+    def axis(*shown: Series) -> str:
+        return curve(shown[:1], shown[1:], began=0.0).layout.xaxis.rangemode
+
+    assert axis(told(1, 2, 3), told(32)) == axis(told(0, 1, 2)) == axis(told(32)) == axis(told(32, 64)) == "tozero"
+    assert axis(told(65, 66, 67), told(96)) == axis(told(660, 680)) == "normal"
+    resumed = curve([told(65, 66, 67)], began=60.0)
+    assert by_time(resumed).layout.xaxis.rangemode == "tozero"
+    assert overlay({"run 1": [told(1, 2)], "run 2": [told(65, 66)]}).layout.xaxis.rangemode == "tozero"
+
+
 def test_what_has_a_meaningful_zero_is_drawn_from_zero() -> None:
     for name in ("spread", "total images/s"):
         assert curve([named(name, [0.0, 0.0])]).layout.yaxis.rangemode == "tozero"

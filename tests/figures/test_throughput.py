@@ -23,7 +23,11 @@ def test_a_bar_for_each_rank_and_one_for_all() -> None:
     assert list(bar.x) == [4890.0, 4922.3, 9812.3]
     assert list(bar.text) == ["4890", "4922", "<b>9812 ± 41.3</b>"]
     assert list(bar.marker.color) == [theme.rank_colour(0), theme.rank_colour(1), theme.ACCENT]
-    assert list(bar.error_x.array) == [None, None, 41.26] and bar.error_x.visible
+    assert list(bar.error_x.array) == [0, 0, 41.26] and bar.error_x.visible
+    told = TOLD | {"images_per_second_ranks_deviation": [20.4, 30.1]}
+    (bar,) = rank_throughput(metrics(2, **told)).data
+    assert list(bar.text) == ["4890 ± 20.4", "4922 ± 30.1", "<b>9812 ± 41.3</b>"]
+    assert list(bar.error_x.array) == [20.4, 30.1, 41.26]
 
 
 @pytest.mark.parametrize(

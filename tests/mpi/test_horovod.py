@@ -40,7 +40,8 @@ def test_the_wheel_carries_what_config_looks_for():
 def test_what_is_built_is_found_without_importing_it():
     need(horovod.library(), "Horovod, built by uv sync")
     assert horovod.built() == metadata.version("horovod")
-    assert horovod.install() == horovod.built()
+    assert horovod.fault() is None
+    assert horovod.install() == horovod.working() == horovod.built()
     assert not {"horovod", "tensorflow"} & {name.partition(".")[0] for name in sys.modules}
 
 
@@ -51,6 +52,20 @@ def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     with pytest.raises(WorkshopError, match=r"gcc, g\+\+, make not found; install .*apt-get install") as error:
         horovod.install()
     assert "\n" not in str(error.value)
+
+
+def test_what_can_not_be_loaded_is_built_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    need(horovod.library(), "Horovod, built by uv sync")
+    broken, whole = tmp_path / "mpi_lib.so", horovod.library().read_bytes()
+    monkeypatch.setattr(horovod, "library", lambda: broken)
+    broken.write_bytes(whole[:5000])  # which ends its loader by a signal
+    assert "loading it ended with -" in horovod.fault()
+    broken.write_bytes(b"nothing of the kind\n" * 10)
+    assert f"{broken}: invalid ELF header" in horovod.fault()
+    assert horovod.built() and horovod.working() is None
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(WorkshopError, match=r"g\+\+, make not found"):
+        horovod.install()
 
 
 def test_a_step_that_fails_says_why(tmp_path: Path):

@@ -16,9 +16,10 @@ from workshop.mpi import horovod
 from workshop.placement import Placement
 from workshop.session import client
 from workshop.workloads import workload
+from workshop.workloads.forms import going_on
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
-SMALL = {"data": "digits", "images": 400, "batch": 32, "epochs": 6, "model": "dense", "trace": 4}
+SMALL = {"data": "digits", "images": 400, "batch": 32, "epochs": 6, "model": "dense", "trace": 4, "target": 0.2}
 
 
 def test_a_run_that_lost_a_rank_is_gone_on_from_and_ends_as_one_that_did_not(session):
@@ -34,16 +35,20 @@ def test_a_run_that_lost_a_rank_is_gone_on_from_and_ends_as_one_that_did_not(ses
     killed = session.wait(paced, 60)
     assert killed.status == "failed"
     assert killed.error["type"] == "RankDied"
+    assert killed.metrics["exchange"] == whole.metrics["exchange"], "what was known when it began"
+    assert killed.metrics["train_images"] == 400 and "loss" not in killed.metrics
     assert f"--resume {killed.id}" in killed.verdict["next"]
 
     # What the verdict advises needs no other option: the rest is as it was.
     earlier = client.gone_on_from(session.store, workload("mnist"), {"resume": str(killed.id)})
-    again = earlier.params | {"resume": str(killed.id), "pace": 0}
+    again = going_on(workload("mnist").params, earlier.params) | {"resume": str(killed.id), "pace": 0}
     resumed = session.wait(session.submit("mnist", **again), 120)
     assert resumed.status == "completed", resumed.error
     assert resumed.metrics["resumed"]["epoch"] >= 1
     assert resumed.metrics["updates"] == whole.metrics["updates"]
     assert resumed.metrics["weights"] == whole.metrics["weights"]  # the same bits on the same ranks
+    assert resumed.metrics["resumed"]["differs"] == []
+    assert resumed.metrics["epochs_to_target"] == whole.metrics["epochs_to_target"] is not None
 
 
 def told(session, run_id):

@@ -8,7 +8,8 @@ from workshop.analysis import words
 from workshop.analysis.balance import Totals
 from workshop.analysis.findings import Facts, Finding
 
-MARGIN = 0.10  # by how much the last epoch's loss has to be above the mean of all steps
+MARGIN = 0.10  # share by which the last epoch's loss has to be above the mean of all steps
+LEAST = 0.10  # and by how much at least: a network that is nearly done wavers by more than a tenth of nearly nothing
 GUESSING = math.log(10)  # cross-entropy of a network that finds each of the ten digits equally probable
 
 
@@ -50,7 +51,7 @@ def _rising(facts: Facts, totals: Totals) -> str | None:
     # Events are this run's alone, epochs are counted from the first run on.
     earlier = (facts.metrics.get("resumed") or {}).get("epoch") or 0
     mean = total / count
-    if epochs - earlier < 2 or not math.isfinite(mean) or not last > (1 + MARGIN) * mean:
+    if epochs - earlier < 2 or not math.isfinite(mean) or not last > max((1 + MARGIN) * mean, mean + LEAST):
         return None
     return f"The mean loss of the last epoch was {words.short(last)}, that of all {count} steps {words.short(mean)}."
 

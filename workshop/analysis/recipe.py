@@ -21,7 +21,7 @@ Look = Callable[[Facts], Finding | str | None]
 def recipe(facts: Facts, totals: Totals) -> tuple[list[Finding], list[str]]:
     """What is wrong with a training run, the worst first, and remarks on steps left out without consequences."""
     if not facts.training:
-        return [], []
+        return _under_way(facts), []
     looks: Sequence[Look] = (_apart, _same_images, _undivided, _unscaled, _rank_zero_only, _overwritten)
     said: list[Finding | str | None] = [diverging(facts, totals)]
     if facts.ranks > 1:
@@ -29,6 +29,39 @@ def recipe(facts: Facts, totals: Totals) -> tuple[list[Finding], list[str]]:
     else:
         said.append(_left_out(facts))
     return [one for one in said if isinstance(one, Finding)], [one for one in said if isinstance(one, str)]
+
+
+# What a step left out does, said of a run that goes on: what it came to is known at the end only.
+UNDER_WAY = {
+    "broadcast": (
+        "The ranks train different networks.",
+        "The broadcast was left out: each rank began with weights of its own, and averaged gradients don't make "
+        "different weights alike.",
+    ),
+    "shard": (
+        "Every rank reads the same images.",
+        "They were not divided into shards: all ranks compute the same gradients, whose mean is no better than one.",
+    ),
+    "divide": (
+        "The ranks do not share the work.",
+        "The steps were not divided: each rank takes as many as one alone would.",
+    ),
+    "average": (
+        "The loss and accuracy shown are rank 0's alone.",
+        "They are not averaged over the ranks, each of which sees its own images only.",
+    ),
+}
+
+
+def _under_way(facts: Facts) -> list[Finding]:
+    """What is known to be wrong with a training run before it has ended."""
+    if facts.ranks < 2 or not isinstance(facts.metrics.get("exchange"), str):
+        return []
+    return [
+        Finding(*said, f"Let it end, and read what that came to; then compare with --{name} yes.")
+        for name, said in UNDER_WAY.items()
+        if facts.run.params.get(name) is False
+    ]
 
 
 def _left_out(facts: Facts) -> str | None:
@@ -166,7 +199,8 @@ def _unscaled(facts: Facts) -> Finding | None:
         "The learning rate is for one rank, the batch is not.",
         f"Each update averages {together} images, {facts.ranks} times those of one rank, and steps no further: the "
         f"rate{at} was left as it was.{fewer}",
-        "Multiply the rate by the square root of the ranks, as usual for Adam (--scale sqrt), and compare."
+        "Multiply the rate by the ranks (--scale linear) or, which Adam often bears better, by their square root "
+        "(--scale sqrt), and compare."
         if adam
         else "Multiply the rate by the ranks (--scale linear), and compare.",
     )

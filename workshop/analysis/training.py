@@ -29,7 +29,9 @@ def reached(facts: Facts) -> Finding | None:
         told.get("images_per_second"),
     )
     came = f"to {100 * accuracy:.1f} %" if _number(accuracy) else words.count(told["updates"], "update")
+    before = (told.get("seconds") or {}).get("earlier")
     took = f" in {words.seconds(seconds)}" if _number(seconds) else ""
+    took += f", after {words.seconds(before)} in earlier runs," if took and _number(before) and before > 0 else ""
     fast = f" at {words.thousands(speed)} images/s" if _number(speed) else ""
     why = [_exchanged(facts), _target(facts), shares(facts)]
     return Finding(f"Trained {came}{took}{fast}.", " ".join(filter(None, why)), _following(facts), of_times=True)
@@ -54,17 +56,27 @@ def remarks(facts: Facts) -> list[str]:
     if params.get("data") == "auto" and "digits" in str(told.get("data")):
         said.append(f"It trained on {told['data']}, because MNIST is not here.")
     if params.get("checkpoint") == "off":
-        said.append("It kept no checkpoint to go on from.")
+        said.append("It keeps no checkpoint to go on from.")
     return said
+
+
+# Settings as they are spoken of; what isn't here is called by its name.
+SETTINGS = {
+    "rate": "learning rate",
+    "scale": "scaling of the rate",
+    "warmup": "warm-up",
+    "shard": "sharding",
+    "divide": "division of the steps",
+}
 
 
 def _other(differs: Sequence[str]) -> str:
     """What differs from the run that wrote the checkpoint: another seed and batch, and other data."""
     numbers = [name for name in ("ranks", "images") if name in differs]
-    settings = [name for name in differs if name not in (*numbers, "data")]
+    settings = [SETTINGS.get(name, name) for name in differs if name not in (*numbers, "digest")]
     settings += [f"number of {words.listed(numbers)}"] if numbers else []
     parts = [f"another {words.listed(settings)}"] if settings else []
-    return ", and ".join([*parts, "other data"] if "data" in differs else parts)
+    return ", and ".join([*parts, "other data"] if "digest" in differs else parts)
 
 
 def _exchanged(facts: Facts) -> str:

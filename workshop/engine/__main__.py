@@ -61,6 +61,8 @@ def main() -> int:
         if world.rank == 0:
             try:
                 found = chosen.inputs(params, no_artifacts) if chosen.inputs else {}
+                if chosen.fits:
+                    chosen.fits(params, found, world.size)
             except WorkshopError as error:
                 found = error
         found = world.bcast(found)

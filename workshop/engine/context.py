@@ -15,6 +15,7 @@ class Sink(Protocol):
 
     def emit(self, name: str, value: float, step: int | None, time: float) -> None: ...
     def progress(self, done: float, total: float) -> None: ...
+    def known(self, metrics: Mapping[str, Any]) -> None: ...
     def artifact(self, name: str, data: bytes, media_type: str) -> None: ...
     def stop_requested(self) -> bool: ...
 
@@ -25,6 +26,7 @@ class Memory:
     def __init__(self) -> None:
         self.events: list[tuple[float, str, int | None, float]] = []  # time, name, step, value
         self.artifacts: dict[str, tuple[str, bytes]] = {}  # name -> media type, data
+        self.metrics: dict[str, Any] = {}  # that were known before the end
         self.done: tuple[float, float] | None = None
         self.stop = False
 
@@ -33,6 +35,9 @@ class Memory:
 
     def progress(self, done: float, total: float) -> None:
         self.done = (done, total)
+
+    def known(self, metrics: Mapping[str, Any]) -> None:
+        self.metrics |= metrics
 
     def artifact(self, name: str, data: bytes, media_type: str) -> None:
         self.artifacts[name] = (media_type, data)
@@ -93,6 +98,12 @@ class RankContext:
         """Tell how far the run is; rank 0's word counts."""
         if self.rank == 0:
             self._sink.progress(float(done), float(total))
+
+    def known(self, **metrics: Any) -> None:
+        """Tell metrics that are known before the end, as JSON has them; rank 0's word counts. A run that fails keeps
+        them."""
+        if self.rank == 0:
+            self._sink.known(metrics)
 
     def artifact(self, name: str, data: bytes, media_type: str = "application/octet-stream") -> None:
         """Keep a file with the run, at most 64 MB. A second one of the same name replaces the first."""

@@ -16,6 +16,7 @@ import threading
 import time
 import traceback
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,10 @@ class Reporter:
     def progress(self, done: float, total: float) -> None:
         if self._outbox is not None:
             self._outbox.progress = (done, total)
+
+    def known(self, metrics: Mapping[str, Any]) -> None:
+        if self._outbox is not None:
+            self._outbox.files.append(({"kind": "known", "metrics": dict(metrics)}, b""))
 
     def artifact(self, name: str, data: bytes, media_type: str) -> None:
         if self._outbox is not None:

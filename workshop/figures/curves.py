@@ -48,7 +48,7 @@ def curve(
         traces,
         height=height,
         showlegend=legend,
-        xaxis=_x_axis(),
+        xaxis=_x_axis([*series, *held_out]),
         yaxis=_values([*series, *held_out]),
         annotations=[] if legend else _last(series),
         margin={"t": 40 if legend else 28},
@@ -81,7 +81,9 @@ def overlay(
             shown.append(one)
     if not traces:
         return theme.nothing_yet("Neither run told any", height)
-    return theme.figure(traces, height=height, showlegend=True, xaxis=_x_axis(), yaxis=_values(shown), margin={"t": 44})
+    return theme.figure(
+        traces, height=height, showlegend=True, xaxis=_x_axis(shown), yaxis=_values(shown), margin={"t": 44}
+    )
 
 
 def by_time(figure: go.Figure) -> go.Figure:
@@ -91,12 +93,16 @@ def by_time(figure: go.Figure) -> go.Figure:
     turned = go.Figure(figure)
     for trace in turned.data:
         trace.x = trace.meta["seconds"]
-    turned.layout.xaxis.title.text = SECONDS
+    turned.layout.xaxis.update(title={"text": SECONDS}, rangemode="tozero")
     return turned
 
 
-def _x_axis() -> dict[str, object]:
-    return {"title": {"text": STEPS}, "rangemode": "tozero", "nticks": 8}
+def _x_axis(shown: Sequence[Series]) -> dict[str, object]:
+    """The axis of steps, from zero; where all that is shown began later, as a run does that goes on from another one,
+    from there."""
+    several = [one.steps for one in shown if len(one.steps) > 1]
+    later = bool(several) and all(steps[0] > 2 * (steps[1] - steps[0]) for steps in several)
+    return {"title": {"text": STEPS}, "rangemode": "normal" if later else "tozero", "nticks": 8}
 
 
 def _over(one: Series, began: float | None) -> dict[str, object]:

@@ -16,8 +16,8 @@ TOTAL = "all ranks"
 
 
 def rank_throughput(metrics: Mapping[str, Any]) -> go.Figure:
-    """A bar for each rank and one for all, in images/s, from a training run's `images_per_second_ranks`,
-    `images_per_second` and `images_per_second_deviation`, which is drawn as the total's interval.
+    """A bar for each rank and one for all, in images/s, from a training run's `images_per_second_ranks` and
+    `images_per_second`; their `_deviation` is drawn as the bars' intervals.
 
     A rank's figure counts its time within steps, the total's all time of training; so the ranks' may add up to more.
     """
@@ -26,10 +26,16 @@ def rank_throughput(metrics: Mapping[str, Any]) -> go.Figure:
     if not each or not isinstance(total, int | float):
         return theme.nothing_yet("No images/s were measured")
     spread = deviation if isinstance(deviation, int | float) and math.isfinite(deviation) else 0.0
+    spreads = metrics.get("images_per_second_ranks_deviation")
+    if not isinstance(spreads, list) or len(spreads) != len(each):
+        spreads = [0.0] * len(each)
     names = [*(f"rank {rank}" for rank in range(len(each))), TOTAL]
     values = [*each, total]
     colours = [*(theme.rank_colour(rank) for rank in range(len(each))), theme.ACCENT]
-    words = [*map(number, each), f"{number(total)} ± {plain(spread, total)}" if spread else number(total)]
+    words = [
+        f"{number(value)} ± {plain(around, value)}" if around else number(value)
+        for value, around in zip(values, [*spreads, spread], strict=True)
+    ]
     bar = go.Bar(
         y=names,
         x=values,
@@ -42,7 +48,7 @@ def rank_throughput(metrics: Mapping[str, Any]) -> go.Figure:
         textfont={"size": 15, "color": [theme.text_on(colour) for colour in colours[:-1]] + [theme.PAPER]},
         error_x={
             "type": "data",
-            "array": [None] * len(each) + [spread],
+            "array": [*spreads, spread],
             "color": theme.INK,
             "thickness": 2,
             "width": 6,

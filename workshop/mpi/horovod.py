@@ -26,6 +26,18 @@ from workshop.mpi import openmpi, prefix
 
 SECONDS = 1200.0  # for all of it; compiling takes 2 to 4 minutes on two cores
 COMPILERS = ("gcc", "g++", "make")
+LOADED = 30.0  # seconds within which the library must have been loaded; it takes one or two
+# Asks Horovod's library itself, as horovod.tensorflow.mpi_built() does, without the seconds that importing that takes.
+LOAD = """
+import ctypes, sys
+tensorflow, horovod = sys.argv[1:]
+try:
+    for part in ("framework", "cc"):
+        ctypes.CDLL(f"{tensorflow}/libtensorflow_{part}.so.2", ctypes.RTLD_GLOBAL)
+    print("" if ctypes.CDLL(horovod).horovod_mpi_built() else "it was built without MPI")
+except (OSError, AttributeError) as error:
+    print(error)
+"""
 CHECK = "import horovod.tensorflow as hvd; hvd.init(); assert hvd.size() == 2, hvd.size(); assert hvd.mpi_built()"
 
 
@@ -74,12 +86,36 @@ def built() -> str | None:
         return None
 
 
+def fault(seconds: float = LOADED) -> str | None:
+    """Why the library that is built can't be used, in the loader's words; None where it can, or none is built. Raises
+    WorkshopError where that wasn't clear within `seconds`."""
+    built, spec = library(), importlib.util.find_spec("tensorflow")
+    if built is None:
+        return None
+    if spec is None or not spec.submodule_search_locations:
+        return "TensorFlow is not installed"
+    command = [sys.executable, "-c", LOAD, spec.submodule_search_locations[0], str(built)]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise WorkshopError(f"Horovod's library did not load within {seconds:.0f} s; try once more.") from None
+    if done.returncode != 0:
+        return f"loading it ended with {done.returncode}"
+    return " ".join(done.stdout.split()) or None
+
+
+def working() -> str | None:
+    """The version of Horovod that is built here and can be loaded; None where there is none."""
+    version = built()
+    return version if version and fault() is None else None
+
+
 def install() -> str:
-    """Build Horovod and install it into this environment, unless it is there; returns its version.
+    """Build Horovod and install it into this environment, unless it is there and works; returns its version.
 
     Tries it with two ranks, and takes it away again where they don't find each other. Raises WorkshopError.
     """
-    if version := built():
+    if version := working():
         return version
     lacking = [program for program in COMPILERS if shutil.which(program) is None]
     if lacking:

@@ -41,6 +41,7 @@ class RunChanges(TypedDict, total=False):
     machine: Mapping[str, Any] | None
     progress: tuple[float, float] | None
     notices: Sequence[str]
+    metrics: Mapping[str, Any]
 
 
 class Runs:

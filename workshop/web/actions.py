@@ -19,7 +19,7 @@ from workshop.session import client, lifecycle
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.workloads import workload as workload_of
-from workshop.workloads.forms import file_params, is_run_number
+from workshop.workloads.forms import EARLIER, file_params, is_run_number, param_of_runs
 
 
 def only_instructor(identity: Identity) -> None:
@@ -76,8 +76,11 @@ def submit(
     `uploads` are files for params that name one: param -> (file name, bytes). They are written to a private folder
     for as long as it takes to check and read them; the run keeps their names and, as inputs, their bytes.
     """
-    for param, about in file_params(workload_of(workload).params).items():
-        _check_file(param, about, params, param in (uploads or {}))
+    model = workload_of(workload).params
+    goes_on = is_run_number(params.get(param_of_runs(model) or ""))
+    for param, about in file_params(model).items():
+        if not (goes_on and params.get(param) == EARLIER):
+            _check_file(param, about, params, param in (uploads or {}))
     names = {param: Path(name).name or "upload" for param, (name, _) in (uploads or {}).items()}
     with tempfile.TemporaryDirectory(prefix="workshop-") as folder:
         given = dict(params)

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 LONGEST_NUMBER = 10  # digits of a run's number
+EARLIER = "earlier"  # for a param that names a file: the one of the run that this one goes on from
 
 
 def extra(field: FieldInfo) -> Mapping[str, Any]:
@@ -28,6 +29,20 @@ def file_params(model: type[BaseModel]) -> dict[str, Mapping[str, Any]]:
 def param_of_runs(model: type[BaseModel]) -> str | None:
     """The param that takes the number of a run to go on from; None where there is none."""
     return next((name for name, about in file_params(model).items() if about.get("runs")), None)
+
+
+def going_on(model: type[BaseModel], params: Mapping[str, Any]) -> dict[str, Any]:
+    """Params for a run that goes on from one that had these. Files that somebody gave that one are taken from it: their
+    names mean nothing any more."""
+    given = [name for name, about in file_params(model).items() if not about.get("runs")]
+    own = [name for name in given if name in params and params[name] not in file_params(model)[name]["choices"]]
+    return {**params, **dict.fromkeys(own, EARLIER)}
+
+
+def named(model: type[BaseModel], params: Mapping[str, Any]) -> dict[str, Any]:
+    """Params as everybody may see them: of a path on the server, which is nobody else's business, the last name."""
+    paths = [name for name in file_params(model) if "/" in str(params.get(name) or "")]
+    return {**params, **{name: str(params[name]).rstrip("/").rpartition("/")[2] for name in paths}}
 
 
 def is_run_number(text: Any) -> bool:

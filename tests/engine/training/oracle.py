@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.engine.training.ranks_program import BATCH, COUNT, EPOCHS, RATE, SEED, examples
+from tests.engine.training.ranks_program import BATCH, EPOCHS, RATE, SEED, count, examples
 from workshop.engine.training.batches import Batches
 
 PENALTY = 1e-3
@@ -32,7 +32,7 @@ def train(weights, size, kind):
     inputs = inputs.astype(np.float64)
     weights = [np.array(weight, np.float64) for weight in weights]
     first, second = ([np.zeros_like(weight) for weight in weights] for _ in range(2))
-    batches, losses, update = Batches(COUNT, size, BATCH, SEED), [], 0
+    batches, losses, update = Batches(count(size), size, BATCH, SEED), [], 0
     for epoch in range(EPOCHS):
         orders = [batches.own(rank)[batches.epoch(epoch, rank)] for rank in range(size)]
         for step in range(batches.steps):

@@ -19,12 +19,18 @@ from workshop.engine.training.step import supervised
 from workshop.engine.training.telling import Telling
 from workshop.engine.training.weights import digest, spread
 
-COUNT, FEATURES, CLASSES, BATCH, EPOCHS, SEED = 95, 12, 4, 8, 2, 5
+COUNT, FEATURES, CLASSES, BATCH, EPOCHS, SEED = 97, 12, 4, 8, 2, 5
 RATE = 0.1
 
 
+def count(ranks):
+    """How many of the examples are used: of 2 and 4 ranks all but the first have none left in an epoch's last step, of 3
+    the last one's last batch alone is partial."""
+    return COUNT if ranks % 2 == 0 else COUNT - 2
+
+
 def examples():
-    """float32 [95, 12] and int32 [95]: of 2, 3 and 4 ranks, the last one's last batch alone is partial."""
+    """float32 [97, 12] and int32 [97]."""
     stream = np.random.default_rng(11)
     inputs = stream.normal(size=(COUNT, FEATURES)).astype(np.float32)
     labels = (inputs @ stream.normal(size=(FEATURES, CLASSES))).argmax(axis=1).astype(np.int32)
@@ -65,7 +71,7 @@ def trained(comm, way, kind):
     before = spread(comm, model.weights)
     exchange.broadcast(model.weights)
     start = [weight.numpy().tolist() for weight in model.weights]
-    batches = Batches(COUNT, comm.size, BATCH, SEED)
+    batches = Batches(count(comm.size), comm.size, BATCH, SEED)
     inputs, labels = (part[batches.own(comm.rank)] for part in examples())
     sink = Memory()
     ctx = RankContext(comm, sink)

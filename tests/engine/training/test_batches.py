@@ -53,6 +53,13 @@ def test_without_divided_steps_every_rank_takes_the_steps_of_one(of):
     assert of.distinct(0) == of.count
 
 
+@given(batches(), st.booleans())
+def test_batches_are_uneven_where_one_is_smaller(of, divide):
+    of = Batches(of.count, of.size, of.batch, of.seed, divide=divide)
+    sizes = [len(order[at : at + of.batch]) for order in read(of, 0) for at in range(0, of.steps * of.batch, of.batch)]
+    assert of.uneven == any(size != of.batch for size in sizes)
+
+
 @given(batches())
 def test_epochs_differ_and_come_again(of):
     assert all(np.array_equal(*pair) for pair in zip(read(of, 2), read(of, 2), strict=True))
@@ -65,6 +72,7 @@ def test_epochs_differ_and_come_again(of):
     [
         (100, 2, 51, "batch is 51, but of the 100 examples a rank's share is only 50; take a batch of at most 50"),
         (100, 1, 101, "batch is 101, but of the 100 examples the whole is only 100"),
+        (1, 2, 1, "2 ranks can't share 1 example; take at most 1 rank."),
         (3, 4, 1, "4 ranks can't share 3 examples; take at most 3 ranks."),
     ],
 )
@@ -72,3 +80,9 @@ def test_what_can_not_be_dealt_out_is_refused(count, size, batch, words):
     with pytest.raises(BadInput) as refused:
         Batches(count, size, batch, 0)
     assert words in str(refused.value)
+
+
+def test_a_rank_reads_no_image_twice_in_a_batch_also_with_undivided_steps():
+    with pytest.raises(BadInput, match="a rank's share is only 50"):
+        Batches(100, 2, 51, 0, divide=False)
+    assert Batches(100, 2, 51, 0, shard=False, divide=False).steps == 2

@@ -12,6 +12,7 @@ import pytest
 from workshop.engine.training.checkpoint import Checkpoint
 from workshop.errors import BadInput
 from workshop.workloads import no_artifacts
+from workshop.workloads.forms import going_on, named
 from workshop.workloads.mnist import WORKLOAD
 
 
@@ -136,3 +137,31 @@ def test_a_checkpoint_that_is_none_is_refused(tmp_path):
         inputs(resume="9" * 50)
     with pytest.raises(BadInput, match="at most 1000 characters"):
         inputs(resume="9" * 5000)
+
+
+def test_a_run_that_goes_on_takes_what_the_earlier_one_was_given(tmp_path):
+    rng = np.random.default_rng(0)
+    pictures, labels = rng.integers(0, 256, (30, 28, 28), np.uint8), np.arange(30) % 10
+    np.savez(tmp_path / "own.npz", x_train=pictures, y_train=labels, x_test=pictures, y_test=labels)
+    first = inputs(data=str(tmp_path / "own.npz"))
+    (tmp_path / "own.npz").unlink()
+    kept = {f"input/{name}": data for name, data in first.items()} | {"checkpoint.npz": packed(1)}
+
+    def artifacts(run, name):
+        if name not in kept:
+            raise BadInput(f"Run {run} has kept no {name}.")
+        return kept[name]
+
+    again = going_on(WORKLOAD.params, {"data": str(tmp_path / "own.npz"), "model": "dense", "resume": "7"})
+    assert again == {"data": "earlier", "model": "dense", "resume": "7"}
+    found = inputs(artifacts, **again)
+    assert {name: found[name] for name in first} == first
+    with pytest.raises(BadInput, match="Run 7 has kept no model of its own"):
+        inputs(artifacts, model="earlier", resume="7")
+    with pytest.raises(BadInput, match="resume names no run from which to take it"):
+        inputs(artifacts, data="earlier")
+
+
+def test_paths_are_shown_by_their_last_name():
+    shown = named(WORKLOAD.params, {"data": "/home/teacher/mnist/", "model": "cnn", "resume": "", "seed": 3})
+    assert shown == {"data": "mnist", "model": "cnn", "resume": "", "seed": 3}

@@ -14,6 +14,7 @@ LARGEST = 64 << 20  # bytes, what the store takes as an artifact
 NPZ = "mnist.npz"
 PARTS = ("train", "t10k")
 DIMENSIONS = {"images": 3, "labels": 1}
+ENDINGS = ("", ".gz")
 IDX_NAME = re.compile(r"(?P<before>.*)(?P<kind>images|labels)[-.]idx[13]-ubyte(\.gz)?")
 
 
@@ -81,6 +82,11 @@ def ordinary(path: Path, name: str, right: str) -> bytes:
 def idx_name(part: str, kind: str) -> str:
     """MNIST's own name, not compressed, for the "images" or "labels" of "train" or "t10k"."""
     return f"{part}-{kind}-idx{DIMENSIONS[kind]}-ubyte"
+
+
+def names() -> list[str]:
+    """All names that files may have among `Files`."""
+    return [NPZ, *(idx_name(part, kind) + end for part in PARTS for kind in DIMENSIONS for end in ENDINGS)]
 
 
 def _folder(folder: Path, given: str) -> Files:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,7 @@ class Images:
     held_out_images: NDArray[np.uint8]
     held_out_labels: NDArray[np.int64]
     words: str  # which data this is, one phrase
+    digest: str  # of all images and labels: the same for the same data, wherever they came from
     notice: str = ""  # what the user should know besides: sentences about damaged files that were left out
 
 
@@ -69,6 +71,12 @@ def find(data: str, remote: Remote = MNIST) -> dict[str, bytes]:
     return _inputs({}, DIGITS, damaged)
 
 
+def again(kept: Callable[[str], bytes | None]) -> dict[str, bytes]:
+    """The inputs of an earlier run, from what it has `kept` under a name; empty where it has kept none."""
+    names = [WORDS, *(PREFIX + name for name in files.names())]
+    return {name: data for name in names if (data := kept(name)) is not None}
+
+
 def read(inputs: Mapping[str, bytes]) -> Images:
     """The images among a run's inputs; without any files they are scikit-learn's digits. Raises BadInput."""
     found = {
@@ -78,7 +86,16 @@ def read(inputs: Mapping[str, bytes]) -> Images:
     }
     words = inputs.get(WORDS, b"images that came with the run" if found else DIGITS.encode())
     train, held_out = labelled.read(found)
-    return Images(*train, *held_out, words.decode(), inputs.get(NOTICE, b"").decode())
+    return Images(*train, *held_out, words.decode(), _digest(*train, *held_out), inputs.get(NOTICE, b"").decode())
+
+
+def _digest(*arrays: NDArray) -> str:
+    """The first half of the SHA-256 of arrays, 32 hexadecimal digits."""
+    hashed = hashlib.sha256()
+    for array in arrays:
+        hashed.update(f"{array.dtype}{array.shape}".encode())
+        hashed.update(np.ascontiguousarray(array))
+    return hashed.hexdigest()[:32]
 
 
 def _inputs(found: Files, words: str, damaged: Sequence[str] = ()) -> dict[str, bytes]:

@@ -29,8 +29,11 @@ class Batches:
 
     def __post_init__(self) -> None:
         if self.count < self.size:
-            raise BadInput(f"{self.size} ranks can't share {self.count} examples; take at most {self.count} ranks.")
-        most = self.count // self.size if self.divide else self.count
+            several = "s" if self.count > 1 else ""
+            raise BadInput(
+                f"{self.size} ranks can't share {self.count} example{several}; take at most {self.count} rank{several}."
+            )
+        most = self.count // self.size if self.divide or self.shard else self.count
         if self.batch > most:
             share = "a rank's share" if most < self.count else "the whole"
             raise BadInput(

@@ -17,6 +17,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
+from workshop.engine.library import library
 from workshop.engine.tensorflow import tensorflow
 from workshop.errors import BadInput
 
@@ -81,7 +82,7 @@ class Exchange:
 
     def _count(self, gradients: Sequence[Any], messages: int) -> None:
         self.messages = messages
-        self.bytes = sum(int(np.prod(gradient.shape)) * gradient.dtype.size for gradient in gradients)
+        self.bytes = sum(int(np.prod(gradient.shape)) * gradient.dtype.size for gradient in gradients if messages)
 
     def _outside(self, function: Callable[..., list[NDArray[Any]]], tensors: list[Any]) -> list[Any]:
         """Call a function of arrays from inside a graph; it returns arrays of the same shapes and types.
@@ -158,8 +159,8 @@ class ParameterServer(MPIExchange):
             for variable, weight in zip(variables, weights, strict=True):
                 variable.assign(weight)
         peers = self.comm.size - 1 if self.comm.rank == 0 else 1
-        self._count(gradients, 2 * peers * len(gradients))
-        self.bytes *= 2 * peers  # gradients one way, weights the other
+        self._count(gradients, peers * len(gradients))
+        self.bytes *= peers  # rank 0 sends weights to all others, each of which sends it gradients
         with tf.control_dependencies(weights):
             return tf.timestamp()
 
@@ -209,7 +210,7 @@ class HorovodExchange(Exchange):
             raise BadInput(f"Horovod sees {hvd.size()} ranks, the run has {comm.size}; use the exchange mpi.")
 
     def average(self, gradients: list[Any]) -> list[Any]:
-        self._count(gradients, 1)
+        self._count(gradients, 1 if self.comm.size > 1 else 0)
         # Ranks find each other's tensors by name; a rank with another batch's size runs another graph than its peers.
         named = [self.tf.identity(gradient, name=f"gradient_{number}") for number, gradient in enumerate(gradients)]
         return self.hvd.grouped_allreduce(named, op=self.hvd.Average)
@@ -244,11 +245,11 @@ class HorovodExchange(Exchange):
 
 def why_not_horovod() -> str | None:
     """Why Horovod can't exchange gradients between these ranks, in half a sentence; None where it can."""
-    library = MPI.Get_library_version().split(",")[0].strip("\0\n ")
+    ours = library()
     if importlib.util.find_spec("horovod") is None:
         return "it is not built on this machine"
-    if not library.startswith("Open MPI"):
-        return f"it is built with Open MPI, these ranks run under {library[:40]}"
+    if not ours.startswith("Open MPI"):
+        return f"it is built with Open MPI, these ranks run under {ours}"
     with contextlib.suppress(Exception):  # whatever its library lacks when it is loaded
         tensorflow()
         import horovod.tensorflow as hvd

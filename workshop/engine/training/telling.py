@@ -28,12 +28,22 @@ class Totals:
     late: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     step_examples: list[NDArray[np.float64]] = field(default_factory=list)
     step_seconds: list[NDArray[np.float64]] = field(default_factory=list)
+    own_examples: list[NDArray[np.float64]] = field(default_factory=list)  # [ranks, steps] of each block
+    own_seconds: list[NDArray[np.float64]] = field(default_factory=list)
 
     def speed(self) -> measure.Speed | None:
         """Examples per second over all ranks."""
         if not self.steps:
             return None
         return measure.speed(np.concatenate(self.step_examples), np.concatenate(self.step_seconds), self.seconds)
+
+    def speeds(self) -> list[measure.Speed] | None:
+        """Examples per second of each rank, within its steps."""
+        if not self.steps:
+            return None
+        counts, seconds = np.concatenate(self.own_examples, axis=1), np.concatenate(self.own_seconds, axis=1)
+        found = [measure.speed(*pair, pair[1].sum()) for pair in zip(counts, seconds, strict=True)]
+        return [speed for speed in found if speed is not None] if all(found) else None
 
 
 class Telling:
@@ -80,6 +90,8 @@ class Telling:
         np.add.at(totals.late, parts.last, parts.late)
         totals.step_examples.append(gathered[..., COUNT].sum(axis=0))
         totals.step_seconds.append(seconds.max(axis=0))
+        totals.own_examples.append(gathered[..., COUNT])
+        totals.own_seconds.append(seconds)
 
     def _tell_all(self, first: int, gathered: NDArray[np.float64], measured: bool) -> None:
         """Rank 0 tells of all ranks; without averaging its loss and accuracy are its own. No speed of steps that

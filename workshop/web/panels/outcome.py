@@ -64,7 +64,9 @@ def machine(sight: Sight) -> list[Card]:
 
 
 def came_out(sight: Sight) -> list[Card]:
-    """Metrics that fit into a tile and that no other card tells."""
+    """Metrics that fit into a tile and that no other card tells, once there will be no others."""
+    if not sight.run.ended:
+        return []
     rest = {name: value for name, value in sight.run.metrics.items() if name not in TOLD_HERE}
     shown = [told for told in metrics(rest) if len(told["value"]) <= LONGEST_VALUE]
     return [Card("metrics", "What came out", (tiles(shown),), later=True)] if shown else []

@@ -4,6 +4,7 @@ what it has not learned."""
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,11 @@ from workshop.web.words import grouped
 
 TIMELINE = "timeline.json"
 MISCLASSIFIED = "misclassified.json"
+SAME = 0.005  # share of the total by which the ranks' images/s may add up to more without a word on it
+ADD_UP = (
+    "The ranks' figures add up to more than that of all ranks, which also counts the time between steps: a rank's own "
+    "is of its time within steps alone."
+)
 # Metrics that the cards here tell, so that the list of all others stays short.
 TOLD_HERE = frozenset(
     (
@@ -40,7 +46,8 @@ def conditions(sight: Sight) -> list[Card]:
     if exchange := sight.metric("exchange", str):
         why = told.get("exchange_why")
         fell_back = sight.run.params.get("exchange") == "auto" and exchange != "horovod" and sight.ranks > 1
-        lines.append(line(f"{exchange}{f': {why}' if why else ''}", "Exchange", "note" if fell_back else ""))
+        because = "" if not why else f", {why.removeprefix('mpi ')}" if str(why).startswith("mpi ") else f": {why}"
+        lines.append(line(f"{exchange}{because}", "Exchange", "note" if fell_back else ""))
     resumed = sight.metric("resumed", Mapping)
     if resumed and {"epoch", "update"} <= resumed.keys():
         lines.append(line(f"went on after epoch {resumed['epoch']}, step {resumed['update']}.", "Resumed"))
@@ -61,13 +68,17 @@ def throughput(sight: Sight) -> list[Card]:
     if steps is not None:
         shown.append({"label": "measured over", "value": say.count(steps, "step")})
     parts = [tiles(shown), figure(rank_throughput(sight.run.metrics))]
+    each = sight.metric("images_per_second_ranks", list) or []
+    if sum(each) > (1 + SAME) * mean:
+        parts.append(words(line(ADD_UP, tone="about")))
     return [Card("throughput", "Throughput", (*parts, *_by_rank(sight)))]
 
 
 # Lists of metrics that have a value for each rank: heading, and how a value reads.
 _COLUMNS = {
+    "images_per_second_ranks_jitter": ("Jitter of its steps", lambda value: f"{number(value)} images/s"),
     "shards": ("Images", lambda value: grouped(value)),
-    "held_out_accuracy_ranks": ("Accuracy, its held-out part", lambda value: f"{100 * value:.1f} %"),
+    "held_out_accuracy_ranks": ("Accuracy, its held-out part", lambda value: _percent(value)),
     "last": ("Came last", lambda value: say.count(value, "time")),
     "late_by": ("then late by", say.seconds),
     "memory": ("Memory", size),
@@ -76,10 +87,11 @@ _COLUMNS = {
 
 def _by_rank(sight: Sight) -> list[Part]:
     ranks = sight.ranks
+    alone = ranks == 1 or sight.metric("exchange", str) == "none"  # nobody comes last
     columns = [
         (heading, [word(value) for value in told])
         for name, (heading, word) in _COLUMNS.items()
-        if (told := sight.metric(name, list)) and len(told) == ranks
+        if (told := sight.metric(name, list)) and len(told) == ranks and not (alone and name in ("last", "late_by"))
     ]
     if weights := sight.metric("weights", list):
         columns.append(("Weights", _letters(weights)))
@@ -87,6 +99,10 @@ def _by_rank(sight: Sight) -> list[Part]:
         return []
     rows = [[rank_cell(rank), *(values[rank] for _, values in columns)] for rank in range(ranks)]
     return [table(["Rank", *(heading for heading, _ in columns)], rows)]
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %" if math.isfinite(value) else "–"
 
 
 def _letters(hashes: Sequence[str]) -> list[str]:
@@ -119,11 +135,11 @@ def misclassified(sight: Sight) -> list[Card]:
     found: list[Mapping[str, Any]] = json.loads(sight.read(MISCLASSIFIED))
     count, of = sight.metric("misclassified", int), sight.metric("held_out_images", int)
     lines = []
-    if count is not None and of is not None:
-        more = f"; these are {len(found)} of them" if count > len(found) else ""
-        lines.append(line(f"{grouped(count)} of {grouped(of)} held-out images were misread{more}."))
-    elif not found:
+    if count == 0:
         lines.append(line("No held-out image was misread."))
+    elif count is not None and of is not None:
+        more = f"; these are {len(found)} of them" if count > len(found) > 0 else ""
+        lines.append(line(f"{grouped(count)} of {grouped(of)} held-out images were misread{more}."))
     shown = [picture(f"data:image/png;base64,{one['png']}", _reading(one)) for one in found]
     parts = [*([words(*lines)] if lines else []), *([pictures(shown, small=True)] if shown else [])]
     return [Card("misclassified", "Misread digits", tuple(parts))]

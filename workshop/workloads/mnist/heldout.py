@@ -61,6 +61,7 @@ class HeldOut:
         wrong = np.flatnonzero(read != self.labels)
         likely = _probabilities(self._outputs)[wrong, read[wrong]] if len(wrong) else np.zeros(0)
         surest = np.argsort(-np.nan_to_num(likely), kind="stable")[:SHOWN]
+        # What is no number says nothing of how sure the network was; there is nothing to learn from its picture.
         mine = [
             {
                 "png": png(self.pixels[wrong[at]]),
@@ -69,6 +70,7 @@ class HeldOut:
                 "probability": float(likely[at]),
             }
             for at in surest
+            if np.isfinite(likely[at])
         ]
         found = self.comm.gather((len(wrong), mine))
         if found is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from workshop.engine.data import images
@@ -13,7 +13,7 @@ from workshop.engine.data.files import ordinary
 from workshop.engine.training import checkpoint
 from workshop.errors import BadInput
 from workshop.workloads import Artifacts
-from workshop.workloads.forms import is_run_number
+from workshop.workloads.forms import EARLIER, is_run_number
 from workshop.workloads.mnist import MnistParams
 
 LARGEST_CONFIG = 4 << 20  # bytes of a model's description
@@ -21,12 +21,34 @@ LARGEST_CONFIG = 4 << 20  # bytes of a model's description
 
 def inputs(params: MnistParams, artifacts: Artifacts) -> Mapping[str, bytes]:
     """The files by the names under which ranks find them. Raises BadInput."""
-    found = dict(images.find(params.data))
-    if params.model not in ("cnn", "dense"):
+    found = images.again(_kept(params, artifacts)) if params.data == EARLIER else images.find(params.data)
+    if params.data == EARLIER and not found:
+        raise BadInput(f"Run {params.resume} has kept no data of its own; give data anew.")
+    if params.model == EARLIER:
+        if (model := _kept(params, artifacts)("model.keras")) is None:
+            raise BadInput(f"Run {params.resume} has kept no model of its own; give model anew.")
+        found["model.keras"] = model
+    elif params.model not in ("cnn", "dense"):
         found["model.keras"] = _model(params.model)
     if params.resume:
         found[checkpoint.NAME] = _checkpoint(params, artifacts)
     return found
+
+
+def _kept(params: MnistParams, artifacts: Artifacts) -> Callable[[str], bytes | None]:
+    """What the run that this one goes on from was given, by name; None for what it wasn't. Raises BadInput."""
+    if not is_run_number(params.resume):
+        raise BadInput(
+            f"data or model is {EARLIER}, but resume names no run from which to take it; give the number of one."
+        )
+
+    def kept(name: str) -> bytes | None:
+        try:
+            return artifacts(int(params.resume), f"input/{name}")
+        except BadInput:
+            return None
+
+    return kept
 
 
 def _read(given: str, right: str) -> bytes:

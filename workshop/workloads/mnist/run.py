@@ -29,6 +29,7 @@ from workshop.workloads.mnist.batching import batches
 from workshop.workloads.mnist.heldout import HeldOut, Score, as_inputs
 
 DIVERGED = 10 * math.log(models.CLASSES)  # a mean loss ten times that of guessing: it won't come back
+RECIPE = ("rate", "scale", "warmup", "shard", "divide")  # what decides on the weights that come out
 HOROVOD_FILE = "horovod-timeline.json"
 
 
@@ -46,6 +47,7 @@ def run(ctx: RankContext, params: MnistParams) -> Mapping[str, Any]:
         stack.callback(exchange.close)
         training = Training(ctx, params, exchange, Path(folder) / HOROVOD_FILE)
         training.seconds["prepare"] = time.perf_counter() - began
+        ctx.known(exchange=exchange.name, exchange_why=why, **training.conditions())
         training.epochs()
         metrics = training.finish() | {"exchange": exchange.name, "exchange_why": why}
         stack.close()  # what the exchange has recorded is complete now
@@ -70,12 +72,16 @@ class Training:
         self.optimizer = models.optimizer_of(params.optimizer, self.rate)
         self.optimizer.build(self.model.trainable_variables)
         self.epoch, update, self.seconds, self.before = 0, 0, {"evaluate": 0.0, "checkpoint": 0.0}, 0.0
+        self.to_target: tuple[float, int] | None = None  # seconds and epochs, those of earlier runs counted in
         self.resumed = None
         if checkpoint.NAME in ctx.inputs:
             found = checkpoint.unpack(ctx.inputs[checkpoint.NAME])
             checkpoint.restore(self.model, self.optimizer, found)
             self.epoch, update = found.progress["epoch"], found.progress["update"]
             self.before = float(found.progress.get("seconds", 0.0))  # of training, in earlier runs
+            seconds, epochs = found.progress.get("to_target") or (None, None)
+            if found.progress.get("target") == params.target and seconds is not None:
+                self.to_target = float(seconds), int(epochs)
             now, then = self._setting(), found.progress
             differs = [name for name, value in now.items() if name in then and then[name] != value]
             self.resumed = {"epoch": self.epoch, "update": update, "differs": differs}
@@ -103,7 +109,6 @@ class Training:
             on_trace=lambda begins: exchange.record(recording) if begins else exchange.stop_recording(),
         )
         self.score: Score | None = None
-        self.to_target: tuple[float, int] | None = None  # seconds, epochs
         self.written = {"written": 0, "kept": 0, "bytes": 0, "differ": False}
         self.too_large = False  # for checkpoints to be kept
         self.notices = [self.images.notice] if self.images.notice else []
@@ -146,6 +151,9 @@ class Training:
             average(ctx.comm, self.model.non_trainable_variables)
         with ctx.phase("evaluate"):
             self.score = self.held_out.score()
+        accuracy = self.score.accuracy if self.params.average else self.score.accuracies[0]
+        if self.to_target is None and accuracy >= self.params.target:
+            self.to_target = self.before + self.loop.seconds, self.epoch
         told = time.perf_counter()
         self.seconds["evaluate"] += told - began
         kept = whole and self.params.checkpoint != "off" and self._keep_checkpoint()
@@ -154,9 +162,6 @@ class Training:
         if kept:  # told of only where there is one to go on from
             ctx.account("checkpoint", spent, self.loop.updates, time.time())
         ctx.end_step(self.loop.updates)
-        accuracy = self.score.accuracy if self.params.average else self.score.accuracies[0]
-        if self.to_target is None and accuracy >= self.params.target:
-            self.to_target = self.before + self.loop.seconds, self.epoch
         if not self.params.average:
             ctx.emit("held-out loss", self.score.losses[ctx.rank], self.loop.updates)
             ctx.emit("held-out accuracy", self.score.accuracies[ctx.rank], self.loop.updates)
@@ -181,6 +186,8 @@ class Training:
                 "epoch": self.epoch,
                 "update": self.loop.updates,
                 "seconds": self.before + self.loop.seconds,
+                "target": self.params.target,
+                "to_target": self.to_target,
                 **self._setting(),
             }
             taken = checkpoint.taken(self.model, self.optimizer, progress)
@@ -207,8 +214,27 @@ class Training:
             "ranks": self.ctx.size,
             "seed": self.params.seed,
             "batch": self.params.batch,
-            "data": self.images.words,
+            "digest": self.images.digest,
             "images": self.batches.count,
+            **{name: getattr(self.params, name) for name in RECIPE},
+            "exchange": self.exchange.name == "none",
+        }
+
+    def conditions(self) -> dict[str, Any]:
+        """What is known before the first step."""
+        return {
+            "data": self.images.words,
+            "data_digest": self.images.digest,
+            "train_images": self.batches.count,
+            "held_out_images": len(self.images.held_out_labels),
+            "model": self.params.model,
+            "parameters": int(self.model.count_params()),
+            "shards": [len(self.batches.own(rank)) for rank in range(self.ctx.size)],
+            "target": self.params.target,
+            "learning_rate": self.full_rate,
+            "spread_before": self.spread_before,
+            "distinct_images": self.batches.distinct(0),
+            "resumed": self.resumed,
         }
 
     def finish(self) -> dict[str, Any]:
@@ -217,27 +243,20 @@ class Training:
         self.exchange.stop_recording()
         totals, score = telling.totals, self.score
         speed = totals.speed()
-        wrong, shown = self.held_out.misclassified() if score is not None else (0, [])
-        if ctx.rank == 0 and shown:
+        wrong, shown = self.held_out.misclassified() if score is not None else (None, [])
+        if ctx.rank == 0 and score is not None:
             ctx.artifact("misclassified.json", json.dumps(shown).encode(), "application/json")
         reads = [self.batches.reads(rank) for rank in range(ctx.size)]
-        seconds = {"train": self.loop.seconds, **self.seconds}
+        seconds = {"train": self.loop.seconds, **self.seconds, "earlier": self.before}
         metrics: dict[str, Any] = {
-            "data": self.images.words,
-            "train_images": self.batches.count,
-            "held_out_images": len(self.images.held_out_labels),
-            "model": params.model,
-            "parameters": int(self.model.count_params()),
-            "shards": [len(self.batches.own(rank)) for rank in range(ctx.size)],
+            **self.conditions(),
             "epochs": self.epoch,
             "updates": self.loop.updates,
             "stopped": self.loop.stopped,
             "diverged": self.diverged,
             "loss": telling.mean_loss,
-            "target": params.target,
             "time_to_target": self.to_target[0] if self.to_target else None,
             "epochs_to_target": self.to_target[1] if self.to_target else None,
-            "learning_rate": self.full_rate,
             "measured_steps": totals.steps,
             "phases": {name: as_list(values) for name, values in totals.phases.items()},
             "last": totals.last.tolist(),
@@ -245,32 +264,32 @@ class Training:
             "bytes_per_step": self.exchange.bytes,
             "messages_per_step": self.exchange.messages,
             "bytes_exchanged": self.exchange.bytes * self.loop.done,
-            "memory": ctx.comm.allgather(self.memory),
-            "spread_before": self.spread_before,
+            "memory": ctx.comm.allgather(max(self.memory, psutil.Process().memory_info().rss)),
             "spread": self.spread,
             "weights": ctx.comm.allgather(digest(self.model.trainable_variables)),
             "images_read": sum(reads),
-            "distinct_images": self.batches.distinct(0),
             "checkpoints": self.written if self.written["written"] else None,
-            "resumed": self.resumed,
             "telling_share": self.loop.telling_seconds / self.loop.seconds if self.loop.seconds else 0.0,
-            "misclassified": wrong,
             "seconds": {name: round(value, 6) for name, value in seconds.items()},
         }
         if self.notices:
             metrics["notices"] = self.notices
         if score is not None:
             metrics |= {
+                "misclassified": wrong,
                 "held_out_loss": score.loss if params.average else score.losses[0],
                 "held_out_accuracy": score.accuracy if params.average else score.accuracies[0],
                 "held_out_accuracy_ranks": score.accuracies,
             }
-        if speed is not None:
+        each = totals.speeds()
+        if speed is not None and each is not None:
             metrics |= {
                 "images_per_second": speed.mean,
                 "images_per_second_deviation": speed.deviation,
                 "images_per_second_jitter": speed.jitter,
                 "images_per_second_ranks": as_list(totals.examples / totals.busy),
+                "images_per_second_ranks_deviation": [one.deviation for one in each],
+                "images_per_second_ranks_jitter": [one.jitter for one in each],
             }
         return metrics
 
