@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from workshop.errors import BadInput
-from workshop.placement import THREAD_VARIABLES, Placement, default_for
+from workshop.placement import THREAD_VARIABLES, Host, Placement, default_for, hosts_from
 
 
 @pytest.mark.parametrize(
@@ -21,6 +23,7 @@ from workshop.placement import THREAD_VARIABLES, Placement, default_for
         ({"rank": 2}, "rank is not one of its settings"),
         ({"per_resource": 2}, "of which resource"),
         ({"hosts": [{"name": "a", "slots": 1}], "ranks": 2}, "the hosts have 1 slots"),
+        ({"hosts": [{"name": "a"}, {"name": "a"}], "ranks": 1}, "host a is named twice"),
         ({"hosts": [{"name": "-oProxyCommand=x", "slots": 2}]}, "is not a host name"),
         ({"environment": {"A B": "1"}}, "'A B' is not the name of a variable"),
         ({"environment": {"A": "1\n2"}}, "more than one line"),
@@ -80,3 +83,54 @@ def test_what_a_machine_gets_where_nobody_asks(cores: int, ranks: int, each: int
 
 def test_two_cores_get_the_plain_defaults() -> None:
     assert default_for(2) == Placement()
+
+
+def test_ranks_may_share_slots_where_that_is_asked_for() -> None:
+    placement = Placement(ranks=3, hosts=hosts_from("a,b"), oversubscribe=True)
+    assert placement.describe() == "3 ranks x 1 thread, cores shared, on a, b"
+
+
+@pytest.mark.parametrize(
+    ("text", "slots"),
+    [
+        ("a", {"a": 1}),
+        ("a:2,b:3", {"a": 2, "b": 3}),
+        (" a:2 , b ", {"a": 2, "b": 1}),
+        ("a,b,a", {"a": 2, "b": 1}),
+        ("a slots=4", {"a": 4}),
+        ("# all of them\na slots=2 max_slots=4  # the fast one\n\nb:3\nc\n", {"a": 2, "b": 3, "c": 1}),
+        ("10.0.0.1:2\r\nnode-1.example.org slots=2\r\n", {"10.0.0.1": 2, "node-1.example.org": 2}),
+    ],
+)
+def test_hosts_in_a_line_or_a_file(text: str, slots: dict[str, int]) -> None:
+    assert hosts_from(text) == tuple(Host(name=name, slots=number) for name, number in slots.items())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no host"),
+        ("\n# nobody\n", "no host"),
+        ("a:", "host a has ''"),
+        ("a:0", "from 1 to 1024"),
+        ("a:2048", "from 1 to 1024"),
+        ("a:two", "host a has 'two'"),
+        ("a:99999999999999999999", "from 1 to 1024"),
+        ("a slots=2 speed=3", "'speed=3' can't follow host a"),
+        ("a\nb slots=x", "line 2 of the hosts"),
+        ("ok\n-oProxyCommand=x", "line 2 of the hosts: '-oProxyCommand=x' is not a host name"),
+        ("a:1000\na:1000", "slots is 2000"),
+        (",".join(f"h{number}" for number in range(300)), "at most 256"),
+    ],
+)
+def test_hosts_that_cannot_be_read_get_one_sentence(text: str, words: str) -> None:
+    with pytest.raises(BadInput) as error:
+        hosts_from(text)
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@given(st.text(max_size=30) | st.from_regex(r"[ab:, 0-9\n#=slots]{0,30}", fullmatch=True))
+def test_anything_else_is_no_list_of_hosts(text: str) -> None:
+    with suppress(BadInput):
+        assert all(host.slots >= 1 for host in hosts_from(text))

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from workshop.errors import bad_input
+from workshop.errors import BadInput, bad_input
 
 MPI = Literal["openmpi", "mpich", "intelmpi"]
 Resource = Literal["auto", "slot", "hwthread", "core", "l3cache", "numa", "package", "node"]
@@ -23,6 +23,8 @@ THREAD_VARIABLES = (
     "TF_NUM_INTRAOP_THREADS",
     "TF_NUM_INTEROP_THREADS",
 )
+# By which Open MPI's ranks are told to poll (0) or to yield (1) while they wait.
+POLLING = "OMPI_MCA_mpi_yield_when_idle"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
@@ -64,6 +66,9 @@ class Placement(BaseModel):
     )
     cores_per_rank: int = Field(1, ge=1, le=1024, description="cores that each rank owns (Open MPI's pe)")
     bind_to: Binding = Field("auto", description="what a rank may not leave")
+    oversubscribe: bool = Field(
+        False, description="let ranks share slots and cores where there are fewer than they ask for"
+    )
     threads: Annotated[int, Field(ge=1, le=1024)] | None = Field(
         None, description="threads per rank; empty: as many as cores per rank"
     )
@@ -86,7 +91,13 @@ class Placement(BaseModel):
                 f"per_resource is {self.per_resource}, but of which resource? map_by should be one of hwthread, "
                 "core, l3cache, numa, package, node"
             )
-        if self.hosts and self.ranks > (slots := sum(host.slots for host in self.hosts)):
+        seen: set[str] = set()
+        for host in self.hosts:
+            if host.name in seen:
+                raise ValueError(f"host {host.name} is named twice; give it all its slots at once")
+            seen.add(host.name)
+        slots = sum(host.slots for host in self.hosts)
+        if self.hosts and self.ranks > slots and not self.oversubscribe:
             raise ValueError(f"ranks is {self.ranks}, but the hosts have {slots} slots together")
         return self
 
@@ -120,6 +131,8 @@ class Placement(BaseModel):
             words.append(f"{self.per_resource} per {self.map_by}")
         elif self.map_by != "auto":
             words.append(f"by {self.map_by}")
+        if self.oversubscribe:
+            words.append("cores shared")
         if self.bind_to != "auto":
             words.append("unbound" if self.bind_to == "none" else f"bound to {self.bind_to}")
         if self.hosts:
@@ -127,6 +140,49 @@ class Placement(BaseModel):
         if self.mpi != "openmpi":
             words.append(self.mpi)
         return ", ".join(words)
+
+
+MOST_HOSTS = 256
+
+
+def hosts_from(text: str) -> tuple[Host, ...]:
+    """Hosts and their slots from words (`hostA:2,hostB:2`) or from the text of a hosts file, a host on each line:
+    `hostA slots=2`, `hostA:2` or `hostA`, which has one slot. What follows # is a comment; a host that is named again
+    gets more slots, as with Open MPI. Raises BadInput, which names the line of a file."""
+    slots: dict[str, int] = {}
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        where = f"line {number} of the hosts: " if len(lines) > 1 else ""
+        words = line.partition("#")[0].split(",")
+        for word in filter(None, (word.strip() for word in words)):
+            name, given = _host(word, where)
+            slots[name] = slots.get(name, 0) + given
+    if len(slots) > MOST_HOSTS:
+        raise BadInput(f"There are {len(slots)} hosts; a placement takes at most {MOST_HOSTS}.")
+    if not slots:
+        raise BadInput("There is no host in what was given for the hosts; it should be like hostA:2,hostB:2.")
+    try:
+        return tuple(Host(name=name, slots=count) for name, count in slots.items())
+    except ValidationError as error:
+        raise bad_input(error, "the hosts") from error
+
+
+def _host(word: str, where: str) -> tuple[str, int]:
+    """One host, written in any of the ways in which MPIs take it."""
+    name, *more = word.split()
+    name, colon, after = name.partition(":")
+    given = after if colon else "1"
+    for setting in more:
+        key, equals, value = setting.partition("=")
+        if key == "slots" and equals and not colon:
+            given = value
+        elif key not in ("max_slots", "max-slots") or not equals:
+            raise BadInput(f"{where}{setting!r} can't follow host {name}; it should be like `hostA slots=2`.")
+    if not _HOST.fullmatch(name):
+        raise BadInput(f"{where}{name!r} is not a host name; hosts should be like hostA:2,hostB:2.")
+    if not given.isascii() or not given.isdigit() or not 1 <= int(given[:6]) <= 1024:
+        raise BadInput(f"{where}host {name} has {given!r} slots; it should be a number from 1 to 1024.")
+    return name, int(given)
 
 
 def default_for(cores: int) -> Placement:

@@ -11,8 +11,9 @@ import pytest
 
 from tests.support import need
 from workshop import topology
+from workshop.errors import BadInput
 from workshop.mpi import openmpi
-from workshop.placement import Placement
+from workshop.placement import POLLING, Placement
 
 CORES = topology.allowed_cores(topology.machine())
 REPORT = (
@@ -90,8 +91,36 @@ def test_a_killed_rank_is_named() -> None:
 def test_the_workshops_two_socket_example() -> None:
     hosts = [{"name": name, "slots": 2} for name in ("hostA", "hostB", "hostC")]
     placement = Placement(ranks=6, hosts=hosts, map_by="package", per_resource=1, cores_per_rank=2)
-    words = " ".join(openmpi.command(placement, cores=8))
-    assert words.startswith("mpirun -n 6 --map-by ppr:1:package:pe=2 --bind-to core -H hostA:2,hostB:2,hostC:2")
+    words = " ".join(openmpi.arguments(placement, cores=8))
+    assert words.startswith("--map-by ppr:1:package:pe=2 --bind-to core -H hostA:2,hostB:2,hostC:2")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"ranks": 2, "bind_to": "package"}, "--map-by package --bind-to package"),
+        ({"ranks": 2, "bind_to": "hwthread"}, "--map-by core:HWTCPUS --bind-to hwthread"),
+        ({"ranks": 2, "map_by": "package", "per_resource": 5}, "--map-by ppr:2:package --bind-to core"),
+        ({"ranks": 20}, "--map-by slot:OVERSUBSCRIBE --bind-to none"),
+        ({"ranks": 2, "oversubscribe": True}, "--map-by core:OVERSUBSCRIBE --bind-to core:overload-allowed"),
+        ({"ranks": 2, "oversubscribe": True, "bind_to": "none"}, "--map-by core:OVERSUBSCRIBE --bind-to none"),
+    ],
+)
+def test_options_of_a_placement(values: dict, words: str) -> None:
+    assert " ".join(openmpi.arguments(Placement(**values), cores=8)) == f"{words} {' '.join(openmpi.MCA)}"
+
+
+def test_a_variable_can_ask_for_polling() -> None:
+    assert not set(openmpi.MCA) & set(openmpi.arguments(Placement(environment={POLLING: "0"}), cores=8))
+
+
+@pytest.mark.mpi
+def test_a_mapping_that_makes_too_many_ranks_is_refused_beforehand() -> None:
+    need(len({unit["package"] for unit in topology.machine()["units"]}) == 1 and CORES == 2, "one package of two cores")
+    hosts = [{"name": name, "slots": 2} for name in ("hostA", "hostB")]
+    placement = Placement(ranks=3, hosts=hosts, map_by="package", per_resource=2)
+    with pytest.raises(BadInput, match=r"4 ranks of 3.*a multiple of 2"):
+        openmpi.check(placement, CORES)
 
 
 def test_a_quiet_end_is_not_a_death() -> None:

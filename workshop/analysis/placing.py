@@ -5,6 +5,7 @@ from __future__ import annotations
 from workshop.analysis import words
 from workshop.analysis.findings import Facts, Finding
 from workshop.analysis.oversubscription import Crowd
+from workshop.placement import POLLING
 
 CHATTY = 0.30  # share of moving data from which more ranks would only talk more
 BIND = "--map-by core --bind-to core"
@@ -17,6 +18,15 @@ def oversubscribed(facts: Facts) -> Finding | None:
     shares = words.listed(_crowd(crowd) for crowd in facts.crowds[:4])
     more = f", and {len(facts.crowds) - 4} more groups likewise" if len(facts.crowds) > 4 else ""
     why = f"{words.capital(shares)}{more}."
+    polls = _polls(facts)
+    if polls and facts.ranks > 1 and any(len(crowd.ranks) > 1 for crowd in facts.crowds):
+        return Finding(
+            "Ranks that wait keep their cores from those that work.",
+            f"{why} {polls}",
+            "Try the same on Open MPI, whose ranks yield while they wait"
+            f"{' (--mpi openmpi)' if facts.run.placement.get('mpi') == 'mpich' else f' (without {POLLING}=0)'}, "
+            f"or {words.ranks(facts.fitting)}.",
+        )
     if all(crowd.kind == "cores" for crowd in facts.crowds):
         return Finding(
             "Hardware threads share cores.",
@@ -47,6 +57,34 @@ def oversubscribed(facts: Facts) -> Finding | None:
         f"Oversubscribed: {words.count(facts.ranks, 'rank')}{threads}{cores}.",
         f"{why} Who shares a unit takes turns on it, and every collective waits for the rank whose turn came last.",
         f"Try {words.ranks(facts.fitting)}{single}, and compare the two runs.",
+    )
+
+
+def _polls(facts: Facts) -> str:
+    """Why waiting ranks don't yield; "" where they do."""
+    placement = facts.run.placement
+    if placement.get("mpi") == "mpich":
+        return "MPICH's ranks poll: a rank that waits for a message asks for it again and again, and never yields."
+    if placement.get("mpi") == "openmpi" and (placement.get("environment") or {}).get(POLLING) == "0":
+        return f"The ranks poll while they wait, since {POLLING} is 0."
+    return ""
+
+
+def on_one_host(facts: Facts) -> Finding | None:
+    """Several hosts to run on, and all ranks on one of them."""
+    named = [host["name"] for host in facts.run.placement.get("hosts") or []]
+    if len(named) < 2 or facts.ranks < 2 or facts.hosts != 1:
+        return None
+    there = str(facts.reports[0]["host"])
+    # A host may call itself by less, or more, than the placement does.
+    same = [name for name in named if name == there or name.partition(".")[0] == there.partition(".")[0]]
+    others = [name for name in named if name not in same] if same else []
+    empty = words.listed(others) if others else "the others"
+    return Finding(
+        f"All ranks are on {'the first' if named[0] in same else 'one'} host, {there}.",
+        f"No rank is on {empty}: a host is filled up to its slots before the next one gets any, and {there} has slots "
+        f"for all {facts.ranks} ranks.",
+        "Try to deal the ranks out over the hosts (--map-by node), or give each host fewer slots.",
     )
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from workshop import topology
 from workshop.documents import finite
 from workshop.errors import BadInput
-from workshop.placement import Placement, default_for
+from workshop.placement import Placement, default_for, hosts_from
 
 JSON = Annotated[bool, typer.Option("--json", help="Answer as one JSON document on standard output.")]
 
@@ -23,7 +23,10 @@ JSON = Annotated[bool, typer.Option("--json", help="Answer as one JSON document 
 Ranks = Annotated[str | None, typer.Option("--ranks", "-n", metavar="N", help="Number of MPI ranks.")]
 MapBy = Annotated[
     str | None,
-    typer.Option(metavar="RESOURCE", help="Deal ranks out over: auto, slot, hwthread, core, l3cache, numa, package."),
+    typer.Option(
+        metavar="RESOURCE",
+        help="Deal ranks out over: auto, slot, hwthread, core, l3cache, numa, package, node; or ppr:1:package:pe=2.",
+    ),
 ]
 PerResource = Annotated[str | None, typer.Option(metavar="N", help="Ranks on each such resource (Open MPI's ppr).")]
 CoresPerRank = Annotated[str | None, typer.Option(metavar="N", help="Cores that each rank owns (Open MPI's pe).")]
@@ -31,6 +34,13 @@ BindTo = Annotated[
     str | None,
     typer.Option(metavar="RESOURCE", help="Bind ranks to: auto, none, hwthread, core, l3cache, numa, package."),
 ]
+Oversubscribe = Annotated[
+    bool | None, typer.Option("--oversubscribe", help="Let ranks share slots and cores where there are too few.")
+]
+Hosts = Annotated[
+    str | None, typer.Option("--hosts", metavar="HOST:SLOTS,…", help="Hosts and their slots, or a file with them.")
+]
+Mpi = Annotated[str | None, typer.Option("--mpi", metavar="MPI", help="The MPI: openmpi, mpich, intelmpi.")]
 ThreadsPerRank = Annotated[str | None, typer.Option("--threads", metavar="N", help="Threads per rank.")]
 Environment = Annotated[
     list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="A variable set on every rank; may be repeated.")
@@ -81,9 +91,12 @@ def placement_from(
     bind_to: str | None,
     threads: str | None,
     env: list[str] | None,
+    hosts: str | None = None,
+    mpi: str | None = None,
+    oversubscribe: bool | None = None,
 ) -> Placement:
-    """A placement from command-line options on top of another one; without either, the machine's default. Raises
-    BadInput."""
+    """A placement from command-line options on top of another one; without either, the machine's default. Hosts that
+    are named have as many ranks as slots, where nobody says how many. Raises BadInput."""
     given = {
         "ranks": ranks,
         "map_by": map_by,
@@ -91,8 +104,15 @@ def placement_from(
         "cores_per_rank": cores_per_rank,
         "bind_to": bind_to,
         "threads": threads,
+        "hosts": None if hosts is None else read_hosts(hosts),
+        "mpi": {"impi": "intelmpi"}.get(mpi or "", mpi),
+        "oversubscribe": oversubscribe or None,
     }
     asked = {name: value for name, value in given.items() if value is not None}
+    if map_by is not None:
+        asked |= _mapping(map_by)
+    if "hosts" in asked and "ranks" not in {**base, **asked}:
+        asked["ranks"] = sum(host["slots"] for host in asked["hosts"])
     if not base and not asked:
         base = default_for(topology.allowed_cores(topology.machine())).as_json()
     values = {**base, **asked}
@@ -103,6 +123,45 @@ def placement_from(
                 raise BadInput(f"--env {name} has no value; write --env {name}=VALUE.")
         values["environment"] = {**values.get("environment", {}), **{name: value for name, _, value in pairs}}
     return Placement.parse(values)
+
+
+def read_hosts(text: str) -> list[dict[str, Any]]:
+    """Hosts from an option: `hostA:2,hostB:2`, or the name of a file with a host on each line. Raises BadInput."""
+    file = Path(text)
+    try:
+        if "," not in text and file.is_file():
+            text = file.read_text()
+        elif "/" in text:
+            raise BadInput(f"There is no file {text} with hosts; give one, or hosts like hostA:2,hostB:2.")
+    except (OSError, UnicodeError, ValueError) as error:
+        raise BadInput(f"The hosts file {text[:200]} can't be read ({error}).") from error
+    return [host.model_dump() for host in hosts_from(text)]
+
+
+def _mapping(word: str) -> dict[str, Any]:
+    """The fields of a mapping in Open MPI's notation (`ppr:1:socket:pe=2`). Raises BadInput."""
+    from workshop.mpi.words.found import RESOURCES, Found, read_mapping
+
+    if ":" not in word:
+        return {"map_by": RESOURCES.get(word, word)}
+    found = Found("mpirun")
+    read_mapping(found, word, f"--map-by {word}")
+    if found.unknown or found.map_by is None or (found.hardware_threads and found.map_by != "hwthread"):
+        raise BadInput(f"--map-by {word} is not a mapping; it should be like package or ppr:1:package:pe=2.")
+    read = {"map_by": found.map_by, "per_resource": found.per_resource, "cores_per_rank": found.cores_per_rank}
+    read["oversubscribe"] = found.oversubscribe or found.overload or None
+    return {name: value for name, value in read.items() if value is not None}
+
+
+def options_of(placement: Placement) -> list[str]:
+    """The options that ask for a placement; hosts are a session's own."""
+    plain = Placement()
+    words = ["--ranks", str(placement.ranks)]
+    for name in ("map_by", "per_resource", "cores_per_rank", "bind_to", "threads", "mpi"):
+        if (value := getattr(placement, name)) != getattr(plain, name):
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    words += ["--oversubscribe"] if placement.oversubscribe else []
+    return words + [word for name, value in placement.environment.items() for word in ("--env", f"{name}={value}")]
 
 
 def one_session(session: str | None, private: bool) -> None:

@@ -11,13 +11,17 @@ from pathlib import Path
 
 from workshop.errors import BadInput, WorkshopError
 from workshop.mpi import REFUSES
-from workshop.placement import Placement
+from workshop.placement import POLLING, Placement
 
 # Ranks that poll without yielding take a whole core from those who work; yielding is worth up to a third of the
 # throughput where ranks and cores are even, and far more where ranks outnumber cores.
 MCA = ("--mca", "mpi_yield_when_idle", "1")
 
 NAME = "Open MPI"
+# Over a network, ranks notice the end of another one before mpirun does, abort, and are blamed for it: they should wait
+# so many seconds.
+PATIENT = {"OMPI_MCA_opal_abort_delay": "2"}
+
 REFUSED = f"{NAME} {REFUSES}"
 MAPPED = 20.0  # seconds within which the mapper must have answered; it takes a tenth of one
 LARGER = ("l3cache", "numa", "package")  # than a core
@@ -41,7 +45,8 @@ def arguments(placement: Placement, cores: int) -> list[str]:
     scarce = not placement.hosts and placement.ranks * placement.cores_per_rank > cores
     dealt = placement.per_resource is None  # over something, without a number for each
     if placement.per_resource is not None:
-        mapping = f"ppr:{placement.per_resource}:{placement.map_by}"
+        # More on each than there are at all would be the same, but makes the mapper miscount them.
+        mapping = f"ppr:{min(placement.per_resource, placement.ranks)}:{placement.map_by}"
     elif placement.map_by != "auto":
         mapping = placement.map_by
     elif placement.bind_to in LARGER:
@@ -54,7 +59,7 @@ def arguments(placement: Placement, cores: int) -> list[str]:
     if binding == "auto":
         own = "hwthread" if placement.map_by == "hwthread" else "core"
         binding = "none" if scarce and dealt else own
-    if binding == "hwthread" and placement.map_by != "hwthread":
+    if binding == "hwthread":
         modifiers.append("HWTCPUS")  # without it, cores alone count as places for ranks
     if placement.cores_per_rank > 1 and binding != "none":
         modifiers.append(f"pe={placement.cores_per_rank}")
@@ -65,13 +70,8 @@ def arguments(placement: Placement, cores: int) -> list[str]:
     options = ["--map-by", ":".join([mapping, *modifiers]), "--bind-to", binding]
     if placement.hosts:
         options += ["-H", ",".join(f"{host.name}:{host.slots}" for host in placement.hosts)]
-    return [*options, *MCA]
-
-
-def command(placement: Placement, cores: int) -> list[str]:
-    """The whole command up to the program, as a person would type it."""
-    exports = [word for name in sorted(placement.rank_environment()) for word in ("-x", name)]
-    return ["mpirun", "-n", str(placement.ranks), *arguments(placement, cores), *exports]
+    # An option would count for more than the variable, by which a placement can ask for something else.
+    return options if POLLING in placement.environment else [*options, *MCA]
 
 
 def environment(placement: Placement | None = None) -> dict[str, str]:
@@ -90,7 +90,8 @@ def without_mpirun() -> None:
 
 def check(placement: Placement, cores: int) -> None:
     """Ask mpirun's mapper, which starts nothing, whether it takes a placement. Raises BadInput with its own words."""
-    command = [launcher(), "--do-not-launch", "-n", str(placement.ranks), *arguments(placement, cores), "true"]
+    asking = ["--do-not-launch", "--display", "map", "-n", str(placement.ranks)]
+    command = [launcher(), *asking, *arguments(placement, cores), "true"]
     variables = os.environ | environment()
     try:
         asked = subprocess.run(
@@ -98,9 +99,29 @@ def check(placement: Placement, cores: int) -> None:
         )
     except subprocess.TimeoutExpired:
         raise WorkshopError(f"Open MPI's mapper has not answered within {MAPPED:.0f} s.") from None
+    words = miscounted(asked.stdout, placement)
     if asked.returncode != 0:
         words = refusal(asked.stdout + asked.stderr) or f"exit code {asked.returncode}"
+    if words is not None:
         raise BadInput(f"{REFUSED}\n{words}")
+
+
+def miscounted(output: str, placement: Placement) -> str | None:
+    """What is wrong with mpirun's map (`--display map`), if it has other ranks than were asked for.
+
+    Version 5.0.11 fills up every resource that ppr puts ranks on, also beyond their number; then the start fails with
+    words that tell nobody why.
+    """
+    found = output.count("Data for proc:")
+    if found == placement.ranks:
+        return None
+    each, by = placement.per_resource, placement.map_by
+    return (
+        f"Its mapper has made {found} ranks of {placement.ranks}: it puts {each} ranks on every {by} that gets any, "
+        f"so the number of ranks should be a multiple of {each}."
+        if each
+        else f"Its mapper has made {found} ranks of {placement.ranks}."
+    )
 
 
 @dataclass(frozen=True)

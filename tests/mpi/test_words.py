@@ -1,0 +1,301 @@
+"""Command lines that people type, back to placements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workshop import machines
+from workshop.errors import BadInput
+from workshop.mpi import command_lines, words
+from workshop.placement import Placement, hosts_from
+
+MACHINE = machines.read("2x4x2")
+HOSTS = hosts_from("hostA:2,hostB:2,hostC:2")
+ONE_EACH = hosts_from("hostA,hostB,hostC")
+VALUES = st.text("abcXYZ 0123456789,;:=/.$'\"\\#~*!%()[]{}<>|&-_", max_size=12)
+VARIABLES = st.dictionaries(
+    st.sampled_from(["KMP_BLOCKTIME", "OMP_PLACES", "NCCL_DEBUG", "A", "OMP_NUM_THREADS", "MKL_NUM_THREADS"])
+    | st.from_regex(r"[A-Z][A-Z_]{0,6}", fullmatch=True),
+    VALUES | st.sampled_from(["1", "2", "4"]),
+    max_size=3,
+)
+
+
+@st.composite
+def placements(draw: st.DrawFn) -> Placement:
+    by, each = draw(
+        st.one_of(
+            st.tuples(st.sampled_from(["auto", "slot"]), st.none()),
+            st.tuples(
+                st.sampled_from(["hwthread", "core", "l3cache", "numa", "package", "node"]),
+                st.none() | st.integers(1, 4),
+            ),
+        )
+    )
+    slots = draw(st.lists(st.integers(1, 4), max_size=3) | st.integers(1, 3).map(lambda n: [2] * n))
+    oversubscribe = draw(st.booleans())
+    return Placement(
+        mpi=draw(st.sampled_from(["openmpi", "mpich", "intelmpi"])),
+        ranks=draw(st.integers(1, sum(slots) if slots and not oversubscribe else 12)),
+        hosts=[{"name": f"host{number}", "slots": slot} for number, slot in enumerate(slots)],
+        map_by=by,
+        per_resource=each,
+        cores_per_rank=draw(st.sampled_from([1, 1, 2, 3])),
+        bind_to=draw(st.sampled_from(["auto", "none", "hwthread", "core", "l3cache", "numa", "package"])),
+        oversubscribe=oversubscribe,
+        threads=draw(st.none() | st.sampled_from([1, 2, 8])),
+        environment=draw(VARIABLES),
+    )
+
+
+def tools(placement: Placement) -> list[str]:
+    """The tools that start ranks with the placement's own MPI and have words for all of it."""
+    mine = [placement.mpi, "sbatch", *(["horovodrun"] if placement.mpi == "openmpi" else [])]
+    return [tool for tool in mine if command_lines.words(tool, placement, MACHINE.cores, MACHINE) is not None]
+
+
+@settings(max_examples=150, deadline=None)
+@given(placements(), st.booleans())
+def test_what_is_written_is_read_back(placement: Placement, folded: bool) -> None:
+    written = command_lines.commands(placement, MACHINE)
+    for tool in tools(placement):
+        text = command_lines.folded(written[tool]) if folded else written[tool]
+        read = words.parse(text, placement, MACHINE)
+        assert read.placement == placement, tool
+        assert read.unknown == (), tool
+
+
+@settings(max_examples=150, deadline=None)
+@given(placements())
+def test_without_knowing_what_was_there_it_means_the_same(placement: Placement) -> None:
+    """Several placements are written alike; the one that is read is written as the first was."""
+    written = command_lines.commands(placement, MACHINE)
+    for tool in tools(placement):
+        if tool == "sbatch" and len({host.slots for host in placement.hosts}) > 1:
+            continue  # which the script says in a remark
+        read = words.parse(written[tool], None, MACHINE)
+        again = command_lines.words(tool, read.placement, MACHINE.cores, MACHINE)
+        assert sorted(again or []) == sorted(command_lines.words(tool, placement, MACHINE.cores, MACHINE) or [])
+
+
+# Words of command lines, good ones and bad ones.
+VOCABULARY = [
+    "mpirun",
+    "mpiexec",
+    "horovodrun",
+    "srun",
+    "env",
+    "python",
+    "x.py",
+    "-n",
+    "-np",
+    "-ppn",
+    "-N",
+    "-H",
+    "-host",
+    "-hosts",
+    "-hostfile",
+    "hosts",
+    "--map-by",
+    "--bind-to",
+    "-bind-to",
+    "ppr:1:socket:pe=2",
+    "ppr:",
+    "ppr:x:core",
+    ":OVERSUBSCRIBE",
+    "core",
+    "core:2",
+    "none",
+    "user:0,1",
+    "-genv",
+    "-x",
+    "A=1",
+    "--mca",
+    "btl",
+    "self",
+    "--binding-args=--map-by=core",
+    "--bogus",
+    "2",
+    "0",
+    "-1",
+    "99999999999999999999",
+    "a:2,b:2",
+    "a:0",
+    ":",
+    ";",
+    "=",
+    "-",
+    "--",
+    "\\",
+    "#SBATCH",
+    "--nodes=2",
+    "--ntasks=4",
+    "-n4",
+    "--nodelist=n[1-3]",
+    "n[3-1]",
+    "I_MPI_PIN_DOMAIN=socket",
+    "OMP_NUM_THREADS=2",
+    "I_MPI_PIN_DOMAIN",
+    "'",
+    '"',
+    "–np",
+    "$",
+    "\n",
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(VOCABULARY) | st.text(max_size=4), max_size=14).map(" ".join) | st.text(max_size=40))
+def test_anything_is_read_or_refused_in_a_sentence(text: str) -> None:
+    for base in (None, Placement(ranks=3, hosts=hosts_from("a:2,b:2"))):
+        try:
+            assert words.parse(text, base).placement.ranks >= 1
+        except BadInput as error:
+            assert str(error) and len(str(error)) < 600
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "unknown"),
+    [
+        ("mpirun -np 4 python x.py -np 7", {"ranks": 4}, ()),
+        ("/opt/openmpi/bin/mpirun --np 4 python", {"ranks": 4}, ()),
+        ("$ mpirun -n 4 \\\n  --map-by core \\\n python", {"ranks": 4, "map_by": "core"}, ()),
+        ("mpirun -n 3 --bind-to socket a", {"ranks": 3, "bind_to": "package"}, ()),
+        ("mpirun -n 2 --map-by :OVERSUBSCRIBE a", {"ranks": 2, "oversubscribe": True}, ()),
+        ("mpirun -n 4 -N 2 a", {"ranks": 4, "map_by": "node", "per_resource": 2}, ()),
+        ("mpirun -n 4 -npernode 2 a", {"ranks": 4, "map_by": "node", "per_resource": 2}, ()),
+        ("mpirun -n 2 -x A=1 -x B='x y' a", {"ranks": 2, "environment": {"A": "1", "B": "x y"}}, ()),
+        ("A=1 mpirun -n 2 -x A a", {"ranks": 2, "environment": {"A": "1"}}, ()),
+        ("mpirun -n 2 -x PATH a", {"ranks": 2}, ("PATH, whose value is not told",)),
+        ("mpirun -n 2 --hostfile my_hosts a", {"ranks": 2}, ("--hostfile my_hosts",)),
+        ("mpirun -n 2 --frobnicate a", {"ranks": 2}, ("--frobnicate",)),
+        ("mpirun --frobnicate 3 -n 2 a", {"ranks": 2}, ("--frobnicate 3",)),
+        ("mpirun -n 2 --map-by banana a", {"ranks": 2}, ("--map-by banana",)),
+        ("mpirun -n 2 --map-by core:SPAN a", {"ranks": 2, "map_by": "core"}, (":SPAN of --map-by core:SPAN",)),
+        ("mpirun -n 2 --rank-by slot a", {"ranks": 2}, ("--rank-by slot",)),
+        ("mpirun -n 2 a : -n 3 b", {"ranks": 2}, (": -n 3 b",)),
+        ("mpirun -n 2 --mca btl self a", {"ranks": 2, "environment": {"OMPI_MCA_btl": "self"}}, ()),
+        ("mpirun -n 4 -H a:2,b:2 x", {"ranks": 4, "hosts": hosts_from("a:2,b:2")}, ()),
+        ("mpirun -H a:2,b:2 x", {"ranks": 4, "hosts": hosts_from("a:2,b:2")}, ()),
+        ("mpirun -H a,a,b -n 3 x", {"ranks": 3, "hosts": hosts_from("a:2,b:1")}, ()),
+        ("OMP_NUM_THREADS=4 mpirun -n 2 x", {"ranks": 2, "threads": 4}, ()),
+        (
+            "mpirun -H hostA,hostB,hostC -np 6 --map-by ppr:1:socket:pe=2 --oversubscribe --report-bindings python",
+            {
+                "ranks": 6,
+                "hosts": ONE_EACH,
+                "map_by": "package",
+                "per_resource": 1,
+                "cores_per_rank": 2,
+                "oversubscribe": True,
+            },
+            (),
+        ),
+        (
+            "mpirun -H hostA, hostB, hostC -n 6 -ppn 2 -print-rank-map -genv I_MPI_PIN_DOMAIN=socket "
+            "-genv OMP_NUM_THREADS=24 -genv KMP_BLOCKTIME=1 python t.py",
+            {
+                "mpi": "intelmpi",
+                "ranks": 6,
+                "hosts": HOSTS,
+                "bind_to": "package",
+                "threads": 24,
+                "environment": {"I_MPI_PIN_DOMAIN": "socket", "KMP_BLOCKTIME": "1"},
+            },
+            (),
+        ),
+        (
+            'horovodrun -np 4 -H n1:2,n2:2 --binding-args="--map-by ppr:2:socket:pe=10" '
+            '--mpi-args="--report-bindings --bogus" python t.py',
+            {
+                "ranks": 4,
+                "hosts": hosts_from("n1:2,n2:2"),
+                "map_by": "package",
+                "per_resource": 2,
+                "cores_per_rank": 10,
+            },
+            ("--bogus",),
+        ),
+        (
+            "mpiexec -bind-to core:2 -map-by socket -n 4 ./a.out",
+            {"mpi": "mpich", "ranks": 4, "bind_to": "core", "cores_per_rank": 2, "map_by": "package"},
+            (),
+        ),
+        ("mpiexec -bind-to user:0,1 -n 2 x", {"mpi": "mpich", "ranks": 2}, ("-bind-to user:0,1",)),
+        (
+            "mpiexec –np 4 –hosts pc1,pc2 python t.py",
+            {"mpi": "mpich", "ranks": 4, "hosts": hosts_from("pc1,pc2"), "oversubscribe": True},
+            (),
+        ),
+        (
+            "I_MPI_PIN_DOMAIN=core I_MPI_PIN_ORDER=compact mpirun -n 4 x",
+            {"mpi": "intelmpi", "ranks": 4, "bind_to": "core"},
+            (),
+        ),
+        (
+            "I_MPI_PIN=off mpirun -n 4 x",
+            {"mpi": "intelmpi", "ranks": 4, "bind_to": "none", "environment": {"I_MPI_PIN": "off"}},
+            (),
+        ),
+        (
+            "#!/bin/bash\n#SBATCH --nodes=2 -n4\n#SBATCH --ntasks-per-node 2\n#SBATCH --nodelist=n[01-02]\n"
+            "#SBATCH --partition=short\nmodule load openmpi\nexport OMP_NUM_THREADS=3\n\nmpirun -n 4 --map-by core a",
+            {"ranks": 4, "hosts": hosts_from("n01:2,n02:2"), "map_by": "core", "threads": 3},
+            ("module load openmpi", "--partition=short"),
+        ),
+        (
+            "srun --nodes=2 --ntasks=4 -c 2 a",
+            {"ranks": 4, "cores_per_rank": 2},
+            ("--nodes=2, whose names are not told",),
+        ),
+    ],
+)
+def test_commands_as_people_type_them(text: str, values: dict[str, Any], unknown: tuple[str, ...]) -> None:
+    read = words.parse(text)
+    assert read.placement == Placement(**values)
+    assert read.unknown == unknown
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "There is no command"),
+        ("# only a remark", "There is no command"),
+        ("ls -l", "begins with 'ls -l'"),
+        ("mpirun -n", "needs a value"),
+        ("mpirun -n two a", "-n is 'two'"),
+        ("mpirun -n 0 a", "-n is '0'"),
+        ("mpirun -n 5000 a", "ranks is 5000"),
+        ("mpirun -n 2 'a", "quotation mark is not closed"),
+        ("mpirun -H a,b,c -n 6 x", "-H a:2,b:2,c:2"),
+        ("mpirun -H a:0 -n 1 x", "host a has '0' slots"),
+        ("mpirun -H -oProxy=x:1 -n 1 x", "is not a host name"),
+        ("mpirun -n 2 --map-by ppr:0:core x", "from 1 to 1024"),
+        ("mpirun -n 2 --map-by ppr:1 x", "should name a resource"),
+        ("mpirun -n 2 --map-by core:pe=x x", "pe should be a number"),
+        ("mpirun -n 2 -x 'A B=1' x", "is not the name of a variable"),
+        ("mpirun " + "x" * 30_000, "at most 20000"),
+        ("#SBATCH --nodelist=n[1-9999]\nmpirun -n 2 x", "at most 256"),
+    ],
+)
+def test_what_cannot_be_meant_gets_a_sentence(text: str, said: str) -> None:
+    with pytest.raises(BadInput) as error:
+        words.parse(text)
+    assert said in str(error.value)
+
+
+def test_what_a_command_leaves_open_stays_as_it_was() -> None:
+    base = Placement(ranks=6, hosts=HOSTS, map_by="package", per_resource=1, cores_per_rank=2)
+    line = command_lines.commands(base, MACHINE)["openmpi"]
+    changed = words.parse(line.replace("-n 6", "-n 4"), base, MACHINE).placement
+    assert changed == base.model_copy(update={"ranks": 4})  # bind_to is still auto, and threads follow cores
+    assert words.parse("mpirun x", base, MACHINE).placement.ranks == 6
+    pe = words.parse(line.replace("pe=2", "pe=4"), base, MACHINE).placement
+    assert (pe.cores_per_rank, pe.threads_per_rank) == (4, 2)
+    auto = Placement(ranks=4)
+    line = command_lines.commands(auto, MACHINE)["openmpi"]
+    assert words.parse(line.replace("-n 4", "-n 5"), auto).placement == Placement(ranks=5)

@@ -1,0 +1,187 @@
+"""A placement as commands to copy: mpirun of each MPI, horovodrun, and a script for Slurm.
+
+What a tool has no words for is said in a comment line; nothing is approximated in silence. The options are those that
+sessions start ranks with.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import textwrap
+from collections.abc import Sequence
+
+from workshop.errors import BadInput
+from workshop.machines import Described
+from workshop.mpi import of, openmpi
+from workshop.placement import Placement
+
+PROGRAM = ("python", "train.py")
+TOOLS = ("openmpi", "mpich", "intelmpi", "horovodrun", "sbatch")
+LAUNCHERS = {"openmpi": "mpirun", "mpich": "mpiexec", "intelmpi": "mpirun"}
+
+_HYDRA = ("mpich", "intelmpi")
+_WORD = re.compile(r"(?:[^\s\"']|\"[^\"]*\"|'[^']*')+")
+_VALUES = {"-genv": 2, "--mca": 2}  # how many words belong to an option, where it isn't one
+
+
+def commands(placement: Placement, described: Described) -> dict[str, str]:
+    """The text of a command for each tool, by its name: lines that begin with # are remarks, the last is the command.
+
+    `sbatch` is a whole script, which starts the ranks with the placement's own MPI.
+    """
+    return {tool: _text(tool, placement, described) for tool in TOOLS}
+
+
+def words(tool: str, placement: Placement, cores: int, described: Described | None = None) -> list[str] | None:
+    """The words of a tool's command without the program; None where it has none for this placement."""
+    try:
+        return _words(tool, placement, cores, described)
+    except BadInput:
+        return None
+
+
+def folded(text: str, width: int = 80) -> str:
+    """The same text in lines that are no longer, as far as its words allow; still good to copy."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("#") and not line.startswith(("#SBATCH", "#!")):
+            lines += textwrap.wrap(line, width, subsequent_indent="# ", break_on_hyphens=False)
+        elif len(line) <= width:
+            lines.append(line)
+        else:
+            lines += _folded(line, width)
+    return "\n".join(lines)
+
+
+def _folded(line: str, width: int) -> list[str]:
+    lines = [""]
+    for chunk in _chunks(_WORD.findall(line)):
+        if lines[-1] and len(lines[-1]) + len(chunk) + 3 > width:
+            lines[-1] += " \\"
+            lines.append("   ")
+        lines[-1] += (" " if lines[-1] else "") + chunk
+    return lines
+
+
+def _chunks(found: Sequence[str]) -> list[str]:
+    """Options together with their values; last the program with all its words."""
+    chunks: list[list[str]] = []
+    belong, options = 0, False
+    for place, word in enumerate(found):
+        options = options or word.startswith("-")
+        if options and belong == 0 and not word.startswith("-"):
+            return [" ".join(chunk) for chunk in chunks] + [" ".join(found[place:])]
+        if chunks and belong > 0 and not word.startswith("-"):
+            chunks[-1].append(word)
+            belong -= 1
+        else:
+            chunks.append([word])
+            belong = 0 if "=" in word or not word.startswith("-") else _VALUES.get(word, 1)
+    return [" ".join(chunk) for chunk in chunks]
+
+
+def _text(tool: str, placement: Placement, described: Described) -> str:
+    remarks = _remarks(tool, placement, described)
+    try:
+        said = _words(tool, placement, described.cores, described)
+    except BadInput as error:
+        plain = placement.model_copy(update={"map_by": "auto", "per_resource": None, "bind_to": "none"})
+        remarks += [f"# {error}", "# Without mapping and binding it would be:"]
+        try:
+            said = _words(tool, plain, described.cores, described)
+        except BadInput as further:
+            alone = plain.model_copy(update={"hosts": ()})
+            remarks[-1:] = [f"# {further}", "# On this host alone, without mapping and binding, it would be:"]
+            said = _words(tool, alone, described.cores, described)
+    if tool == "sbatch":
+        head, *body = said
+        return "\n".join([head, *remarks, *body[:-1], f"{body[-1]} {shlex.join(PROGRAM)}"]) + "\n"
+    return "\n".join([*remarks, " ".join([*map(quoted, said), *PROGRAM])])
+
+
+def quoted(word: str) -> str:
+    """A word as a shell takes it; a variable and an option keep their names outside of the quotes."""
+    name, equals, value = word.partition("=")
+    if equals and re.fullmatch(r"-{0,2}[A-Za-z_][A-Za-z0-9_-]*", name) and shlex.quote(value) != value:
+        return f'{name}="{value}"' if re.fullmatch(r"[\w :=,./-]*", value) else f"{name}={shlex.quote(value)}"
+    return shlex.quote(word)
+
+
+def _words(tool: str, placement: Placement, cores: int, described: Described | None) -> list[str]:
+    """The words of a command without the program (of a script: its lines). Raises BadInput where there are none."""
+    variables = placement.rank_environment()
+    if tool == "openmpi":
+        exports = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+        return ["mpirun", "-n", str(placement.ranks), *openmpi.arguments(placement, cores), *exports]
+    if tool in _HYDRA:
+        return [*_hydra(tool, placement, cores, described), *_genv(variables)]
+    if tool == "horovodrun":
+        return _horovodrun(placement, cores)
+    return _script(placement, cores, described)
+
+
+def _hydra(name: str, placement: Placement, cores: int, described: Described | None) -> list[str]:
+    machine = described.machine if described is not None else None
+    options = of(name).arguments(placement, cores, machine)
+    return [LAUNCHERS[name], "-n", str(placement.ranks), *options]
+
+
+def _genv(variables: dict[str, str]) -> list[str]:
+    return [word for name, value in variables.items() for word in ("-genv", name, value)]
+
+
+def _horovodrun(placement: Placement, cores: int) -> list[str]:
+    """Horovod binds no rank unless told; what its mpirun gets beyond hosts and ranks goes into two options."""
+    options = _without_hosts(openmpi.arguments(placement, cores))
+    binding, rest = options[:4], options[4:]
+    hosts = ["-H", ",".join(f"{host.name}:{host.slots}" for host in placement.hosts)] if placement.hosts else []
+    return [
+        *(f"{name}={value}" for name, value in placement.rank_environment().items()),
+        *("horovodrun", "-np", str(placement.ranks), *hosts),
+        f"--binding-args={' '.join(binding)}",
+        *([f"--mpi-args={' '.join(rest)}"] if rest else []),
+    ]
+
+
+def _script(placement: Placement, cores: int, described: Described | None) -> list[str]:
+    """A batch script: Slurm gives the nodes, the MPI's own launcher starts the ranks on them."""
+    nodes = len(placement.hosts) or 1
+    most = max((host.slots for host in placement.hosts), default=placement.ranks)
+    threads = described.count("unit") // described.count("core") if described is not None else 1
+    lines = [
+        "#!/bin/bash",
+        f"#SBATCH --nodes={nodes}",
+        f"#SBATCH --ntasks={placement.ranks}",
+        f"#SBATCH --ntasks-per-node={most}",
+        f"#SBATCH --cpus-per-task={placement.cores_per_rank * threads}",
+    ]
+    if placement.hosts:
+        lines.append(f"#SBATCH --nodelist={','.join(host.name for host in placement.hosts)}")
+    variables = placement.rank_environment()
+    lines += [f"export {quoted(f'{name}={value}')}" for name, value in variables.items()]
+    if placement.mpi == "openmpi":
+        exports = [word for name in variables for word in ("-x", name)]  # Hydra exports everything by itself
+        command = ["mpirun", "-n", str(placement.ranks), *openmpi.arguments(placement, cores), *exports]
+    else:
+        command = _hydra(placement.mpi, placement, cores, described)
+    return [*lines, " ".join(map(quoted, _without_hosts(command)))]
+
+
+def _without_hosts(options: list[str]) -> list[str]:
+    """Options for where somebody else says which hosts there are."""
+    at = next((place for place, word in enumerate(options) if word in ("-H", "-hosts")), None)
+    return options if at is None else options[:at] + options[at + 2 :]
+
+
+def _remarks(tool: str, placement: Placement, described: Described) -> list[str]:
+    """What a command leaves out or does differently, as comment lines."""
+    remarks = []
+    if tool == "sbatch" and len({host.slots for host in placement.hosts}) > 1:
+        told = ", ".join(f"{host.name}:{host.slots}" for host in placement.hosts)
+        remarks.append(f"# Slurm has no words for a number of ranks of each node's own ({told}); this is the most.")
+    if tool == "horovodrun" and placement.mpi != "openmpi":
+        remarks.append("# This starts ranks with Open MPI, which Horovod is linked to, whatever the placement's MPI.")
+    if tool in _HYDRA and placement.oversubscribe:
+        remarks.append(f"# {of(tool).NAME} shares cores and slots without being asked.")
+    return remarks

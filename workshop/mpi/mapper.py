@@ -1,0 +1,241 @@
+"""Where an MPI would put ranks: its own mapper's answer for a machine that needn't exist. Nothing is launched by
+Open MPI; MPICH's launcher starts programs that do nothing.
+
+Open MPI is asked for its map in words (`--display map`). Its XML (`map:parsable`) would be easier to read, but version
+5.0.11 cuts it off, or dies of it, for ranks that are bound to more than about half of a machine's cores.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workshop.errors import BadInput, WorkshopError
+from workshop.machines import Described
+from workshop.mpi import advice, mpich, openmpi, prefix, reports, rules
+from workshop.mpi.advice import Change
+from workshop.placement import Host, Placement
+
+SECONDS = 20.0  # within which a mapper must have answered; it takes a hundredth of one
+INVENTED = "host"  # what the only host of an invented machine is called
+MOST_PROCESSES = 256  # that MPICH's launcher may start on this machine to tell where they would run
+
+# Of the surroundings these would tell mpirun of other hosts and other machines than those that are asked about.
+_FOREIGN = ("HWLOC_", "SLURM_", "PBS_", "LSB_", "PRTE_", "PMIX_", "OMPI_", "HYDRA_", "I_MPI_HYDRA_")
+_UNUSABLE = "hwloc, which Open MPI reads machines with, can't use this one; export it anew with lstopo."
+_NOBODY = "240.0.{}.{}"  # addresses that nobody has: names would be looked up, and cut off at their first dot
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What an MPI's mapper says of a placement.
+
+    A map and the machine that it is of, or why it is refused, in the MPI's own words; `note` says what else one has to
+    know, above all why there is no map. `advice` says what to change; `changes` are the same as placements, each of
+    which the mapper has taken.
+    """
+
+    rank_map: dict[str, Any] | None = None
+    machine: dict[str, Any] | None = None  # all hosts
+    refused: str | None = None
+    advice: str | None = None
+    note: str | None = None
+    changes: tuple[Change, ...] = ()
+
+
+def predict(placement: Placement, described: Described) -> Prediction:
+    """Ask the placement's MPI where its ranks would run on hosts of this kind (one, where it names none).
+
+    Raises BadInput where hwloc can't use the machine, WorkshopError where a mapper doesn't answer.
+    """
+    hosts = [host.name for host in placement.hosts] or [socket.gethostname() if described.real else INVENTED]
+    machine = described.as_hosts(hosts)
+    if placement.mpi == "intelmpi":
+        try:
+            return Prediction(machine=machine, note=rules.intel_mpi(placement, described))
+        except BadInput as error:
+            return Prediction(machine=machine, refused=str(error))
+    if placement.mpi == "mpich":
+        return _ask_hydra(placement, described, machine)
+    answer = _ask_openmpi(placement, described)
+    if answer.refused is None:
+        alike = "Hosts are taken to be like this machine." if described.real and placement.hosts else None
+        return Prediction(_read(answer.output, described, machine), machine, note=alike)
+    taken: dict[str, Change] = {}
+    for change in advice.changes(placement, described):
+        if len(taken) == advice.MOST:
+            break
+        if change.kind not in taken and _ask_openmpi(change.placement, described).refused is None:
+            taken[change.kind] = change
+    changes = tuple(taken.values())
+    return Prediction(None, machine, answer.refused, advice.sentence(changes), None, changes)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    output: str
+    refused: str | None
+
+
+def _ask_openmpi(placement: Placement, described: Described) -> _Answer:
+    """Have mpirun print its map without launching anything."""
+    names = {_NOBODY.format(*divmod(number, 250)): host.name for number, host in enumerate(placement.hosts, 1)}
+    hosts = tuple(Host(name=alias, slots=host.slots) for alias, host in zip(names, placement.hosts, strict=True))
+    arguments = openmpi.arguments(placement.model_copy(update={"hosts": hosts}), described.cores)
+    command = [
+        openmpi.launcher(),
+        "--do-not-launch",
+        "--display",
+        "map",
+        "-n",
+        str(placement.ranks),
+        *arguments,
+        "true",
+    ]
+    asked = _run(command, described, openmpi.environment(), "Open MPI's", local=not placement.hosts)
+    output = asked.stdout
+    said = f"{asked.stdout}\n{asked.stderr}"
+    for alias in reversed(names):  # 240.0.0.10 before 240.0.0.1
+        output, said = output.replace(alias, names[alias]), said.replace(alias, names[alias])
+    if not placement.hosts and not described.real:
+        here = socket.gethostname()
+        output = output.replace(f"Data for node: {here}\t", f"Data for node: {INVENTED}\t")
+    if asked.returncode == 0:
+        return _Answer(output, openmpi.miscounted(output, placement))
+    if described.xml is not None and (asked.returncode < 0 or "topology discovery failed" in said):
+        raise BadInput(_UNUSABLE)
+    if asked.returncode < 0:
+        raise WorkshopError(f"Open MPI's mapper was ended by signal {-asked.returncode}.")
+    return _Answer("", openmpi.refusal(said) or f"exit code {asked.returncode}")
+
+
+def _read(output: str, described: Described, machine: Mapping[str, Any]) -> dict[str, Any]:
+    """The rank map in mpirun's words. Raises WorkshopError where they can't be read."""
+    try:
+        found = reports.read(output, machine).rank_map
+    except BadInput as error:
+        if described.xml is not None:  # which may contradict itself
+            raise BadInput(_UNUSABLE) from error
+        raise WorkshopError(f"Open MPI's map can't be read: {error}") from error
+    return _within_reach(found, described)
+
+
+def _within_reach(rank_map: dict[str, Any], described: Described) -> dict[str, Any]:
+    """The same, but on this machine an unbound rank has what its launcher has: a container may hold back units."""
+    everything = {row["unit"] for row in described.units}
+    allowed = os.sched_getaffinity(0) & everything
+    if not described.real or allowed == everything:
+        return rank_map
+    rows = [row for row in described.units if row["unit"] in allowed]
+    reach = {
+        "units": sorted(allowed),
+        "cores": sorted({row["core"] for row in rows}),
+        "packages": sorted({row["package"] for row in rows}),
+        "numa": sorted({row["numa"] for row in rows}),
+    }
+    ranks = [report | reach if set(report["units"]) == everything else report for report in rank_map["ranks"]]
+    return {**rank_map, "ranks": ranks}
+
+
+def _ask_hydra(placement: Placement, described: Described, machine: dict[str, Any]) -> Prediction:
+    """Have MPICH's launcher start programs that do nothing, host by host on this machine, and tell where."""
+    try:
+        options = _on_one_host(mpich.arguments(placement, described.cores, described.machine))
+    except BadInput as error:
+        return Prediction(machine=machine, refused=str(error))
+    folder = prefix.installed().get("mpich")
+    if folder is None:
+        note = "MPICH is not installed, so its mapper can't be asked; `workshop mpi install mpich` does that."
+        return Prediction(machine=machine, note=note)
+    ranks = rules.dealt_out(placement)
+    if max(map(len, ranks)) > MOST_PROCESSES:
+        note = (
+            f"MPICH's mapper tells where ranks run by starting them; it is asked for up to {MOST_PROCESSES} on a host."
+        )
+        return Prediction(machine=machine, note=note)
+    maps: dict[int, dict[str, Any]] = {}
+    for count in sorted({len(mine) for mine in ranks} - {0}):
+        command = [prefix.launcher(folder), "-launcher", "fork", "-n", str(count), *options, "true"]
+        variables = {"HYDRA_TOPO_DEBUG": "1", **prefix.environment(folder)}
+        asked = _run(command, described, variables, "MPICH's", local=False)
+        if asked.returncode != 0:
+            return Prediction(machine=machine, refused=mpich.refusal(asked.stdout + asked.stderr))
+        maps[count] = _of_one_host(asked.stdout, count, described)
+    names = [host.name for host in placement.hosts] or [machine["host"]]
+    seated = [
+        report | {"rank": rank, "host": name}
+        for name, mine in zip(names, ranks, strict=True)
+        for rank, report in zip(mine, maps[len(mine)]["ranks"] if mine else [], strict=True)
+    ]
+    rank_map = {"measured": False, "ranks": sorted(seated, key=lambda report: report["rank"])}
+    return Prediction(_within_reach(rank_map, described), machine)
+
+
+def _on_one_host(options: list[str]) -> list[str]:
+    """Hydra's options without those that say which host gets which ranks."""
+    apart = {at + more for at, word in enumerate(options) if word in ("-hosts", "-ppn") for more in (0, 1)}
+    return [word for at, word in enumerate(options) if at not in apart]
+
+
+def _of_one_host(output: str, count: int, described: Described) -> dict[str, Any]:
+    """What Hydra says of its bindings; of ranks that it doesn't bind it says nothing."""
+    if "binding:" not in output:
+        everywhere = {
+            "units": sorted(row["unit"] for row in described.units),
+            **{
+                name: sorted({row[key] for row in described.units})
+                for name, key in (("cores", "core"), ("packages", "package"), ("numa", "numa"))
+            },
+        }
+        ranks = [{"rank": rank, "host": "", "local_rank": rank, **everywhere} for rank in range(count)]
+        return {"measured": False, "ranks": ranks}
+    lines = [line for line in output.splitlines() if "binding:" in line]
+    try:
+        return reports.read("\n".join(lines), described.as_hosts(["localhost"])).rank_map
+    except BadInput as error:
+        raise WorkshopError(f"MPICH's bindings can't be read: {error}") from error
+
+
+def _run(
+    command: Sequence[str], described: Described, variables: Mapping[str, str], whose: str, local: bool
+) -> subprocess.CompletedProcess[str]:
+    """Run a launcher that believes to be on the described machine; `local`: it is asked about this one as it is."""
+    with _believing(described) as belief:
+        known = os.environ if described.real and local else _plain()
+        try:
+            return subprocess.run(
+                command,
+                env={**known, **belief, **variables},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            raise WorkshopError(f"{whose} mapper has not answered within {SECONDS:.0f} s.") from None
+
+
+def _plain() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
+
+
+@contextmanager
+def _believing(described: Described) -> Iterator[dict[str, str]]:
+    """Variables by which hwloc takes the described machine for this one."""
+    if described.real:
+        yield {}
+    elif described.synthetic is not None:
+        yield {"HWLOC_SYNTHETIC": described.synthetic}
+    else:
+        with tempfile.TemporaryDirectory(prefix="workshop-machine-") as folder:
+            file = Path(folder) / "machine.xml"
+            file.write_text(described.xml or "")
+            yield {"HWLOC_XMLFILE": str(file)}

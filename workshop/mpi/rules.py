@@ -1,0 +1,85 @@
+"""What is known of an MPI's placing without asking it: who is dealt to which host, and Intel MPI's documented rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workshop.analysis import words
+from workshop.machines import Described
+from workshop.mpi import intelmpi
+from workshop.placement import Placement
+
+_DOMAINS = {
+    "core": "one core",
+    "cache3": "the cores that share an L3 cache",
+    "numa": "the cores of a NUMA node",
+    "socket": "the cores of a package",
+    "node": "all cores of the host",
+    "omp": "as many hardware threads as OMP_NUM_THREADS says",
+    "auto": "its share of the host's hardware threads",
+}
+_ORDERS = {
+    "compact": "neighbours lie as close to each other as they can",
+    "scatter": "neighbours lie as far from each other as they can",
+    "spread": "neighbours lie next to each other, spread evenly over the packages",
+    "bunch": "the packages get equal shares, within them neighbours lie close to each other",
+}
+
+
+def dealt_out(placement: Placement) -> list[list[int]]:
+    """The ranks of each host as MPICH's and Intel MPI's launcher deal them out: a host gets as many as it has slots
+    (mapping by node: `per_resource`, or one) before it is the next one's turn; behind the last host comes the first."""
+    slots = [host.slots for host in placement.hosts] or [placement.ranks]
+    if placement.map_by == "node" and placement.hosts:
+        slots = [placement.per_resource or 1] * len(slots)
+    dealt: list[list[int]] = [[] for _ in slots]
+    rank = 0
+    while rank < placement.ranks:
+        for mine, slot in zip(dealt, slots, strict=True):
+            last = min(rank + slot, placement.ranks)
+            mine += range(rank, last)
+            rank = last
+    return dealt
+
+
+def intel_mpi(placement: Placement, described: Described) -> str:
+    """Why there is no prediction for Intel MPI, and what it would do by its documented rules. Raises BadInput where it
+    has no words for the placement."""
+    why = (
+        "No prediction: Intel MPI's mapper can't be asked without starting ranks."
+        if described.real
+        else "No prediction: Intel MPI can't map an invented machine."
+    )
+    pinning = pins(placement, described)
+    hosts = [host.name for host in placement.hosts]
+    where = [
+        f"{words.numbered('rank', mine)} on {name}"
+        for name, mine in zip(hosts, dealt_out(placement), strict=False)
+        if mine
+    ]
+    dealt = f"{words.listed(where)}; " if where else ""
+    return f"{why} By its documented rules: {dealt}{_pinned(pinning)}."
+
+
+def pins(placement: Placement, described: Described) -> Mapping[str, str]:
+    """The variables of pinning that Intel MPI gets for a placement. Raises BadInput where it has no words for it."""
+    options = intelmpi.arguments(placement, described.cores, described.machine)
+    pairs = {options[at + 1]: options[at + 2] for at, word in enumerate(options) if word == "-genv"}
+    return {name: value for name, value in (placement.environment | pairs).items() if name.startswith("I_MPI_PIN")}
+
+
+def _pinned(pinning: Mapping[str, str]) -> str:
+    """What the variables mean for a rank."""
+    if pinning.get("I_MPI_PIN", "1").lower() in ("0", "no", "off", "disable"):
+        return "ranks are not pinned (I_MPI_PIN=0), each may run on the whole host"
+    if listed := pinning.get("I_MPI_PIN_PROCESSOR_LIST"):
+        return f"the ranks of a host are pinned to processors of the list {listed} in turn"
+    domain, _, layout = pinning.get("I_MPI_PIN_DOMAIN", "auto").partition(":")
+    order = layout or pinning.get("I_MPI_PIN_ORDER", "bunch")
+    what = _DOMAINS.get(domain)
+    if what is None and domain.isdigit():
+        what = words.count(int(domain), "hardware thread")
+    if what is None:
+        return f"ranks are pinned to the domains {domain}"
+    ordered = f" (I_MPI_PIN_ORDER={order}: {_ORDERS[order]})" if order in _ORDERS else ""
+    return f"each rank gets a domain of its own, {what} (I_MPI_PIN_DOMAIN={domain}), while there are enough{ordered}"

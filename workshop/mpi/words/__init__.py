@@ -1,0 +1,90 @@
+"""From a command line that somebody typed back to a placement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workshop.errors import BadInput
+from workshop.machines import Described
+from workshop.mpi import command_lines
+from workshop.mpi.words.build import build
+from workshop.mpi.words.lines import read_lines
+from workshop.mpi.words.options import read_options
+from workshop.placement import Placement
+
+__all__ = ["Parsed", "parse"]
+
+# Settings that several ways of writing a placement share: what a command line leaves open stays as it was.
+_TOGETHER = (
+    ("map_by", "per_resource", "bind_to", "cores_per_rank", "oversubscribe", "threads", "environment"),
+    ("map_by", "per_resource", "bind_to", "cores_per_rank", "oversubscribe"),
+    ("map_by", "per_resource", "bind_to", "cores_per_rank"),
+    ("map_by", "per_resource", "bind_to", "oversubscribe"),
+    ("map_by", "per_resource", "bind_to"),
+    ("map_by", "bind_to"),
+    ("map_by",),
+    ("bind_to",),
+    ("hosts", "oversubscribe"),
+    ("hosts",),
+    ("threads", "environment"),
+    ("threads",),
+    ("oversubscribe",),
+)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A placement, and the words of the command line that say nothing that a placement can keep."""
+
+    placement: Placement
+    unknown: tuple[str, ...]
+
+
+def parse(command_line: str, base: Placement | None = None, described: Described | None = None) -> Parsed:
+    """Read mpirun, mpiexec, horovodrun or a batch script of Slurm.
+
+    `base` is the placement that stood there before: of several that are written alike it is the one that is meant, and
+    it says how many ranks there are where the command doesn't. `described` is the machine, which decides what `auto`
+    stands for; without it both meanings count. Raises BadInput, and nothing else.
+    """
+    line = read_lines(command_line)
+    found = read_options(line)
+    placement = build(found, base, described)
+    if base is not None:
+        placement = _as_before(placement, base, found.tool, described)
+    return Parsed(placement, tuple(dict.fromkeys(found.unknown)))
+
+
+def _as_before(placement: Placement, base: Placement, tool: str, described: Described | None) -> Placement:
+    """The base where it is written as this placement is; else as many of its settings as change nothing."""
+    base = base.model_copy(update={"mpi": placement.mpi})
+    for cores in [described.cores] if described else [1 << 20, 1]:
+        same = _Alike(placement, tool, described, cores)
+        if same.to(base):
+            return base
+        for names in _TOGETHER:
+            mixed = _mixed(placement, base, names)
+            if mixed is not None and same.to(mixed):
+                placement = mixed
+    return placement
+
+
+def _mixed(placement: Placement, base: Placement, names: Sequence[str]) -> Placement | None:
+    """The placement with these settings of the base; None where they don't go together."""
+    kept = base.model_dump(include=set(names))
+    try:
+        return Placement.parse(placement.model_dump() | kept)
+    except BadInput:
+        return None
+
+
+class _Alike:
+    """Whether placements are written as one command line."""
+
+    def __init__(self, placement: Placement, tool: str, described: Described | None, cores: int) -> None:
+        self.placement, self.tool, self.described, self.cores = placement, tool, described, cores
+
+    def to(self, other: Placement) -> bool:
+        written = [command_lines.words(self.tool, one, self.cores, self.described) for one in (self.placement, other)]
+        return written[0] is not None and written[0] == written[1]

@@ -1,0 +1,192 @@
+"""From what the options of a command say to a placement."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from workshop import machines
+from workshop.errors import BadInput
+from workshop.machines import Described
+from workshop.mpi import rules
+from workshop.mpi.words.options import Found
+from workshop.placement import MOST_HOSTS, MPI, THREAD_VARIABLES, Placement, hosts_from
+
+# Variables that belong to starting ranks, and that sessions set by themselves.
+_OURS = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
+_BINDINGS = {
+    "core": "core",
+    "socket": "package",
+    "sock": "package",
+    "numa": "numa",
+    "cache3": "l3cache",
+    "cache": "l3cache",
+    "node": "none",
+    "1": "hwthread",
+}
+_OFF = ("0", "no", "off", "disable")
+_RANGE = re.compile(r"([A-Za-z0-9.-]*)\[([0-9,-]{1,200})\]")
+
+
+def build(found: Found, base: Placement | None, described: Described | None) -> Placement:
+    """The placement that a command asks for; sets the command's tool. Raises BadInput."""
+    environment = _environment(found, base)
+    mpi = _mpi(found, base, environment)
+    found.tool = found.tool or ("horovodrun" if found.launcher == "horovodrun" else mpi)
+    values: dict[str, Any] = {
+        "mpi": mpi,
+        "map_by": found.map_by or "auto",
+        "per_resource": found.per_resource,
+        "cores_per_rank": found.cores_per_rank or 1,
+        "bind_to": found.bind_to or "auto",
+        # More ranks than slots, but none on another's core: what `auto` writes where cores are scarce.
+        "oversubscribe": found.overload or (found.oversubscribe and found.bind_to in (None, "none")),
+    }
+    _places(found, base, mpi, values)
+    if found.hardware_threads and "hwthread" not in (found.bind_to, found.map_by):
+        found.unknown.append("hardware threads as places for ranks, without --bind-to hwthread")
+    if mpi == "intelmpi":
+        environment = _pinned(environment, values, described)
+    if found.processors and (found.launcher == "srun" or values["bind_to"] == "none"):
+        # Otherwise mpirun in the script says by itself what its ranks own.
+        values["cores_per_rank"] = max(found.processors // _threads_of_a_core(described), 1)
+    values["threads"], values["environment"] = _threads(environment, values["cores_per_rank"])
+    return Placement.parse(values)
+
+
+def _environment(found: Found, base: Placement | None) -> dict[str, str]:
+    known = base.rank_environment() if base is not None else {}
+    values = {name: value for name, value in found.before.items() if name not in _OURS}
+    for name in found.names:
+        if name in values:
+            continue
+        if name in known:
+            values[name] = known[name]
+        elif name not in _OURS:
+            found.unknown.append(f"{name}, whose value is not told")
+    return values | found.environment
+
+
+def _mpi(found: Found, base: Placement | None, environment: dict[str, str]) -> MPI:
+    """Whose command it is: each MPI has words that the others don't know."""
+    before = base.mpi if base is not None else None
+    if found.launcher in ("horovodrun", "orterun", "prterun") or (found.openmpi and not found.hydra):
+        return "openmpi"
+    if any(name.startswith("I_MPI_") for name in environment):
+        return "intelmpi"
+    hydra = before if before in ("mpich", "intelmpi") else None
+    if found.launcher.startswith(("mpiexec.", "hydra", "mpirun.")):
+        return hydra or "mpich"
+    if found.hydra:
+        return hydra or ("intelmpi" if found.launcher == "mpirun" else "mpich")
+    return before or "openmpi"
+
+
+def _places(found: Found, base: Placement | None, mpi: MPI, values: dict[str, Any]) -> None:
+    """Ranks, hosts and their slots."""
+    names = [name for told in _whole(found.hosts) for name in _expanded(told)]
+    slurm = found.tool == "sbatch" or found.launcher == "srun"
+    given = any(":" in name for name in names)
+    hosts = [host.model_dump() for host in hosts_from(",".join(names))] if names else []
+    ranks = found.ranks or _ranks(found, base, hosts)
+    values["ranks"] = ranks
+    if found.nodes and found.nodes > 1 and not hosts:
+        found.unknown.append(f"--nodes={found.nodes}, whose names are not told")
+    each = found.per_host
+    share = found.per_node or (None if mpi == "openmpi" else each) or (-(-ranks // len(hosts)) if hosts else 1)
+    if hosts and not given and (slurm or (each is not None and mpi != "openmpi")):
+        hosts = [host | {"slots": min(share, 1024)} for host in hosts]
+        each = None if (each == share and mpi == "intelmpi") or not slurm else each
+    if each is not None:
+        values["map_by"] = "node"
+        values["per_resource"] = None if each == 1 and mpi != "openmpi" else each
+    slots = sum(host["slots"] for host in hosts)
+    if hosts and ranks > slots and not values["oversubscribe"]:
+        if mpi == "openmpi" and not slurm and not found.oversubscribe:
+            enough = -(-ranks // len(hosts))
+            better = ",".join(f"{host['name']}:{max(enough, host['slots'])}" for host in hosts)
+            raise BadInput(
+                f"ranks is {ranks}, but the hosts have {slots} slots together, one each where no number is given; "
+                f"it should be like -H {better}, or have --oversubscribe."
+            )
+        values["oversubscribe"] = True  # Hydra begins anew at the first host without being asked
+    values["hosts"] = hosts
+
+
+def _ranks(found: Found, base: Placement | None, hosts: list[dict[str, Any]]) -> int:
+    """How many ranks there are where the command doesn't say: as before, else what the hosts have slots for."""
+    if base is not None:
+        return base.ranks
+    if not hosts:
+        return Placement().ranks
+    if found.map_by == "node" and found.per_resource:
+        return len(hosts) * found.per_resource
+    each = found.per_host or found.per_node
+    return len(hosts) * each if each else sum(host["slots"] for host in hosts)
+
+
+def _whole(parts: list[str]) -> list[str]:
+    """Names that a comma inside brackets has cut: node[1,3]."""
+    whole: list[str] = []
+    for part in parts:
+        if whole and whole[-1].count("[") > whole[-1].count("]"):
+            whole[-1] += f",{part}"
+        else:
+            whole.append(part)
+    return whole
+
+
+def _expanded(name: str) -> list[str]:
+    """Slurm's short way to write hosts: node[01-03,7]. Raises BadInput."""
+    found = _RANGE.fullmatch(name)
+    if not found:
+        return [name]
+    hosts: list[str] = []
+    for part in found[2].split(","):
+        first, dash, last = part.partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()) or len(part) > 20:
+            raise BadInput(f"{name!r} is no list of hosts; it should be like node[01-03].")
+        numbers = range(int(first), int(last or first) + 1)
+        if len(numbers) > MOST_HOSTS:
+            raise BadInput(f"{name!r} are {len(numbers)} hosts; a placement takes at most {MOST_HOSTS}.")
+        hosts += [f"{found[1]}{number:0{len(first)}d}" for number in numbers]
+    return hosts
+
+
+def _pinned(environment: dict[str, str], values: dict[str, Any], described: Described | None) -> dict[str, str]:
+    """Read Intel MPI's pinning. Variables of it that the placement's own words wouldn't set remain variables."""
+    pins = {name: value for name, value in environment.items() if name.startswith("I_MPI_PIN")}
+    if not pins:
+        return environment
+    described = described or machines.this()
+    threads = _threads_of_a_core(described)
+    domain, _, layout = pins.get("I_MPI_PIN_DOMAIN", "").lower().partition(":")
+    order = layout or pins.get("I_MPI_PIN_ORDER", "").lower()
+    if pins.get("I_MPI_PIN", "1").lower() in _OFF:
+        values["bind_to"] = "none"
+    elif domain in _BINDINGS:
+        values["bind_to"] = _BINDINGS[domain]
+    elif domain.isascii() and domain.isdigit() and 1 <= int(domain[:5]) // threads <= 1024:
+        values["bind_to"], values["cores_per_rank"] = "core", int(domain[:5]) // threads
+    if values["bind_to"] == "core" and order == "scatter" and values["map_by"] == "auto":
+        values["map_by"] = "package"
+    try:
+        said = rules.pins(Placement.parse(values), described)
+    except BadInput:
+        return environment
+    return {name: value for name, value in environment.items() if name not in pins} if said == pins else environment
+
+
+def _threads_of_a_core(described: Described | None) -> int:
+    """Hardware threads, as Slurm and Intel MPI count; of this machine where none is given."""
+    machine = described or machines.this()
+    return max(machine.count("unit") // machine.count("core"), 1)
+
+
+def _threads(environment: dict[str, str], cores: int) -> tuple[int | None, dict[str, str]]:
+    """Threads of each rank, if all libraries are told the same, and the variables that tell more."""
+    told = environment.get("OMP_NUM_THREADS", "")
+    if not (told.isascii() and told.isdigit() and 1 <= int(told[:5]) <= 1024 and str(int(told[:5])) == told):
+        return None, environment
+    rest = {n: value for n, value in environment.items() if n not in THREAD_VARIABLES or value != told}
+    return (None if int(told) == cores else int(told)), rest

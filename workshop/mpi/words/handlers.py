@@ -1,0 +1,152 @@
+"""What each option of a launcher says of a placement."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from workshop.errors import BadInput
+from workshop.mpi.words.found import read_binding, read_mapping
+
+if TYPE_CHECKING:
+    from workshop.mpi.words.options import Reader
+
+
+def _ranks(reader: Reader, word: str, given: str | None) -> None:
+    reader.found.ranks = reader.number(word, given)
+
+
+def _per_host(reader: Reader, word: str, given: str | None) -> None:
+    reader.found.per_host = reader.number(word, given)
+
+
+def _per_node(reader: Reader, word: str, given: str | None) -> None:
+    reader.found.per_node = reader.number(word, given)
+
+
+def _one_each(reader: Reader, word: str, given: str | None) -> None:
+    reader.found.per_host = 1
+
+
+def _nodes(reader: Reader, word: str, given: str | None) -> None:
+    reader.found.nodes = reader.number(word, given)
+
+
+def _cores(reader: Reader, word: str, given: str | None) -> None:
+    reader.found.cores_per_rank = reader.number(word, given)
+
+
+def _slurm_cores(reader: Reader, word: str, given: str | None) -> None:
+    count = reader.number(word, given)
+    reader.found.processors = count
+
+
+def _per_package(reader: Reader, word: str, given: str | None) -> None:
+    reader.found.map_by, reader.found.per_resource = "package", reader.number(word, given)
+
+
+def _hosts(reader: Reader, word: str, given: str | None) -> None:
+    said = reader.value(given)
+    # Slides have blanks behind the commas.
+    while said.endswith(",") and reader.place < len(reader.words) and not reader.words[reader.place].startswith("-"):
+        said += reader.value(None)
+    reader.found.hosts += [name for name in said.split(",") if name]
+
+
+def _map_by(reader: Reader, word: str, given: str | None) -> None:
+    said = reader.value(given)
+    read_mapping(reader.found, said, f"{word.partition('=')[0]} {said}")
+
+
+def _bind_to(reader: Reader, word: str, given: str | None) -> None:
+    said = reader.value(given)
+    read_binding(reader.found, said, f"{word.partition('=')[0]} {said}")
+
+
+def _variable(reader: Reader, word: str, given: str | None) -> None:
+    """Open MPI's -x, which takes a name or a name with a value."""
+    name, equals, value = reader.value(given).partition("=")
+    if equals:
+        reader.found.environment[name] = value
+    else:
+        reader.found.names.append(name)
+
+
+def _pair(reader: Reader, word: str, given: str | None) -> None:
+    """Hydra's -genv NAME VALUE; Intel MPI takes NAME=VALUE, too."""
+    name, equals, value = reader.value(given).partition("=")
+    reader.found.environment[name] = value if equals else reader.value(None)
+
+
+def _names(reader: Reader, word: str, given: str | None) -> None:
+    reader.found.names += [name for name in reader.value(given).split(",") if name]
+
+
+def _mca(reader: Reader, word: str, given: str | None) -> None:
+    """A parameter of Open MPI; as a variable it means the same."""
+    name = reader.value(given)
+    value = reader.value(None)
+    if (name, value) != ("mpi_yield_when_idle", "1"):  # which is always on here
+        reader.found.environment[f"OMPI_MCA_{name}"] = value
+
+
+def _oversubscribe(reader: Reader, word: str, given: str | None) -> None:
+    reader.found.oversubscribe = True
+
+
+def _hardware_threads(reader: Reader, word: str, given: str | None) -> None:
+    reader.found.hardware_threads = True
+
+
+def _more(reader: Reader, word: str, given: str | None) -> None:
+    """Options of mpirun inside an option of horovodrun."""
+    try:
+        words = shlex.split(reader.value(given))
+    except ValueError:
+        raise BadInput(f"{word.partition('=')[0]} has a quotation mark that is not closed.") from None
+    inner = type(reader)(reader.found, words)
+    inner.read()
+    reader.found.unknown += words[inner.place :]
+
+
+def _fixed(**values: str) -> Callable[[Reader, str, str | None], None]:
+    def settle(reader: Reader, word: str, given: str | None) -> None:
+        for name, value in values.items():
+            setattr(reader.found, name, value)
+
+    return settle
+
+
+KNOWN: dict[str, Callable[[Reader, str, str | None], None]] = {
+    **dict.fromkeys(("n", "np", "c", "num-proc"), _ranks),
+    **dict.fromkeys(("ppn", "perhost", "grr", "npernode", "N", "processes-per-node", "slots-per-host"), _per_host),
+    **dict.fromkeys(("rr", "pernode"), _one_each),
+    **dict.fromkeys(("H", "host", "hosts"), _hosts),
+    **dict.fromkeys(("cpus-per-proc", "cpus-per-rank"), _cores),
+    "npersocket": _per_package,
+    "map-by": _map_by,
+    "bind-to": _bind_to,
+    "x": _variable,
+    **dict.fromkeys(("genv", "env"), _pair),
+    **dict.fromkeys(("genvlist", "envlist"), _names),
+    **dict.fromkeys(("mca", "omca", "gmca"), _mca),
+    "oversubscribe": _oversubscribe,
+    "nooversubscribe": lambda reader, word, given: None,
+    "use-hwthread-cpus": _hardware_threads,
+    **dict.fromkeys(("binding-args", "mpi-args"), _more),
+    "bynode": _fixed(map_by="node"),
+    "byslot": _fixed(map_by="slot"),
+    "bycore": _fixed(map_by="core"),
+    "bysocket": _fixed(map_by="package"),
+    "bind-to-core": _fixed(bind_to="core"),
+    "bind-to-socket": _fixed(bind_to="package"),
+    "bind-to-none": _fixed(bind_to="none"),
+}
+SLURM: dict[str, Callable[[Reader, str, str | None], None]] = {
+    **dict.fromkeys(("n", "ntasks"), _ranks),
+    **dict.fromkeys(("N", "nodes"), _nodes),
+    "ntasks-per-node": _per_node,
+    **dict.fromkeys(("c", "cpus-per-task"), _slurm_cores),
+    **dict.fromkeys(("w", "nodelist"), _hosts),
+}

@@ -1,0 +1,101 @@
+"""The text of a command line, taken apart: variables before it, the launcher, its words; or a script of Slurm."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from workshop.errors import BadInput
+
+LONGEST = 20_000  # characters
+OPENMPI = ("mpirun", "orterun", "prterun", "mpiexec")  # that Open MPI has; all have mpirun and mpiexec
+LAUNCHERS = (*OPENMPI, "mpiexec.hydra", "hydra_mpiexec", "mpiexec.mpich", "mpirun.mpich", "horovodrun", "srun")
+RIGHT = "it should be like `mpirun -n 4 --map-by core python train.py`"
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.S)
+# Slides and word processors make dashes and quotes of their own.
+_TYPOGRAPHIC = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u00a0": " "})
+_DASH = re.compile(r"(?<!\S)[–—−](?=[A-Za-z-])")
+
+
+@dataclass
+class Line:
+    """A command, taken apart."""
+
+    launcher: str  # its name without folders
+    words: list[str]  # its options, and behind them the program
+    environment: dict[str, str] = field(default_factory=dict)  # of variables before it
+    slurm: list[str] = field(default_factory=list)  # options in a script's #SBATCH lines
+    script: bool = False
+    other: list[str] = field(default_factory=list)  # lines of a script that are none of these
+
+
+def read_lines(text: str) -> Line:
+    """Find the command in a text. Raises BadInput."""
+    if len(text) > LONGEST:
+        raise BadInput(f"The command line has {len(text)} characters; it should have at most {LONGEST}.")
+    if "\0" in text:
+        raise BadInput(f"The command line has a character that no command can have; {RIGHT}.")
+    plain = re.sub(r"\\[ \t]*\r?\n", " ", text.translate(_TYPOGRAPHIC))
+    lines = [line.strip() for line in plain.splitlines()]
+    script = any(line.startswith("#SBATCH") for line in lines)
+    found: Line | None = None
+    slurm: list[str] = []
+    exported: dict[str, str] = {}
+    other: list[str] = []
+    for line in lines:
+        if line.startswith("#SBATCH"):
+            slurm += _split(line.removeprefix("#SBATCH"))
+        if not line or line.startswith("#"):
+            continue
+        words = _split(_DASH.sub(lambda dash: "-", line.removeprefix("$ ")))
+        if words[:1] == ["export"] and len(words) > 1 and all(_VARIABLE.fullmatch(word) for word in words[1:]):
+            exported |= _variables(words[1:])
+            continue
+        command = _command(words)
+        if command is None or found is not None:
+            other.append(line)
+            continue
+        found = command
+    if found is None:
+        first = next((line for line in lines if line and not line.startswith("#")), "")
+        raise BadInput(
+            f"The command begins with {_shown(first)}; {RIGHT}, with mpirun, mpiexec, horovodrun or srun."
+            if first
+            else f"There is no command; {RIGHT}."
+        )
+    found.environment = exported | found.environment
+    found.slurm, found.script, found.other = slurm, script, other
+    return found
+
+
+def _split(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        what = "a quotation mark is not closed" if "quotation" in str(error) else "it ends with a backslash"
+        raise BadInput(f"The command line can't be read: {what} in {_shown(line)}.") from None
+
+
+def _command(words: list[str]) -> Line | None:
+    """The command that a line is; None where it starts no ranks."""
+    if words[:1] == ["env"]:
+        words = words[1:]
+    start = next((place for place, word in enumerate(words) if not _VARIABLE.fullmatch(word)), len(words))
+    if start == len(words):
+        return None
+    name = PurePosixPath(words[start]).name
+    if name not in LAUNCHERS:
+        return None
+    return Line(name, words[start + 1 :], _variables(words[:start]))
+
+
+def _variables(words: list[str]) -> dict[str, str]:
+    pairs = [word.partition("=") for word in words]
+    return {name: value for name, _, value in pairs}
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
