@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
+import plotly.graph_objects as go
 import streamlit as st
 from parts import frame
 
 from workshop.web.cards import Card, Part
 
+BESIDE = 0.62  # of a page's width is what a picture has beside another one
 FIGURE: dict[str, Any] = {"theme": None, "config": {"displayModeBar": False}}
 
 
@@ -29,7 +31,12 @@ def _words(part: Part, key: str) -> None:
 
 
 def _figure(part: Part, key: str) -> None:
-    st.plotly_chart(part["figure"], key=key, **FIGURE)
+    drawn = part["figure"]
+    if part["width"]:  # laid out with words for a whole page
+        drawn = go.Figure(drawn)
+        drawn.update_layout(height=max(BESIDE * drawn.layout.height, 150))
+        drawn.for_each_annotation(lambda note: note.update(font_size=max(BESIDE * note.font.size, 6)))
+    st.plotly_chart(drawn, key=key, **FIGURE)
 
 
 def _pictures(part: Part, key: str) -> None:

@@ -7,13 +7,15 @@ from typing import Any
 
 from parts.fields import model_form
 
+from workshop.mpi import prefix
 from workshop.placement import Placement
 
-FOLDED = ("map_by", "per_resource", "cores_per_rank", "bind_to", "environment")
-HIDDEN = ("mpi", "hosts")  # sessions run on Open MPI and on this machine
+FOLDED = ("mpi", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "environment")
 
 
 def placement_form(given: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Widgets for a placement, beginning with the given one. Raises BadInput for what can't be read."""
-    values, _ = model_form(Placement, given, key, advanced=FOLDED, hidden=HIDDEN)
+    """Widgets for a placement, beginning with the given one, whose hosts it keeps; other MPIs can be chosen where they
+    are installed. Raises BadInput for what can't be read."""
+    hidden = ("hosts",) if prefix.installed() else ("mpi", "hosts")
+    values, _ = model_form(Placement, given, key, advanced=FOLDED, hidden=hidden)
     return values

@@ -202,6 +202,12 @@ ENDED: dict[str, tuple[dict[str, Any], str, list[str], str]] = {
         ["The run took longer than the 10 minutes"],
         "less work",
     ),
+    "a host is gone": (
+        {"status": "failed", "error": problem("SiteLost", "the host hostB is lost: it has not answered for 5 s.")},
+        "The place where the ranks ran is gone.",
+        ["The host hostB is lost: it has not answered for 5 s."],
+        "start it again",
+    ),
     "an error of no known kind": ({"status": "failed", "error": None}, "The run failed with an error", [], "traceback"),
     "cancelled while it ran": (
         {"status": "cancelled", "progress": (3.0, 20.0)},

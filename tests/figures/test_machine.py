@@ -7,8 +7,10 @@ from typing import Any
 import plotly.graph_objects as go
 
 from tests.analysis.cases import machine, rank_map
+from workshop import machines
 from workshop.figures import theme
 from workshop.figures.machine import machine_picture
+from workshop.figures.units import NOT_MEANT
 
 
 def shapes(figure: go.Figure, colour: str) -> list[Any]:
@@ -79,6 +81,58 @@ def test_hosts_whose_machine_is_unknown_are_drawn_from_what_ranks_say() -> None:
     figure = machine_picture(machine(2), {"ranks": [*here, {**there[0], "rank": 1}]})
     assert "other" in words(figure)
     assert len(shapes(figure, theme.rank_colour(1))) == 1
+
+
+def test_caches_are_drawn_within_numa_nodes_and_numa_nodes_within_caches() -> None:
+    within = machine_picture(machines.synthetic("1x8", numa=2, l3=4).machine, None)
+    assert [note.text for note in within.layout.annotations if "NUMA" in note.text or "L3" in note.text] == [
+        *("NUMA node 0", "L3 cache 0", "L3 cache 1", "NUMA node 1", "L3 cache 2", "L3 cache 3")
+    ]
+    around = machine_picture(machines.synthetic("1x8", numa=4, l3=2).machine, None)
+    assert [note.text for note in around.layout.annotations if "NUMA" in note.text or "L3" in note.text] == [
+        *("L3 cache 0", "NUMA node 0", "NUMA node 1", "L3 cache 1", "NUMA node 2", "NUMA node 3")
+    ]
+
+
+def test_all_hosts_of_a_run_are_drawn() -> None:
+    hosts = machines.synthetic("1x2").as_hosts(["hostA", "hostB", "hostC"])
+    one, other = rank_map([0], host="hostA")["ranks"], rank_map([1], host="hostC")["ranks"]
+    figure = machine_picture(hosts, {"ranks": [*one, {**other[0], "rank": 1}]})
+    for host in ("hostA", "hostB", "hostC"):
+        assert host in words(figure)
+    texts = figure.data[0].hovertext
+    assert len(texts) == 6
+    assert "rank 1 may run here" in texts[5]
+
+
+def test_a_rank_that_ran_elsewhere_is_marked() -> None:
+    figure = machine_picture(machine(2), rank_map([0], [0]), 1, meant=rank_map([0], [1]))
+    dashed = [shape for shape in figure.layout.shapes if shape.line.dash == "dash"]
+    assert [shape.line.color for shape in dashed] == [theme.rank_colour(1)], "where it was meant to run"
+    assert len([shape for shape in figure.layout.shapes if shape.line.dash == "dot"]) == 1, "where it ran"
+    assert NOT_MEANT in words(figure)
+    assert "unit 1 · meant for rank 1" in words(figure)
+    assert "rank 1 may run here, but was not meant to" in figure.data[0].hovertext[0]
+    assert "rank 1 was meant to run here, but may not" in figure.data[0].hovertext[1]
+
+
+def test_who_ran_where_it_was_meant_to_is_not_marked() -> None:
+    here = rank_map([0], [1])
+    figure = machine_picture(machine(2), here, 1, meant=here)
+    assert not [shape for shape in figure.layout.shapes if shape.line.dash]
+    unknown = {"ranks": [{**report, "units": []} for report in here["ranks"]]}
+    assert not [shape for shape in machine_picture(machine(2), here, 1, unknown).layout.shapes if shape.line.dash]
+
+
+def test_threads_outside_of_their_rank_s_units_are_told() -> None:
+    texts = machine_picture(machine(2), rank_map([0], [1], seen=[[0, 1], [1]])).data[0].hovertext
+    assert "1 thread of rank 0 seen, which may not run here" in texts[1]
+
+
+def test_on_a_large_machine_the_number_is_marked() -> None:
+    meant = rank_map(*([n] for n in range(32)))
+    figure = machine_picture(machine(32), rank_map([31], *([n] for n in range(1, 31)), [0]), 1, meant)
+    assert [note.text for note in figure.layout.annotations if "!" in note.text] == ["<b>31!</b>", "<b>0!</b>"]
 
 
 def test_nothing_to_draw_says_so() -> None:

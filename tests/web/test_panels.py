@@ -17,6 +17,7 @@ from workshop.web import cards
 from workshop.web.cards import Card
 from workshop.web.panels import PANELS, side_by_side
 from workshop.web.panels.told import curve_names
+from workshop.web.predictions import PREDICTIONS
 from workshop.web.run_view import RunLook
 from workshop.web.sight import Sight
 from workshop.workloads import Params, Workload, workload
@@ -35,8 +36,10 @@ def session(store: Store) -> Iterator[SessionRecord]:
 
 
 def shown(store: Store, run: RunRecord) -> dict[str, Card]:
-    """All cards of a run's page by their names."""
+    """All cards of a run's page by their names, once its prediction is there."""
     sight = Sight(store, store.run(run.id))
+    PREDICTIONS.of(sight.run)
+    PREDICTIONS.settle()
     return {card.name: card for panel in PANELS for card in panel.show(sight)}
 
 
@@ -54,10 +57,10 @@ def test_a_finished_training_run(store: Store, session: SessionRecord) -> None:
     there = shown(store, training.completed(store, session))
     assert list(there) == [
         *("verdict", "conditions", "loss", "accuracy", "total images/s", "times", "spread"),
-        *("throughput", "timeline", "misclassified", "machine", "metrics", "files"),
+        *("throughput", "timeline", "misclassified", "machine", "predicted", "metrics", "files"),
     ]
     assert "scikit-learn's digits" in text(there["conditions"])
-    assert "mpi: Horovod is not built on this machine" in text(there["conditions"])
+    assert "mpi, in place of Horovod: it is not built on this machine" in text(there["conditions"])
     assert [tile["value"] for tile in part(there["throughput"], "tiles")["tiles"]] == [
         *("1812 images/s", "± 12.9", "41", "86 steps")
     ]
@@ -81,7 +84,7 @@ def test_a_finished_training_run(store: Store, session: SessionRecord) -> None:
 
 def test_a_training_run_that_goes_on(store: Store, session: SessionRecord) -> None:
     there = shown(store, training.running(store, session, epochs=1))
-    assert list(there) == ["verdict", "loss", "accuracy", "total images/s", "times", "spread", "machine"]
+    assert list(there) == ["verdict", "loss", "accuracy", "total images/s", "times", "spread", "machine", "predicted"]
     assert text(there["verdict"]).startswith(" So far")
     accuracy = part(there["accuracy"], "figure")["figure"]
     line, points = accuracy.data
@@ -92,7 +95,7 @@ def test_a_training_run_that_goes_on(store: Store, session: SessionRecord) -> No
 
 def test_a_kmeans_run_shows_its_photo_and_nothing_of_training(store: Store, session: SessionRecord) -> None:
     there = shown(store, seed.completed(store, session))
-    assert list(there) == ["verdict", "photo", "inertia", "times", "machine", "metrics", "files"]
+    assert list(there) == ["verdict", "photo", "inertia", "times", "machine", "predicted", "metrics", "files"]
     labels = [picture["label"] for picture in part(there["photo"], "pictures")["pictures"]]
     assert labels == ["Before", "After"]
     assert len(part(there["photo"], "figure")["figure"].data) == len(seed.PALETTE)
@@ -126,6 +129,16 @@ def test_weights_that_differ_are_told_apart(store: Store, session: SessionRecord
     store.finish(run.id, "completed", metrics=training.metrics(weights=["a" * 64, "b" * 64]))
     rows = part(shown(store, run)["throughput"], "table")["rows"]
     assert [row[-1] for row in rows] == ["set 1", "set 2"]
+
+
+def test_why_the_ranks_figures_add_up_to_more_is_said(store: Store, session: SessionRecord) -> None:
+    def said(*each: float) -> str:
+        run = training.running(store, session, epochs=1)
+        store.finish(run.id, "completed", metrics=training.metrics(images_per_second_ranks=list(each)))
+        return text(shown(store, run)["throughput"])
+
+    assert "which also counts the time between steps" in said(950.0, 950.0)
+    assert "between steps" not in said(905.1, 907.3), "they add up to the total"
 
 
 def test_the_paths_of_the_server_are_not_shown(store: Store, session: SessionRecord) -> None:
@@ -174,6 +187,8 @@ def test_only_what_has_changed_is_made_again(store: Store, session: SessionRecor
     training.keep(store, run.id)
     look = RunLook(store, run.id)
     assert {panel.name for panel in PANELS} <= look().keys()
+    PREDICTIONS.settle()
+    look()
     assert look().keys() == {"panels", "run"}
     training.tell(store, run.id, 2)
     assert look().keys() == {"panels", "run", "verdict", "curves", "told"}
@@ -191,6 +206,6 @@ def test_cards_become_json_with_their_figures() -> None:
 
 def test_side_by_side_has_what_can_be_compared(store: Store, session: SessionRecord) -> None:
     of = side_by_side(Sight(store, training.completed(store, session)))
-    assert [card.name for card in of] == ["conditions", "times", "throughput"]
+    assert [card.name for card in of] == ["conditions", "times", "throughput", "machine"]
     of = side_by_side(Sight(store, seed.completed(store, session)))
-    assert [card.name for card in of] == ["photo", "times"]
+    assert [card.name for card in of] == ["photo", "times", "machine"]

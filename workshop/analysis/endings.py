@@ -26,6 +26,10 @@ _KNOWN = {
         "The session lost its controller in the middle of the run.",
         "Start the run again; the session brings up new ranks by itself.",
     ),
+    "SiteLost": (
+        "The place where the ranks ran is gone.",
+        "The session has ended with it: start it again where all hosts are there, then the run.",
+    ),
     "TimeLimit": (
         "The run took longer than allowed.",
         "Ask for less work, or have the instructor raise the session's limit of minutes.",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workshop import topology
 from workshop.analysis.balance import Balance, Totals, balance
 from workshop.analysis.oversubscription import Crowd, oversubscription
 from workshop.store.records import RunRecord
@@ -29,7 +30,7 @@ class Facts:
     ranks: int
     threads: int  # per rank
     reports: list[Mapping[str, Any]]  # of the rank map
-    units: list[Mapping[str, Any]]  # of the machine
+    units: list[Mapping[str, Any]]  # of all machines that are known, with their `host`
     crowds: list[Crowd]
     times: Balance | None
 
@@ -49,8 +50,8 @@ class Facts:
 
     @property
     def cores(self) -> int:
-        """Of the machine; 0 where it isn't known."""
-        return len({unit["core"] for unit in self.units})
+        """Of all hosts; 0 where none is known."""
+        return len({(unit["host"], unit["core"]) for unit in self.units})
 
     @property
     def hosts(self) -> int:
@@ -64,15 +65,18 @@ class Facts:
     @property
     def busy(self) -> int:
         """Cores that can be at work at once: no more than there are threads, no more than ranks may run on."""
-        core_of = {unit["unit"]: unit["core"] for unit in self.units}
-        allowed = {core_of[unit] for report in self.reports for unit in report["units"] if unit in core_of}
-        return min(self.ranks * self.threads, len(allowed))
+        core_of = {(unit["host"], unit["unit"]): (unit["host"], unit["core"]) for unit in self.units}
+        allowed = {core_of.get((report["host"], unit)) for report in self.reports for unit in report["units"]}
+        return min(self.ranks * self.threads, len(allowed - {None}))
 
     @property
     def unbound(self) -> bool:
-        """Whether every rank may run anywhere on a machine with more than one core."""
-        everything = {unit["unit"] for unit in self.units}
-        return self.cores > 1 and bool(self.reports) and all(set(r["units"]) == everything for r in self.reports)
+        """Whether every rank may run anywhere on its host, which has more than one core."""
+        everything: dict[str, set[int]] = {}
+        for unit in self.units:
+            everything.setdefault(unit["host"], set()).add(unit["unit"])
+        free = all(set(report["units"]) == everything.get(report["host"]) for report in self.reports)
+        return self.cores > len(everything) and bool(self.reports) and free
 
 
 def facts(run: RunRecord, totals: Totals) -> Facts:
@@ -81,4 +85,5 @@ def facts(run: RunRecord, totals: Totals) -> Facts:
     ranks = len(reports) or run.placement.get("ranks") or 1
     threads = run.placement.get("threads") or run.placement.get("cores_per_rank") or 1
     crowds = oversubscription(run.rank_map, machine, threads)
-    return Facts(run, ranks, threads, reports, machine.get("units") or [], crowds, balance(totals, ranks, run.metrics))
+    units = [{**row, "host": host} for host, one in topology.machines(machine).items() for row in one["units"]]
+    return Facts(run, ranks, threads, reports, units, crowds, balance(totals, ranks, run.metrics))

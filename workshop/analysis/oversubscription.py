@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from workshop import topology
+
 
 @dataclass(frozen=True)
 class Crowd:
@@ -54,9 +56,11 @@ def oversubscription(
 
 def _cores(machine: Mapping[str, Any] | None) -> dict[tuple[str, int], Any]:
     """The core of each (host, unit), as far as the machine is known."""
-    if not machine:
-        return {}
-    return {(str(machine["host"]), row["unit"]): row["core"] for row in machine.get("units") or []}
+    return {
+        (str(host), row["unit"]): row["core"]
+        for host, one in topology.machines(machine).items()
+        for row in one.get("units") or []
+    }
 
 
 def _whole_cores(host: str, units: frozenset[int], core_of: Mapping[tuple[str, int], Any]) -> frozenset[int]:

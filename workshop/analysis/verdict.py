@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workshop.analysis import placing, timing, training
+from workshop.analysis import allreduce, placing, timing, training
 from workshop.analysis.balance import Totals
 from workshop.analysis.diverging import diverged
 from workshop.analysis.endings import ending
@@ -11,6 +11,7 @@ from workshop.analysis.recipe import recipe
 from workshop.store.records import RunRecord
 
 LOOKS = (
+    placing.on_one_host,
     placing.oversubscribed,
     timing.straggling,
     timing.talking,
@@ -32,8 +33,10 @@ def verdict(run: RunRecord, totals: Totals) -> dict[str, str]:
         return ended_otherwise
     known = facts(run, totals)
     broken, remarks = recipe(known, totals)
-    slow = [finding for look in LOOKS if (finding := look(known)) is not None]
-    reached = training.reached(known)
+    exchanged = allreduce.measured(known)
+    looks = LOOKS if exchanged is None else allreduce.LOOKS
+    slow = [finding for look in looks if (finding := look(known)) is not None]
+    reached = exchanged or training.reached(known)
     main, *others = [*broken, *slow] or [reached or timing.balanced(known)]
     why = [main.why]
     if others:  # the second finding often explains the first; more than two at once teach nothing

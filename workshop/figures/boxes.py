@@ -9,6 +9,8 @@ from typing import Any
 
 GAP = 0.13  # between boxes, and from a box to what it holds; a processing unit is 1 high
 
+RAGGED = 0.25  # strain of each place that stays empty in the last row
+
 
 @dataclass
 class Box:
@@ -45,9 +47,15 @@ def _measure(box: Box, aspect: float) -> None:
     count = len(box.children)
     choices = [count] if box.kind == "core" else range(1, count + 1)
     sizes = {columns: _grid(box.children, columns, box.head) for columns in choices}
-    best = min(sizes, key=lambda columns: (abs(math.log(sizes[columns][0] / sizes[columns][1] / aspect)), -columns))
+    best = min(sizes, key=lambda columns: (_strain(sizes[columns], aspect) + RAGGED * (-count % columns), -columns))
     box.width, box.height = sizes[best]
     _spread(box, best)
+
+
+def _strain(size: tuple[float, float], aspect: float) -> float:
+    """How far a box is from the aspect to aim at; 0: it has it."""
+    width, height = size
+    return abs(math.log(width / height / aspect))
 
 
 def _rows(children: Sequence[Box], columns: int) -> list[Sequence[Box]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from workshop import topology
 from workshop.analysis import words
 from workshop.analysis.oversubscription import oversubscription
 from workshop.figures import theme
@@ -32,7 +33,8 @@ def machine_card(
 def _rank(report: Mapping[str, Any], machine: Mapping[str, Any] | None) -> list[str | Mapping[str, str]]:
     threads = report.get("threads") or []
     seen = sorted({unit for thread in threads for unit in thread.get("units_seen") or []})
-    everywhere = machine and machine["host"] == report["host"] and len(report["units"]) == len(machine["units"])
+    there = topology.machines(machine).get(report["host"]) or {}
+    everywhere = len(report["units"]) == len(there.get("units") or [])
     return [
         rank_cell(report["rank"]),
         report["host"],

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from workshop.web.cards import Card
-from workshop.web.panels import outcome, photo, told, training
+from workshop.web.panels import allreduce, outcome, photo, predicted, told, training
+from workshop.web.predictions import PREDICTIONS
 from workshop.web.sight import Sight
 
 
@@ -32,17 +33,27 @@ def _files(sight: Sight) -> Any:
     return list(sight.artifacts.values()), sight.run.status, sight.run.metrics
 
 
+def _predicted(sight: Sight) -> Any:
+    return sight.run.rank_map, sight.run.machine, PREDICTIONS.of(sight.run)
+
+
+def _measured(sight: Sight) -> Any:
+    return _told(sight) if allreduce.drawn(sight.totals.keys()) else None
+
+
 PANELS = (
     Panel("error", outcome.error, lambda sight: sight.run.error),
     Panel("again", outcome.again, _files),
     Panel("verdict", outcome.verdict, lambda sight: (_told(sight), sight.run.verdict)),
     Panel("conditions", training.conditions, lambda sight: sight.run.metrics),
     Panel("photo", photo.photo, _files),
+    Panel("allreduce", allreduce.allreduce, _measured),
     Panel("curves", told.told, _told),
     Panel("throughput", training.throughput, lambda sight: sight.run.metrics),
     Panel("timeline", training.timeline, lambda sight: (sight.version(training.TIMELINE), sight.run.metrics)),
     Panel("misclassified", training.misclassified, lambda sight: sight.version(training.MISCLASSIFIED)),
     Panel("machine", outcome.machine, lambda sight: (sight.run.rank_map, sight.run.machine)),
+    Panel("predicted", predicted.predicted, _predicted),
     Panel("metrics", outcome.came_out, lambda sight: sight.run.metrics),
     Panel("files", outcome.files, _files),
 )
@@ -53,6 +64,8 @@ def side_by_side(sight: Sight) -> list[Card]:
     return [
         *training.conditions(sight),
         *photo.photo(sight),
+        *allreduce.allreduce(sight),
         *told.times(sight),
         *training.throughput(sight),
+        *outcome.machine(sight),
     ]

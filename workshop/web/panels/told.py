@@ -8,6 +8,7 @@ from workshop.analysis.balance import balance
 from workshop.figures.curves import curve
 from workshop.figures.times import rank_times
 from workshop.web.cards import Card, figure, line, words
+from workshop.web.panels import allreduce
 from workshop.web.sight import Sight
 from workshop.workloads import Workload
 
@@ -45,6 +46,7 @@ def curve_names(workload: Workload | None, names: Iterable[str]) -> list[str]:
     there = set(names)
     if workload is not None and workload.curves:
         return [name for name in workload.curves if name in there or HELD_OUT + name in there]
+    there -= allreduce.drawn(there)
     own = [name for name in there if not name.startswith("time.") and name.removeprefix(HELD_OUT) not in there - {name}]
     return sorted(own)[:CURVES]
 

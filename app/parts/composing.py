@@ -1,0 +1,176 @@
+"""Composing a placement: machine, form and command line, of which each follows the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import streamlit as st
+from parts import frame
+from parts.fields import model_form
+
+from workshop import machines
+from workshop.errors import BadInput, WorkshopError
+from workshop.machines import Described
+from workshop.mpi import command_lines
+from workshop.mpi.words import parse
+from workshop.placement import Host, Placement, hosts_from
+from workshop.web.words import dumps
+
+MACHINE = "2x4x2"
+EXAMPLE = Placement(
+    ranks=6,
+    hosts=tuple(Host(name=name, slots=2) for name in ("hostA", "hostB", "hostC")),
+    map_by="package",
+    per_resource=1,
+    cores_per_rank=2,
+)
+EXAMPLES = {
+    "2x4x2": "two packages of four cores with two hardware threads each",
+    "1x8,l3=2": "one package of eight cores, of which each half shares a cache",
+    "2x8,numa=2": "two packages of two NUMA nodes each",
+    "this": "the machine that this dashboard runs on",
+}
+MPIS = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
+FOLDED = ("oversubscribe", "environment")
+
+
+@dataclass(frozen=True)
+class Composed:
+    """What the form says."""
+
+    described: Described
+    machine: str  # the text that describes it
+    placement: Placement
+
+    @property
+    def digest(self) -> str:
+        return sha256(dumps([self.machine, self.placement.as_json()]).encode()).hexdigest()[:12]
+
+
+def take(placement: Placement) -> None:
+    """Have the form begin anew with this placement."""
+    st.session_state["placement"] = placement.as_json()
+    st.session_state["place-turn"] = st.session_state.get("place-turn", 0) + 1
+
+
+def form() -> Composed | None:
+    """The form; None, with the reason on the page, where what it holds can't be used."""
+    described, text = _machine()
+    key = f"place-{st.session_state.get('place-turn', 0)}"
+    if f"{key}-hosts" not in st.session_state:  # a form that is new, or that is there again after another page
+        st.session_state["place-given"] = st.session_state.get("placement", EXAMPLE.as_json())
+    given = st.session_state["place-given"]
+    hosts = st.text_input(
+        "Hosts",
+        ",".join(f"{host['name']}:{host['slots']}" for host in given["hosts"]),
+        key=f"{key}-hosts",
+        placeholder="one host, without a name",
+        max_chars=8000,
+        help="Hosts and how many ranks each takes, like hostA:2,hostB:2. All of them are such machines.",
+    )
+    mpi = st.segmented_control(
+        "MPI", list(MPIS), default=given["mpi"], required=True, format_func=lambda name: MPIS[name], key=f"{key}-mpi"
+    )
+    try:
+        values, _ = model_form(Placement, given, key, advanced=FOLDED, hidden=("mpi", "hosts"))
+        values["mpi"] = mpi
+        values["hosts"] = hosts_from(hosts) if hosts.strip() else ()
+        placement = Placement.parse(values)
+        st.session_state["placement"] = placement.as_json()  # outlives the widgets
+    except WorkshopError as error:
+        st.error(frame.plain(str(error)))
+        return None
+    return Composed(described, text, placement) if described is not None else None
+
+
+def _machine() -> tuple[Described | None, str]:
+    """The machine that is asked about, and its text; none, with the reason on the page, where it can't be read."""
+    st.session_state.setdefault("place-machine", st.session_state.get("machine", MACHINE))
+
+    def example() -> None:
+        if picked := st.session_state["place-example"]:
+            st.session_state["place-machine"] = picked
+            st.session_state["place-example"] = None
+
+    text = st.text_input(
+        "Machine",
+        key="place-machine",
+        max_chars=200,
+        help="Packages x cores of each x hardware threads of each core; numa= and l3= say how many NUMA nodes and "
+        "caches each package has. It need not exist.",
+    )
+    st.session_state["machine"] = text
+    st.pills("Examples", list(EXAMPLES), key="place-example", on_change=example, label_visibility="collapsed")
+    said = st.container()
+    with st.expander("A machine of yours, described by lstopo"):
+        st.markdown("`lstopo machine.xml` writes a machine's description, `lstopo --of xml -` prints it.")
+        file = st.file_uploader("Its file", ["xml"], key="place-file")
+        pasted = st.text_area("or its text", key="place-xml", height=90)
+    try:
+        uploaded = file.getvalue().decode(errors="replace") if file is not None else ""
+        xml = uploaded or pasted.strip()
+        described = read_machine(xml or text)
+    except BadInput as error:
+        st.error(frame.plain(str(error)))
+        return None, text
+    if xml:
+        said.caption(
+            f"This is {frame.plain(described.name)}. Take its description out to have {frame.plain(text)} again."
+        )
+    elif text in EXAMPLES:
+        said.caption(EXAMPLES[text].capitalize() + ".")
+    return described, xml or text
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def read_machine(text: str) -> Described:
+    return machines.read(text)
+
+
+def commands(composed: Composed) -> None:
+    """The command line to edit, and those of all tools to copy."""
+    written = command_lines.commands(composed.placement, composed.described)
+    _edited(composed, written[composed.placement.mpi])
+    for tab, tool in zip(st.tabs([MPIS.get(tool, tool) for tool in written]), written, strict=True):
+        with tab:
+            st.code(command_lines.folded(written[tool], 72), language="bash", wrap_lines=True)
+
+
+def _edited(composed: Composed, text: str) -> None:
+    """A command line that the form follows; what it says that nobody understands is named."""
+    key = f"command-{composed.digest}"
+
+    def read() -> None:
+        st.session_state["place-said"] = _read(st.session_state[key], composed)
+
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    with st.container(key="place-command"):
+        st.text_area(
+            "Command line",
+            command_lines.folded("\n".join(lines), 72),
+            key=key,
+            on_change=read,
+            height="content",
+            max_chars=20_000,
+            help="Edit it, or paste one of yours (mpirun, mpiexec, horovodrun, a script for sbatch): the form follows.",
+        )
+    said: Mapping[str, Any] = st.session_state.get("place-said") or {}
+    if said.get("about") == composed.placement:
+        (st.error if said["wrong"] else st.warning)(frame.plain(said["words"]))
+
+
+def _read(text: str, composed: Composed) -> dict[str, Any] | None:
+    """Have the form follow a command line. What is to be said of it, and on which placement's page."""
+    try:
+        parsed = parse(text, composed.placement, composed.described)
+    except WorkshopError as error:
+        return {"about": composed.placement, "wrong": True, "words": str(error)}
+    take(parsed.placement)
+    if not parsed.unknown:
+        return None
+    left = ", ".join(parsed.unknown)
+    words = f"Not understood, so it is not in the form: {left}"
+    return {"about": parsed.placement, "wrong": False, "words": words}

@@ -1,0 +1,126 @@
+"""Guided failures: placements that go wrong in instructive ways, their fixes, and the two runs side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+from parts import frame
+
+from workshop import topology
+from workshop.analysis import words
+from workshop.errors import WorkshopError
+from workshop.failures import Failure, failures
+from workshop.mpi import prefix
+from workshop.placement import Host, Placement
+from workshop.store.records import Identity, RunRecord, SessionRecord
+from workshop.web import actions
+from workshop.web.words import STATUS
+
+EVERY = 3.0  # seconds between looks while one of these runs goes on
+RECENT = 300  # runs among which those of these placements are looked for
+BROKEN, FIXED = "Run it", "Run the fix"
+
+
+def guided(session: SessionRecord | None, identity: Identity) -> None:
+    """All failures that the session can show; looked at again while a run of theirs goes on."""
+    if session is None:
+        st.markdown("No session has been launched yet; these need one.")
+        return
+    st.markdown(
+        "Each of these is a placement that goes wrong. Predict what happens, run it, run the fix, compare the two."
+    )
+    if not session.machine.get("units"):
+        st.markdown("The session has not told yet which machine it is on.")
+        return
+    going_on = any(run is not None and not run.ended for _, *pair in _run_already(session) for run in pair)
+    st.fragment(run_every=EVERY if going_on else None)(_all)(session.id, identity, going_on)
+
+
+def _all(session_id: int, identity: Identity, live: bool) -> None:
+    session = frame.store().session(session_id)
+    known = _run_already(session)
+    if live and all(run is None or run.ended for _, *pair in known for run in pair):
+        st.rerun()  # the whole page once more, which no longer asks
+    for failure, broken, fixed in known:
+        with st.container(border=True):
+            _one(failure, (broken, fixed), session, identity)
+
+
+def _run_already(session: SessionRecord) -> list[tuple[Failure, RunRecord | None, RunRecord | None]]:
+    """Each failure with the newest run of it and of its fix."""
+    machine = session.machine
+    here = session.site["kind"] == "local"
+    cores = topology.allowed_cores(machine) if here else len({unit["core"] for unit in machine["units"]})
+    hosts = tuple(Host(**host) for host in session.placement.get("hosts") or [])
+    runs = frame.store().runs(session_id=session.id, limit=RECENT)
+    return [
+        (failure, _latest(runs, failure, failure.broken), _latest(runs, failure, failure.fixed))
+        for failure in failures(cores, hosts, "mpich" in prefix.installed())
+    ]
+
+
+def _one(
+    failure: Failure, pair: tuple[RunRecord | None, RunRecord | None], session: SessionRecord, identity: Identity
+) -> None:
+    st.markdown(f"#### {frame.plain(failure.title)}\n\n{frame.plain(failure.shows)}")
+    several = bool(session.placement.get("hosts"))
+    possible = session.state not in ("stopped", "failed") and (several or not failure.needs_hosts)
+    sides = ((BROKEN, failure.broken, pair[0]), (FIXED, failure.fixed, pair[1]))
+    for column, (label, placement, run) in zip(st.columns(2), sides, strict=True):
+        with column:
+            variables = [f"{name}={value}" for name, value in placement.environment.items()]
+            st.caption(frame.plain(", ".join([placement.describe(), *variables])))
+            key = f"{failure.name}-{label}"
+            if st.button(label, key=key, disabled=not possible, type="primary" if label == BROKEN else "secondary"):
+                _submit(failure, placement, session, identity)
+            _outcome(run)
+    if failure.needs_hosts and not several:
+        st.caption(
+            "This one needs a session over several hosts (workshop session start --hosts …, or workshop demo hosts)."
+        )
+    broken, fixed = pair
+    if broken is not None and fixed is not None and broken.ended and fixed.ended:
+        st.markdown(f"**Look for:** {frame.plain(failure.look_for)}")
+        query = {"compare": f"{broken.id},{fixed.id}"}
+        st.page_link("views/history.py", label="Compare the two", icon=":material/compare:", query_params=query)
+
+
+def _submit(failure: Failure, placement: Placement, session: SessionRecord, identity: Identity) -> None:
+    try:
+        actions.submit(frame.store(), identity, session, failure.workload, failure.params, placement.as_json())
+    except WorkshopError as error:
+        st.error(frame.plain(str(error)))
+    else:
+        st.rerun()
+
+
+def _latest(runs: list[RunRecord], failure: Failure, placement: Placement) -> RunRecord | None:
+    """The newest run of a failure's workload on this placement; runs that it leaves to any hosts have the session's."""
+
+    def bare(given: Mapping[str, Any]) -> dict[str, Any]:
+        return Placement.parse({**given, **({} if failure.needs_hosts else {"hosts": ()})}).as_json()
+
+    wanted = bare(placement.as_json())
+    return next(
+        (
+            run
+            for run in runs
+            if run.workload == failure.workload
+            and all(run.params.get(name) == value for name, value in failure.params.items())
+            and bare(run.placement) == wanted
+        ),
+        None,
+    )
+
+
+def _outcome(run: RunRecord | None) -> None:
+    """How the newest run went, and the way to its page."""
+    if run is None:
+        return
+    label = f"Run {run.id} · {STATUS[run.status]}"
+    st.page_link("views/run.py", label=label, icon=":material/monitoring:", query_params={"run": str(run.id)})
+    if run.verdict:
+        took = f" ({words.seconds(run.finished_at - run.started_at)})" if run.started_at and run.finished_at else ""
+        st.markdown(f"**{frame.plain(run.verdict['verdict'])}**{frame.plain(took)} {frame.plain(run.verdict['why'])}")

@@ -1,0 +1,119 @@
+"""What the mapper says of a placement: the predicted rank map as a picture and as masks, or why it is refused."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+from parts import composing, frame
+from parts.cards import FIGURE
+from parts.composing import Composed
+
+from workshop import topology
+from workshop.analysis import words
+from workshop.analysis.oversubscription import oversubscription
+from workshop.errors import WorkshopError
+from workshop.figures.machine import machine_picture, sharing_words
+from workshop.mpi import mapper
+from workshop.mpi.mapper import Prediction
+from workshop.mpi.reports.masks import mask
+from workshop.placement import Placement
+
+AT_ONCE = 2  # questions that may keep processors busy
+PATIENCE = 2 * mapper.SECONDS  # seconds to wait for one's turn
+_ASKING = threading.BoundedSemaphore(AT_ONCE)
+DRAWN = 1024  # processing units that a picture has room for
+NOTATION = """Open MPI's notation: brackets are packages, / stands between cores, each letter is a hardware thread,
+and B is where the rank may run."""
+LISTED = 48  # ranks that are listed as masks
+
+
+def prediction(composed: Composed) -> Prediction:
+    """The mapper's answer, or in its note why it gave none."""
+    return _asked(composed.placement.model_dump_json(), composed.machine)
+
+
+@st.cache_data(max_entries=512, ttl=60, show_spinner="Asking the mapper …")
+def _asked(placement: str, machine: str) -> Prediction:
+    """The same for all who ask the same, also where the mapper had no answer: it may have taken long not to."""
+    if not _ASKING.acquire(timeout=PATIENCE):
+        return Prediction(note="The mapper is busy with what others have asked; change something to ask again.")
+    try:
+        return mapper.predict(Placement.model_validate_json(placement), composing.read_machine(machine))
+    except WorkshopError as error:
+        return Prediction(note=str(error))
+    finally:
+        _ASKING.release()
+
+
+def show(composed: Composed, predicted: Prediction) -> None:
+    """The rank map, or why there is none."""
+    if predicted.refused is not None:
+        _refused(predicted)
+    if predicted.note:
+        st.info(frame.plain(predicted.note), icon=":material/info:")
+    if predicted.rank_map is None or predicted.machine is None:
+        return
+    crowds = oversubscription(predicted.rank_map, predicted.machine, composed.placement.threads_per_rank)
+    for said in sharing_words(crowds[:4]):
+        st.warning(frame.plain(said), icon=":material/group:")
+    picture(predicted.machine, predicted.rank_map, composed.placement.threads_per_rank, "predicted")
+    masks(predicted.rank_map, predicted.machine)
+
+
+def _refused(predicted: Prediction) -> None:
+    """The MPI's own words, and changes that it takes, a click away."""
+    st.error("The mapper refuses this placement, in its own words:", icon=":material/block:")
+    st.code(predicted.refused, language=None, wrap_lines=True)
+    if predicted.advice:
+        st.markdown(f"**{frame.plain(predicted.advice)}**")
+    with st.container(horizontal=True):
+        for number, change in enumerate(predicted.changes):
+            label = f"{words.capital(frame.plain(change.words.partition(' (')[0]))}"
+            st.button(label, key=f"change-{number}", on_click=composing.take, args=(change.placement,))
+
+
+def picture(
+    machine: Mapping[str, Any],
+    rank_map: Mapping[str, Any],
+    threads: int,
+    key: str,
+    meant: Mapping[str, Any] | None = None,
+) -> None:
+    """The machine with its ranks: as many hosts as there is room for."""
+    hosts = topology.machines(machine)
+    drawn, units = [], 0
+    for one in hosts.values():
+        units += len(one["units"])
+        if units > DRAWN:
+            break
+        drawn.append({name: value for name, value in one.items() if name != "more"})
+    if not drawn:
+        st.caption(f"A host with {units} processing units is too large to be drawn; up to {DRAWN} are.")
+        return
+    names = {one["host"] for one in drawn}
+    ranks = [report for report in rank_map["ranks"] if report["host"] in names]
+    figure = machine_picture(topology.together(drawn), {**rank_map, "ranks": ranks}, threads, meant)
+    with st.container(key=f"machine-{key}"):
+        st.plotly_chart(figure, key=f"picture-{key}", **FIGURE)
+    if len(drawn) < len(hosts):
+        st.caption(f"These are {len(drawn)} of {len(hosts)} hosts.")
+
+
+def masks(rank_map: Mapping[str, Any], machine: Mapping[str, Any]) -> None:
+    """Open MPI 4's notation, a line for each rank."""
+    ranks = rank_map["ranks"]
+    wide = max(len(str(report["host"])) for report in ranks)
+    digits = len(str(len(ranks) - 1))
+    lines = [
+        f"rank {report['rank']:>{digits}}  {report['host']:<{wide}}  {mask(report, machine)}"
+        for report in ranks[:LISTED]
+        if report["units"]
+    ]
+    if not lines:
+        return
+    more = f"\nand {len(ranks) - LISTED} more ranks" if len(ranks) > LISTED else ""
+    st.markdown("**As masks**", help=NOTATION)
+    st.code("\n".join(lines) + more, language=None)

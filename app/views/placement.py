@@ -1,0 +1,62 @@
+"""Placement: compose one, see where its ranks would run and which commands say so, run it, and read reports."""
+
+import streamlit as st
+from parts import composing, failing, frame, predicting, reporting
+from parts.composing import Composed
+from parts.live import run_view
+
+from workshop.errors import WorkshopError
+from workshop.store.records import Identity, SessionRecord
+from workshop.web import actions
+
+WORDS = (
+    "Where would ranks run on a machine that you have, or don't have? Open MPI's own mapper answers here, without "
+    "starting anything."
+)
+
+
+def main() -> None:
+    identity = frame.heading("Placement", WORDS)
+    session = frame.choose_session()
+    compose, failures = st.tabs([":material/grid_view: Compose", ":material/healing: Guided failures"])
+    with compose:
+        _compose(session, identity)
+    with failures:
+        failing.guided(session, identity)
+
+
+def _compose(session: SessionRecord | None, identity: Identity) -> None:
+    form, shown = st.columns([6, 13], gap="medium")
+    with form, st.container(border=True, key="compose"):
+        composed = composing.form()
+    with shown:
+        predicted = None
+        if composed is None:
+            st.info("Mend what the form says is wrong, and the prediction comes back.", icon=":material/edit:")
+        else:
+            predicted = predicting.prediction(composed)
+            st.markdown("#### Where the ranks would run")
+            predicting.show(composed, predicted)
+            st.markdown("#### How to say it")
+            composing.commands(composed)
+            _run(composed, session, identity)
+        st.markdown("#### What did your MPI do?")
+        reporting.pasted(composed, predicted)
+
+
+def _run(composed: Composed, session: SessionRecord | None, identity: Identity) -> None:
+    """k-means on this placement, in the session."""
+    st.markdown("#### Run it here")
+    if session is None or session.state in ("stopped", "failed"):
+        st.markdown("No session is up, so nothing can run yet.")
+    elif st.button("Run k-means on this placement", icon=":material/play_arrow:", type="primary"):
+        try:
+            run = actions.submit(frame.store(), identity, session, "kmeans", {}, composed.placement.as_json())
+            st.session_state["place-run"] = run.id
+        except WorkshopError as error:
+            st.error(frame.plain(str(error)))
+    if run_id := st.session_state.get("place-run"):
+        run_view(run_id, identity)
+
+
+main()

@@ -1,0 +1,87 @@
+"""The page of placements in a real Chromium: it composes the workshop's example, and the picture follows what is typed;
+then the placement is run, and the prediction held against what happened."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Class, NewPage, join
+from workshop.figures import theme
+
+pytestmark = [pytest.mark.browser, pytest.mark.mpi, pytest.mark.timeout(240)]
+
+EXAMPLE = ["[BB/BB/../..][../../../..]", "[../../../..][BB/BB/../..]"]
+# Colour and label of each processing unit of the first picture that has a rank, in reading order.
+UNITS = """() => {
+  const figure = document.querySelector(".js-plotly-plot");
+  const colours = figure.layout.shapes.map((shape) => shape.fillcolor);
+  const labels = figure.layout.annotations.map((note) => note.text.replace(/^<b>rank |<[^>]*>/g, ""));
+  return [colours, labels.filter((text) => /^[0-9]+$/.test(text))];
+}"""
+
+
+def shown(page: Page) -> tuple[set[str], list[str]]:
+    """The ranks' colours in the picture, and the labels of its units."""
+    colours, labels = page.evaluate(UNITS)
+    return {colour for colour in colours if colour in theme.RANKS}, labels
+
+
+def type_command(page: Page, text: str) -> None:
+    field = page.get_by_role("textbox", name="Command line")
+    field.fill(text)
+    field.press("Control+Enter")
+
+
+def test_compose_the_example_change_the_command_and_run(workshop: Class, new_page: NewPage) -> None:
+    page = new_page()
+    page.goto(f"{workshop.url}/?token={workshop.token}")
+    page.get_by_role("link", name="Placement").first.click()
+    masks = page.get_by_test_id("stCode").first
+    for mask in EXAMPLE:
+        expect(masks).to_contain_text(mask, timeout=60_000)
+    page.locator(".js-plotly-plot svg").first.wait_for(timeout=30_000)
+    colours, labels = shown(page)
+    assert colours == {theme.rank_colour(rank) for rank in range(6)}
+    assert labels == [str(rank) for rank in range(6) for _ in range(4)], (
+        "each rank has two cores of two hardware threads"
+    )
+
+    # What the form sets, the command line has.
+    command = page.get_by_role("textbox", name="Command line")
+    cores = page.get_by_role("spinbutton", name="Cores per rank")
+    cores.fill("4")
+    cores.press("Tab")
+    expect(masks).to_contain_text("[BB/BB/BB/BB][../../../..]", timeout=30_000)
+    assert "pe=4" in command.input_value()
+
+    # What is typed as a command, form and picture have.
+    type_command(page, "mpirun -n 2 -H hostB:2 --map-by core --bind-to core --frobnicate python train.py")
+    expect(masks).to_contain_text("rank 1  hostB  [../BB/../..][../../../..]", timeout=30_000)
+    expect(page.get_by_text("Not understood, so it is not in the form: --frobnicate")).to_be_visible()
+    expect(page.get_by_role("spinbutton", name="Ranks", exact=True)).to_have_value("2")
+    expect(page.get_by_role("textbox", name="Hosts")).to_have_value("hostB:2")
+    page.wait_for_function(f"({UNITS})()[1].length === 4")
+    colours, labels = shown(page)
+    assert (colours, labels) == ({theme.rank_colour(0), theme.rank_colour(1)}, ["0", "0", "1", "1"])
+
+    # Here it runs as predicted.
+    type_command(page, "mpirun -n 2 --map-by core --bind-to core python train.py")
+    expect(page.get_by_role("textbox", name="Hosts")).to_have_value("")
+    page.get_by_role("button", name="Run k-means on this placement").click()
+    page.locator(".ws[data-status=completed]").wait_for(timeout=120_000)
+    expect(page.locator("[data-card=predicted]")).to_contain_text(
+        "Every rank ran where it was meant to.", timeout=30_000
+    )
+
+
+def test_a_learner_s_phone_shows_all_of_it(workshop: Class, new_page: NewPage) -> None:
+    phone = new_page(390, 844)
+    join(phone, workshop, "Ada", "/placement")
+    expect(phone.get_by_test_id("stCode").first).to_contain_text(EXAMPLE[0], timeout=60_000)
+    phone.locator(".js-plotly-plot svg").first.wait_for(timeout=30_000)
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    phone.get_by_role("tab", name="Guided failures").click()
+    phone.get_by_role("button", name="Run it").first.click()
+    expect(phone.get_by_text("Run 1 · ")).to_be_visible(timeout=30_000)
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,0 +1,195 @@
+"""Text that can't be read gets one sentence that names the line; whatever it is, it gets nothing else."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.analysis.cases import machine
+from tests.mpi.reports.test_samples import SAMPLES, sample
+from workshop.errors import BadInput
+from workshop.mpi import reports
+
+HEAD = "[0] MPI startup(): Rank    Pid      Node name  Pin cpu\n"
+OURS = "[node1:1] Rank 0 bound to package[0][core:L0]\n"
+XML = '<?xml version="1.0" ?>\n<map>\n<host name="a">\n{}\n</host>\n</map>\n'
+RANK = '<rank id="0"><binding><package id="0">{}</package></binding></rank>'
+PACKAGE = '<processors><package id="0" cpus="0-1"/></processors>'
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "None of the 1 lines tells where a rank is"),
+        ("hello\nworld", "--report-bindings"),
+        (sample("openmpi5-refused"), "None of the"),
+        (f"{OURS}[node1:1] Rank 1 bound to nothing\n", "Line 2: rank 1 is bound to 'nothing'"),
+        (f"{OURS}Rank 1 bound to package[0][core:L1]\n", "Line 2: 'Rank 1 bound to package[0][core:L1]' should begin"),
+        (f"{OURS}\n{OURS}", "Line 3: rank 0 is there a second time, after line 1"),
+        (f"{OURS}[node1:1] Rank 2 bound to package[0][core:L1]\n", "Line 2: rank 2 is there, but rank 1 is not"),
+        ("[a:1] Rank 0 bound to package[0][core:L9-1]", "Line 1: the cores are"),
+        ("[a:1] Rank 0 bound to package[0][core:L0-99999999]", "Line 1: the cores are"),
+        ("[a:1] Rank 0 bound to package[0][core:P3]", "physical numbers"),
+        ("[a:1] Rank 0 bound to package[0][core:L0] package[1][hwt:L0]", "cores and to hardware threads"),
+        ("[a:1] Rank 0 bound to package[0][core:L0] package[1][core:L0]", "core 0 in two packages"),
+        (f"{OURS}[node1:1] Rank 1 bound to package[1][core:L0]\n", "Line 2: 0 is in package 1 here, but in 0 further"),
+        ("[a:1] MCW rank 0 bound to socket 0[core 0[hwt 0]]: [B/X]", "Line 1: rank 0 is bound to"),
+        ("[a:1] MCW rank 0 bound to socket 0[core 0[hwt 0]]: [./.]", "has no B"),
+        ("[a:1] MCW rank 0 bound to socket 0[core 0[hwt 0]]: [B//.]", "it should be like [BB/../..]"),
+        ("[a:1] MCW rank 0 bound to socket 0[core 0[hwt 0]]: [./B]", "don't say the same"),
+        (
+            "[a:1] MCW rank 0 bound to : [B/.]\n[a:1] MCW rank 1 bound to : [BB/..]",
+            "Line 2: this mask has another form",
+        ),
+        (
+            "[a:1] MCW rank 0 bound to : [B/.]\n[a:1] Rank 1 bound to package[0][core:L0]",
+            "Line 2: this is Open MPI 5's",
+        ),
+        ("Data for proc: [p@1,0]\n  Binding: package[0][core:L0]\n", "Line 2: the line that names the host"),
+        ("Data for node: a\tState\nData for proc: [p@1,0]\n", "Line 2: rank 0 has no line with its binding"),
+        (f"x\n{HEAD}\n", "Line 2: no rank follows below"),
+        (f"{HEAD}[0] MPI startup(): 0 71 node1\n", "should have rank, pid, host and processors"),
+        (f"{HEAD}[0] MPI startup(): 0 71 node1 0-3\n", "Line 2: the processors of rank 0 are '0-3'"),
+        (f"{HEAD}[0] MPI startup(): 0 71 node1 {{0,1,\n", "Line 2: the processors of rank 0 are '{0,1,'"),
+        (f"{HEAD}[0] MPI startup(): 0 71 node1 {{x}}\n", "Line 2: the processors is 'x'"),
+        ("(node1:0,x)", "Line 1: the ranks of node1 is 'x'"),
+        ("(node1:0,1)\n(node2:1,2)", "Line 2: rank 1 is there a second time"),
+        ("process 0 binding: 01a", "Line 1: the binding is '01a'"),
+        ("\nprocess 0 binding: 000", "Line 2: the binding has no 1"),
+        (
+            "process 0 binding: 10\nprocess 0 binding: 01",
+            "Line 2: process 0 is there a second time, after line 1; on sev",
+        ),
+        ("<map>\n", "Line 1: the map that begins here has no end"),
+        ("<map></map>", "Line 1: the map that begins here has no ranks"),
+        ("<map>\n<host>\n</map>", "Line 2: a host's name is ''"),
+        ('<map>\n<host name="a">\n</map>', "Line 3: this is not well-formed XML (mismatched tag)"),
+        ("<map></map>\n\n<map></map>", "Line 3: a second map begins here, after the one in line 1"),
+        ('\n<!DOCTYPE x [<!ENTITY y "z">]>\n<map>&y;</map>', "Line 2: Open MPI's map has no document type"),
+        ("<map>\n&y;</map>", "Line 2: this is not well-formed XML (undefined entity)"),
+        (XML.format(RANK.format("<core>0</core>")), "Line 4: rank 0 is bound to 0, which package 0 doesn't have"),
+        (
+            XML.format(PACKAGE + RANK.format("<core>one</core>")),
+            "Line 4: a <core> is 'one'; it should be a whole number",
+        ),
+        (XML.format(PACKAGE + RANK.format("<core>0</core><hwt>1</hwt>")), "cores and to hardware threads"),
+        (XML.format(PACKAGE.replace("0-1", "0-1e9")), "Line 4: a package's cpus is '1e9'"),
+        (XML.format('<rank id="-1"/>'), "Line 4: a rank's id is '-1'"),
+        ('<map><rank id="0"/></map>', "Line 1: a rank stands outside of a host"),
+        ("<map>" + "<a>" * 20 + "</map>", "nested too deeply"),
+        ("<topology/>", "a machine, as lstopo describes it"),
+        ("x" * 2_000_001, "it should have at most 2000000"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(text: str, words: str) -> None:
+    with pytest.raises(BadInput) as error:
+        reports.read(text)
+    assert words in str(error.value)
+    assert len(str(error.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("openmpi5-xml-cores", machine(2, host=""), "of a machine with 2 packages, 8 cores, not of 1 package, 2 cores"),
+        (
+            "openmpi5-map-three-hosts",
+            machine(8, host=""),
+            "core 4 should be in package 1, but on the machine it is in 0",
+        ),
+        ("openmpi5-map-three-hosts", machine(4, packages=2, host=""), "core 4, but the machine has cores 0-3"),
+        ("openmpi5-xml-hwthreads", machine(8, packages=2, host=""), "2 packages and 16 hardware threads, not of 2"),
+        (
+            "openmpi4-map-example",
+            machine(8, packages=2, host=""),
+            "8 cores and 16 hardware threads, not of 2 packages, 8",
+        ),
+        ("intel-debug5", machine(1), "Line 8: unit 1, but the machine has units 0"),
+        ("mpich-eight-units", machine(4), "of a machine with 8 processing units, not of 4 processing units"),
+        ("openmpi5-map-hwthreads", machine(2), "unit 2, but the machine has units 0-1"),
+        (
+            "openmpi5-xml-hwthreads",  # of a machine that numbers core by core, which this one doesn't
+            machine(8, packages=2, hardware_threads=2, host=""),
+            "unit 8 should be in package 1, but on the machine it is in 0",
+        ),
+        ("openmpi5-xml-cores", {**machine(8, 2, host="a"), "more": [machine(8, 2, host="b")]}, "hostA is not one of"),
+    ],
+)
+def test_a_report_of_another_machine_is_refused(name: str, given: dict, words: str) -> None:
+    with pytest.raises(BadInput, match="Line ") as error:
+        reports.read(sample(name), given)
+    assert words in str(error.value)
+
+
+def harmless(text: str) -> None:
+    for given_machine in (None, machine(8, packages=2, hardware_threads=2, host="")):
+        try:
+            reports.read(text, given_machine)
+        except BadInput as error:
+            assert "\n" not in str(error)
+
+
+PIECES = """
+[a:1] |MCW rank 0 |Rank 1 |bound to |package[0]|[core:L0]|[hwt:L0-1]|socket 0[core 0[hwt 0]]|: [B/.]|[BB/..]|~|<map>|
+</map>|<host name="a">|</host>|<rank id="0">|<binding>|<core>0|process 0 binding: |01|(a:0,1)|Data for node: a\t|
+[0] MPI startup(): 0 1 a {0-1}
+"""
+pieces = st.sampled_from([HEAD, "\n", *PIECES.replace("\n", "").split("|")])
+
+
+@settings(max_examples=150, deadline=2000)
+@given(st.one_of(st.text(max_size=200), st.lists(pieces | st.text(max_size=3), max_size=30).map("".join)))
+def test_no_text_gets_anything_but_bad_input(text: str) -> None:
+    harmless(text)
+
+
+@settings(max_examples=150, deadline=2000)
+@given(
+    st.sampled_from(sorted(path.stem for path in SAMPLES.glob("*.txt"))),
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 6),
+    st.text(min_size=1, max_size=4) | pieces,
+)
+def test_no_damage_gets_anything_but_bad_input(name: str, seed: int, times: int, put: str) -> None:
+    draw, text = random.Random(seed), sample(name)
+    for _ in range(times):
+        first = draw.randrange(len(text) + 1)
+        last = min(first + draw.choice([0, 1, 1, 3, 40]), len(text))
+        kept = draw.choice(["", put, text[first:last] * 2, text[first:last].swapcase()])
+        text = text[:first] + kept + text[last:]
+    harmless(text)
+
+
+LONG = {
+    "brackets": "[" * 500_000,
+    "masks": "[B]" * 300_000,
+    "a mask": "[a:1] MCW rank 0 bound to x: " + "[B]" * 300_000,
+    "packages": "[a:1] Rank 0 bound to " + "package[0]" * 100_000,
+    "ranks": "(a:" + "0," * 400_000 + ")",
+    "words": "Rank " * 200_000,
+    "digits": "process 0 binding: " + "1" * 1_000_000,
+    "continued": HEAD + "[0] MPI startup(): 0 1 a {0," + "\n1," * 400_000,
+    "elements": "<map>" + "<core>" * 200_000 + "</map>",
+    "lines": "\n" * 1_000_000,
+    "a host": "Data for node: " + "a" * 1_000_000,
+    "processes": "Process OMPI jobid: " * 50_000,
+    "processors": HEAD + "".join(f"[0] MPI startup(): {rank} 1 a {{0-8191}}\n" for rank in range(4000)),
+    "unbound": "".join(f"[a:1] Rank {rank} is not bound\n" for rank in range(5000)),
+    "packages of a map": "<map><host name='a'><processors>\n"
+    + "".join(f"<package id='{number}' cpus='0-8191'/>\n" for number in range(20_000))
+    + "</processors></host></map>",
+    "ranks of a map": "<map><host name='a'><processors><package id='0' cpus='0-8191'/></processors>\n"
+    + "".join(f"<rank id='{number}'><binding/></rank>\n" for number in range(4000))
+    + "</host></map>",
+    "large packages": "".join(f"[a:1] Rank {rank} bound to package[0][core:L0-1023]\n" for rank in range(800)),
+    "spaces": " " * 1_000_000 + "Binding: ",
+}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("name", LONG)
+def test_long_text_is_read_in_bounded_time(name: str) -> None:
+    harmless(LONG[name])

@@ -1,0 +1,138 @@
+"""Readers on what real MPIs printed; host names are made neutral. tests/mpi/reports/samples says by its files' names
+which MPI printed what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.analysis.cases import machine
+from workshop import machines
+from workshop.errors import BadInput
+from workshop.mpi import reports
+from workshop.mpi.reports.masks import mask
+
+SAMPLES = Path(__file__).parent / "samples"
+EXAMPLE = ["[BB/BB/../..][../../../..]", "[../../../..][BB/BB/../..]"]  # the workshop's, for each host
+
+
+def sample(name: str) -> str:
+    return (SAMPLES / f"{name}.txt").read_text()
+
+
+def drawn(read: reports.Read) -> list[str]:
+    assert read.machine is not None
+    return [mask(report, read.machine) for report in read.rank_map["ranks"]]
+
+
+def facts(read: reports.Read, *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(report[name] for name in names) for report in read.rank_map["ranks"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "masks"),
+    [
+        ("openmpi5-xml-two-ranks", "openmpi-xml", ["[B/.]", "[./B]"]),
+        ("openmpi5-xml-cores", "openmpi-xml", ["[B/B/./.][./././.]", "[./././.][B/B/./.]"] * 3),
+        ("openmpi5-xml-packages", "openmpi-xml", ["[B/B/B/B][./././.]"] * 3 + ["[./././.][B/B/B/B]"] * 3),
+        ("openmpi5-xml-unbound-hosts", "openmpi-xml", ["[B/B]"] * 3),
+        ("openmpi5-bindings-two-ranks", "openmpi5", ["[B/.]", "[./B]"]),
+        ("openmpi5-bindings-overloaded", "openmpi5", ["[B/.]", "[B/.]", "[./B]", "[./B]"]),
+        ("openmpi5-bindings-pe2", "openmpi5", ["[B/B]"]),
+        ("openmpi5-map-three-hosts", "openmpi5", ["[B/B][./.]", "[./.][B/B]"] * 3),
+        ("openmpi5-map-over-packages", "openmpi5", ["[B/B][B/B][./.][./.]", "[./.][./.][B/B][B/B]"]),
+        ("openmpi4-bindings-two-ranks", "openmpi4", ["[B/.]", "[./B]"]),
+        ("openmpi4-bindings-overloaded", "openmpi4", ["[B/.]", "[./B]", "[B/.]", "[./B]"]),
+        ("openmpi4-map-example", "openmpi4", EXAMPLE),
+        (
+            "openmpi4-map-hwthreads",
+            "openmpi4",
+            ["[B./../../..][../../../..]", "[.B/../../..][../../../..]", "[../B./../..][../../../..]"],
+        ),
+        ("openmpi4-map-sockets", "openmpi4", ["[BB/BB/BB/BB][../../../..]", "[../../../..][BB/BB/BB/BB]"] * 2),
+        ("openmpi4-map-over-packages", "openmpi4", ["[BB/BB][BB/BB][../..][../..]", "[../..][../..][BB/BB][BB/BB]"]),
+        ("intel-debug5", "intel-pinning", ["[B/.]", "[./B]"]),
+        ("intel-pin-list", "intel-pinning", ["[./B]", "[B/.]"]),
+        ("intel-pin-domain-omp", "intel-pinning", ["[B/B]"]),
+        ("intel-pin-off", "intel-pinning", ["[B/B]", "[B/B]"]),
+        ("mpich-two-units", "mpich", ["[B/.]", "[./B]"]),
+        (
+            "mpich-eight-units",
+            "mpich",
+            ["[B/B/./././././.]", "[././././B/B/./.]", "[././B/B/./././.]", "[././././././B/B]"],
+        ),
+    ],
+)
+def test_every_notation_is_read(name: str, kind: str, masks: list[str]) -> None:
+    read = reports.read(sample(name))
+    assert (read.kind, drawn(read)) == (kind, masks)
+    assert read.rank_map["measured"] is False
+
+
+@pytest.mark.parametrize(
+    "name", ["openmpi5-xml-cores", "openmpi5-xml-cores-threads", "openmpi5-map-three-hosts", "openmpi4-map-example"]
+)
+def test_on_the_machine_that_it_is_of_a_core_is_its_hardware_threads(name: str) -> None:
+    linux = machine(8, packages=2, hardware_threads=2, host="")  # unit 8 is core 0's second hardware thread
+    read = reports.read(sample(name), linux)
+    assert drawn(read)[:2] == EXAMPLE
+    assert facts(read, "units", "cores", "packages", "numa", "local_rank")[1] == ([4, 5, 12, 13], [4, 5], [1], [1], 1)
+
+
+def test_hardware_threads_have_the_numbers_of_the_operating_system() -> None:
+    read = reports.read(sample("openmpi5-xml-hwthreads"), machines.synthetic("2x4x2").machine)
+    assert drawn(read)[:3] == ["[BB/../../..][../../../..]", "[../BB/../..][../../../..]", "[../../../..][BB/../../..]"]
+    assert facts(read, "host", "units")[5] == ("hostB", [2, 3])
+    words = "[node1:71] Rank 0 bound to package[0][hwt:L1,9]"
+    linux = machine(8, packages=2, hardware_threads=2, host="")  # unit 9 is core 1's second hardware thread
+    assert facts(reports.read(words, linux), "units", "cores") == [([1, 9], [1])]
+
+
+def test_mpich_s_digits_are_units_of_the_machine() -> None:
+    read = reports.read(sample("mpich-three-hosts"), machine(8, packages=2, host=""))
+    assert facts(read, "rank", "host", "cores", "packages") == [
+        (rank, host, [4, 5] if rank % 2 else [0, 1], [rank % 2])
+        for rank, host in enumerate(["hostA", "hostA", "hostB", "hostB", "hostC", "hostC"])
+    ]
+
+
+def test_intel_s_map_tells_hosts_and_nothing_else() -> None:
+    for given in (None, machine(2, host="")):
+        read = reports.read(sample("intel-rank-map-three-hosts"), given)
+        assert read.kind == "intel-ranks"
+        assert facts(read, "host", "local_rank", "units") == [
+            (host, local, []) for host in ("hostA", "hostB", "hostC") for local in (0, 1)
+        ]
+
+
+def test_intel_s_long_lists_go_over_several_lines() -> None:
+    head = "[0] MPI startup(): Rank    Pid      Node name  Pin cpu\n"
+    more = "[0] MPI startup(): 0       71       node1      {0,1,2,3,\n                    4,5}\nhello\n"
+    read = reports.read(f"{head}{more}[0] MPI startup(): 1       72       node2      {{0-1}}\n")
+    assert facts(read, "host", "pid", "units") == [("node1", 71, [0, 1, 2, 3, 4, 5]), ("node2", 72, [0, 1])]
+
+
+@pytest.mark.parametrize("name", ["openmpi5-bindings-none", "openmpi4-bindings-not-bound", "openmpi4-map-unbound"])
+def test_unbound_ranks_have_all_of_a_machine_that_is_known(name: str) -> None:
+    assert facts(reports.read(sample(name)), "units")[0] == ([],)
+    assert facts(reports.read(sample(name), machine(4)), "units", "cores")[0] == ([0, 1, 2, 3], [0, 1, 2, 3])
+
+
+def test_numbers_of_what_a_report_does_not_tell_stay_empty() -> None:
+    assert facts(reports.read(sample("intel-debug5")), "cores", "packages", "numa")[0] == ([], [], [])
+    assert facts(reports.read(sample("openmpi5-map-hwthreads")), "cores", "packages", "numa")[0] == ([], [0], [])
+    assert facts(reports.read(sample("openmpi5-xml-cores")), "cores", "packages", "numa")[1] == ([4, 5], [1], [])
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in SAMPLES.glob("*.txt") if "-map-" not in path.stem))
+def test_whatever_else_is_printed_does_not_matter(name: str) -> None:
+    text = sample(name)
+    try:
+        expected = reports.read(text)
+    except BadInput:
+        return
+    lines = [f"epoch 1 [loss=0.3] (x:y)\r\n{line}" if "xml" not in name else line for line in text.splitlines()]
+    noisy = "WARNING: rank 3 bound to fail, core is a word, too\n\n" + "\r\n".join(lines) + "\nprocess ended\n"
+    assert reports.read(noisy) == expected
