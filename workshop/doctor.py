@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -25,7 +25,8 @@ from rich.text import Text
 from workshop import config, topology
 from workshop.errors import BadInput, WorkshopError
 from workshop.mpi import horovod, openmpi
-from workshop.placement import Placement
+from workshop.placement import Host, Placement
+from workshop.session import hosts as sites
 from workshop.session import processes
 from workshop.session.supervisor import check_port, only_one
 from workshop.store.store import Store
@@ -45,15 +46,6 @@ world = MPI.COMM_WORLD
 total = world.allreduce(world.rank + 1)
 if world.rank == 0:
     print(json.dumps({"size": world.size, "sum": total, "library": MPI.Get_library_version().split(",")[0]}))
-"""
-
-# Asks Horovod's library itself, as horovod.tensorflow.mpi_built() does, without the seconds that importing that takes.
-HOROVOD = """
-import ctypes, sys
-tensorflow, horovod = sys.argv[1:]
-for part in ("framework", "cc"):
-    ctypes.CDLL(f"{tensorflow}/libtensorflow_{part}.so.2", ctypes.RTLD_GLOBAL)
-sys.exit(0 if ctypes.CDLL(horovod).horovod_mpi_built() else "it was built without MPI")
 """
 
 
@@ -76,6 +68,23 @@ def checks(port: int = PORT) -> list[Check]:
     ]  # fmt: skip
     with ThreadPoolExecutor(len(looks)) as pool:
         return list(pool.map(lambda look: look(), looks))
+
+
+def hosts(given: Sequence[Mapping[str, Any]]) -> list[Check]:
+    """Look at hosts (`name`, `slots`) as a session on them would. Raises BadInput where that can't even be tried."""
+    found = sites.trial(sites.options([Host.model_validate(host) for host in given]))
+
+    def about(name: str, sentences: Sequence[str]) -> list[str]:
+        return [sentence for sentence in sentences if sentence.startswith((f"{name} ", f"{name}'s "))]
+
+    told = []
+    for host in given:
+        name = host["name"]
+        told += [Check(name, False, "", problem) for problem in about(name, found.failures)]
+        told += [Check(name, False, "", notice, needed=False) for notice in about(name, found.notices)]
+        if not about(name, found.failures):
+            told.append(Check(name, True, "this host" if sites.is_here(name) else "ranks of this host can talk to it"))
+    return told
 
 
 def render(found: Sequence[Check], console: Console) -> None:
@@ -174,17 +183,15 @@ def _mpi() -> Check:
 def _horovod() -> Check:
     how = "make up" if config.in_checkout() else "workshop horovod install"
     fix = f"Build it: {how}, with gcc, g++ and make installed."
-    library, tensorflow = horovod.library(), find_spec("tensorflow")
-    if library is None:
+    if horovod.library() is None:
         return Check("Horovod", False, "it is not built for TensorFlow", fix)
-    if tensorflow is None or not tensorflow.submodule_search_locations:
+    if find_spec("tensorflow") is None:
         return Check("Horovod", False, "TensorFlow is not installed", "Install the environment again: make up.")
-    command = [sys.executable, "-c", HOROVOD, tensorflow.submodule_search_locations[0], str(library)]
-    code, _, errors = _run(command, HOROVOD_SECONDS, {})
-    if code is None:
-        return Check("Horovod", False, f"its library did not load within {HOROVOD_SECONDS:.0f} s", "Try once more.")
-    if code != 0:
-        return Check("Horovod", False, (errors.strip().splitlines() or ["it does not load"])[-1], fix)
+    try:
+        if fault := horovod.fault(HOROVOD_SECONDS):
+            return Check("Horovod", False, fault, fix)
+    except WorkshopError as error:
+        return Check("Horovod", False, str(error), "Try once more.")
     return Check("Horovod", True, "built for TensorFlow and MPI")
 
 

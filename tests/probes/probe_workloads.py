@@ -62,6 +62,25 @@ TELL = Workload(
 BREAK = Workload("break", "Break", "Breaks.", BreakParams, "probe_workloads:break_")
 
 
+class ExchangeParams(Params):
+    times: int = Field(8, ge=1)
+    numbers: int = Field(1 << 17, ge=1)  # of 8 bytes, in each all-reduce
+
+
+def exchange(ctx, params):
+    """All ranks sum up an array, several times."""
+    import numpy as np
+    from mpi4py import MPI
+
+    array = np.ones(params.numbers)
+    for _ in range(params.times):
+        ctx.comm.Allreduce(MPI.IN_PLACE, array)
+    return {"sum": float(array[0]), "library": MPI.Get_library_version().split(",")[0]}
+
+
+EXCHANGE = Workload("exchange", "Exchange", "Sums up an array.", ExchangeParams, "probe_workloads:exchange")
+
+
 class WorkParams(Params):
     batch: int = Field(8, ge=1)  # images of each rank in a step
     epochs: int = Field(1, ge=1, le=100)

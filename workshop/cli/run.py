@@ -10,6 +10,7 @@ import typer
 
 from workshop.cli import common
 from workshop.workloads import Workload, help_of, workloads
+from workshop.workloads.forms import going_on
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 
@@ -28,7 +29,7 @@ def _execute(
     **where: Any,
 ) -> int:
     from workshop.cli.show import show_run, watch_run
-    from workshop.session import client
+    from workshop.session import client, hosts, site
     from workshop.session.lifecycle import session_for, shared_session
     from workshop.store.store import Store
 
@@ -40,14 +41,16 @@ def _execute(
     shared = None if private else shared_session(store, session)
     base = shared.placement if shared else {}
     if earlier := client.gone_on_from(store, chosen, values):
-        values, base = {**earlier.params, **values}, earlier.placement
-    placement = client.placement_in(shared, common.placement_from(base, **where).as_json())
+        values, base = {**going_on(chosen.params, earlier.params), **values}, earlier.placement
+    asked = common.placement_from(base, **where)
+    at = hosts.options(asked.hosts) if shared is None and asked.hosts else site.LOCAL
+    placement = client.placement_in(shared, asked.as_json(), at)
     if shared is None:  # nothing is started for a file that can't be read
         client.inputs_of(store, chosen, chosen.check(values), placement)
     err = common.stderr()
     if shared is None:
         err.print(f"Starting a private session: {placement.describe()}")
-    with session_for(store, shared, placement) as place:
+    with session_for(store, shared, placement, at) as place:
         submitted = client.submit(store, place, chosen.name, values, placement.as_json(), measured=measured)
         run = watch_run(store, submitted, err)
     if save is not None:
@@ -80,6 +83,9 @@ def _command(chosen: Workload) -> Any:
         ("bind_to", common.BindTo, None),
         ("threads", common.ThreadsPerRank, None),
         ("env", common.Environment, None),
+        ("hosts", common.Hosts, None),
+        ("mpi", common.Mpi, None),
+        ("oversubscribe", common.Oversubscribe, None),
         ("session", common.SessionName, None),
         ("private", common.Private, False),
         ("measured", Measured, False),

@@ -56,13 +56,13 @@ def up(
             err.print("Everything has ended.")
 
 
-def doctor(as_json: common.JSON = False) -> int:
-    """Check this machine: each line is ok, or the fix in one sentence."""
+def doctor(hosts: common.Hosts = None, as_json: common.JSON = False) -> int:
+    """Check this machine, and other hosts: each line is ok, or the fix in one sentence."""
     from rich.console import Console
 
     from workshop import doctor
 
-    checks = doctor.checks()
+    checks = doctor.checks() if hosts is None else doctor.hosts(common.read_hosts(hosts))
     if as_json:
         common.answer(doctor.as_json(checks))
     else:

@@ -15,7 +15,7 @@ import secrets
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,6 +55,7 @@ class Channel:
     memory: dict[int, int] = field(default_factory=dict)  # rank -> resident bytes
     heard: dict[int, float] = field(default_factory=dict)  # rank -> when it was last heard of, on the monotonic clock
     address: str | None = None  # at which ranks find `host`, where that is another
+    clocks: Mapping[str, float] = field(default_factory=dict)  # host -> seconds by which its clock is ahead of ours
     log: Callable[[str], None] = print
 
     def __post_init__(self) -> None:
@@ -153,12 +154,17 @@ class Channel:
         batches, words, progress = [], [], {}
         for _, message, frames in messages:
             run, rank, kind = message["run"], message["rank"], message["kind"]
-            batches.append((run, rank, message["number"], message.get("events", [])))
+            events = message.get("events", [])
+            if ahead := self.clocks.get(message["host"]):
+                events = [(at - ahead, *event) for at, *event in events]  # by our clock
+            batches.append((run, rank, message["number"], events))
             if kind == "batch":
                 if message["progress"] and rank == 0:
                     progress[run] = tuple(message["progress"])
             elif kind == "artifact":
                 self._keep(run, message, frames[0])
+            elif kind == "known":
+                self.store.set_run(run, metrics={**self.store.run(run).metrics, **message["metrics"]})
             else:
                 words.append(Word(kind, run, rank, message))
         for run, done in progress.items():

@@ -9,7 +9,7 @@ from typing import Any
 
 from workshop.analysis.verdict import verdict
 from workshop.errors import BadInput, WorkshopError
-from workshop.placement import Placement
+from workshop.placement import POLLING, Placement
 from workshop.session import processes, site
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
@@ -37,21 +37,25 @@ LEARNERS_VARIABLES = frozenset(
         "I_MPI_PIN",
         "I_MPI_PIN_DOMAIN",
         "I_MPI_PIN_ORDER",
+        POLLING,
     ]
 )
 SESSION = 1.0  # seconds between looks at the session of a run that somebody waits for
 REVIVED = 20.0  # seconds that a session may seem lost before nobody waits for its runs any longer
 
 
-def placement_in(session: SessionRecord | None, given: Mapping[str, Any] | None = None) -> Placement:
-    """The placement of a run in a session (None: on this machine): the given one, or the session's own; on the
-    session's hosts where it names none. Raises BadInput for one that can't be read, or that can't run there."""
+def placement_in(
+    session: SessionRecord | None, given: Mapping[str, Any] | None = None, at: Mapping[str, Any] = site.LOCAL
+) -> Placement:
+    """The placement of a run in a session (None: one that is yet to be started, at that site): the given one, or the
+    session's own; on the session's hosts where it names none. Raises BadInput for one that can't be read, or that can't
+    run there."""
     known = session.placement if session else {}
     values = {**(given if given is not None else known)}
     if not values.get("hosts"):
         values["hosts"] = known.get("hosts", ())
     placement = Placement.parse(values)
-    site.check(session.site if session else site.LOCAL, placement)
+    site.check(session.site if session else at, placement)
     return placement
 
 

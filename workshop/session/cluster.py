@@ -25,10 +25,12 @@ from traitlets.config import Config
 from workshop import mpi, rankmap, topology
 from workshop.engine import host as engine
 from workshop.errors import WorkshopError
+from workshop.mpi.openmpi import Death
 from workshop.placement import Placement
 from workshop.session import processes
 from workshop.session.guard import guarded
 from workshop.session.site import Site
+from workshop.session.vigil import Vigil
 
 T = TypeVar("T")
 SEGMENTS = "segments"  # a session's file that names the shared memory of its ranks
@@ -44,8 +46,17 @@ def remove_segments(folder: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         for segment in (folder / SEGMENTS).read_text().splitlines():
             if segment.startswith("/dev/shm/"):
-                Path(segment).unlink(missing_ok=True)
+                for path in _with_later_ones(Path(segment)):
+                    path.unlink(missing_ok=True)
         (folder / SEGMENTS).unlink()
+
+
+def _with_later_ones(segment: Path) -> list[Path]:
+    """A segment, and those that the same ranks have made since: MPICH numbers them (mpich_shm_1e369e4e_0)."""
+    job, _, number = segment.name.rpartition("_")
+    if not job.startswith("mpich_shm_") or not number.isdigit():
+        return [segment]
+    return list(segment.parent.glob(f"{job}_*"))
 
 
 class EnginesFailed(WorkshopError):
@@ -64,12 +75,26 @@ class Engines:
         self.died = threading.Event()
         self.rank_map: dict[str, Any] = {}
         self.machine: dict[str, Any] = {}
+        self.vigil: Vigil | None = None
         launcher.on_stop(lambda _: self.died.set())
 
     @property
     def output(self) -> str:
         """What mpirun and the ranks printed, once they have ended; ipyparallel removes the file then."""
         return self.launcher.get_output(remove=False) if self.died.is_set() else ""
+
+    def death(self) -> Death | None:
+        """Which rank died first, once they have ended; None where the launcher says of none that it did.
+
+        Where a launcher tells the process alone, that may be one that it has ended itself: what this machine saw counts
+        for more.
+        """
+        died = self.mpi.death(self.output)
+        if died is None or died.rank is not None:
+            return died
+        pid, number = (self.vigil and self.vigil.first) or (died.pid, None)
+        rank = next((report["rank"] for report in self.rank_map.get("ranks", []) if report["pid"] == pid), None)
+        return Death(rank, pid, died.host, number or died.signal)
 
 
 class Cluster:
@@ -170,6 +195,7 @@ class Cluster:
             raise EnginesFailed(str(text)) from error
         engines.rank_map = rankmap.rank_map(reply["report"] for reply in replies)
         here = socket.gethostname()
+        engines.vigil = Vigil(reply["report"]["pid"] for reply in replies if reply["report"]["host"] == here)
         segments = [path for reply in replies if reply["report"]["host"] == here for path in reply["segments"]]
         (self._folder / SEGMENTS).write_text("\n".join(segments))
         engines.machine = topology.together(reply["machine"] for reply in replies if reply["machine"])
@@ -190,8 +216,9 @@ class Cluster:
 
     @staticmethod
     def _why_not_started(engines: Engines) -> str:
-        if died := engines.mpi.death(engines.output):
-            return f"rank {died.rank} (on {died.host}) was ended by signal {died.signal} while the ranks were starting"
+        if died := engines.death():
+            who = f"process {died.pid}" if died.rank is None else f"rank {died.rank}"
+            return f"{who} (on {died.host}) was ended by signal {died.signal} while the ranks were starting"
         return f"{engines.mpi.REFUSED}\n{engines.mpi.refusal(engines.output)}"
 
     @staticmethod

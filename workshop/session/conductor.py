@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fcntl
+import math
 import os
 import signal
 import sys
@@ -100,7 +101,12 @@ class Conductor:
         self.site.prepare(say, self.ending.is_set)
         reach = self.site.reach
         self.channel = Channel(
-            self.store, self.folder / "channel.json", reach.bind, address=reach.address, log=self.log
+            self.store,
+            self.folder / "channel.json",
+            reach.bind,
+            address=reach.address,
+            clocks=self.site.clocks,
+            log=self.log,
         )
         left.callback(self.channel.close)
         tag = processes.session_tag(self.id)
@@ -114,6 +120,8 @@ class Conductor:
         for report in engines.rank_map.get("ranks", []) if engines else []:
             heard = self.channel.heard.get(report["rank"], now)
             silent[report["host"]] = min(silent.get(report["host"], now - heard), now - heard)
+        if engines and engines.died.is_set():
+            silent = dict.fromkeys(silent, math.inf)
         return self.site.lost(silent)
 
     def _take_runs(self) -> None:
@@ -200,6 +208,7 @@ class Conductor:
             self._say("ready" if self.cluster.alive else "restarting", "")
 
     def _finish(self, run: RunRecord, outcome: Outcome) -> None:
+        outcome.metrics = {**self.store.run(run.id).metrics, **outcome.metrics}  # some may be known from before
         notices = list(outcome.metrics.pop("notices", []))  # what a workload wants to be read beside its figures
         missing = self.store.missing_batches(run.id)
         if missing:

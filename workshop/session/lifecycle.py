@@ -72,13 +72,17 @@ def wait_ready(
     conductor: subprocess.Popen[bytes],
     seconds: float = READY,
     give_up: Callable[[], bool] = lambda: False,
+    on_look: Callable[[SessionRecord], None] = lambda _: None,
 ) -> SessionRecord:
     """Wait until a launched session takes runs. Raises WorkshopError with the reason where it doesn't come up; a
-    session that nobody waits for any longer is ended."""
+    session that nobody waits for any longer is ended. Where its site has a queue, `seconds` count from when it should
+    be through that."""
+    seconds += session.site.get("wait", 0.0)
     deadline = time.monotonic() + seconds
     try:
         while conductor.poll() is None:
             now = store.session(session.id)
+            on_look(now)
             if now.state in ("ready", "running"):
                 return now
             if time.monotonic() > deadline:
@@ -162,12 +166,14 @@ def shared_session(store: Store, name: str | None) -> SessionRecord | None:
 
 
 @contextmanager
-def session_for(store: Store, shared: SessionRecord | None, placement: Placement) -> Iterator[SessionRecord]:
-    """The shared session, or a private one that ends with the block."""
+def session_for(
+    store: Store, shared: SessionRecord | None, placement: Placement, at: Mapping[str, Any] = site.LOCAL
+) -> Iterator[SessionRecord]:
+    """The shared session, or a private one at that site that ends with the block."""
     if shared is not None:
         yield shared
     else:
-        with private_session(store, placement) as private:
+        with private_session(store, placement, at) as private:
             yield private
 
 

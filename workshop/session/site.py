@@ -55,6 +55,7 @@ class Site:
         self.options = options
         self.folder = folder
         self.placement = placement
+        self.clocks: dict[str, float] = {}  # host -> seconds by which its clock is ahead of ours, where that is known
 
     def prepare(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> None:
         """Make it ready to start ranks; `say` tells people what it waits for. May take long, and ends soon after

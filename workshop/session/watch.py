@@ -124,7 +124,7 @@ class Watch:
         if lost := self.conductor.lost():
             return Outcome("failed", error=problem("SiteLost", lost), reusable=False)
         assert engines is not None, "a run has engines until it has ended"
-        died = engines.mpi.death(engines.output)
+        died = engines.death()
         if died is None:
             words = engines.mpi.refusal(engines.output) or "without a word"
             message = f"the launcher of {engines.mpi.NAME} ended: {words}"

@@ -1,0 +1,81 @@
+"""`workshop demo hosts`: the same run on one host and on two, and hosts that stay."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.hosts import WORKSHOP
+from tests.support import need, until
+from workshop.demo import namespaces
+from workshop.store.store import Store
+
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(240)]
+
+
+def demo(*words: str, seconds: float = 200) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*WORKSHOP, "demo", "hosts", *words], capture_output=True, text=True, timeout=seconds)
+
+
+@contextmanager
+def keeping(*command: str) -> Iterator[subprocess.Popen[str]]:
+    """A command that runs on, until it is killed at the latest."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True) as keeper:
+        try:
+            yield keeper
+        finally:
+            keeper.kill()
+
+
+def test_what_is_wrong_is_told_before_anything_starts(workshop_home: Path) -> None:
+    for words, said in (
+        (["--link", "fast"], "link is 'fast': it should be like 100mbit"),
+        (["--latency", "slow"], "latency is 'slow'"),
+        (["--hosts", "1"], "comparing one host with two takes at least 2"),
+        (["--workload", "nothing"], "There is no workload 'nothing'"),
+    ):
+        done = demo(*words, seconds=30)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+
+
+def test_two_hosts_talk_over_the_link(workshop_home: Path, probe_workloads: None) -> None:
+    refused = namespaces.refusal()
+    need(refused is None, refused or "")
+    done = demo("--hosts", "2", "--link", "100mbit", "--workload", "exchange", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    one, two = document["rows"]
+    assert document["link"] == "100 Mbit/s"
+    assert (one["hosts"], two["hosts"]) == (["hostA"], ["hostA", "hostB"])
+    assert two["sent"] > 2 * 8 * (1 << 20), "each sends its array in every all-reduce"
+    assert one["sent"] < two["sent"] / 4
+    assert two["seconds"] > 8 * 8 * (1 << 20) / 100e6, "that takes its time"
+    assert "Two hosts sent" in document["sentence"]
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_hosts_that_stay(workshop_home: Path, how: signal.Signals) -> None:
+    refused = namespaces.refusal()
+    need(refused is None, refused or "")
+    command = [*WORKSHOP, "demo", "hosts", "--hosts", "2", "--keep", "--json"]
+    with Store.open() as store, keeping(*command) as keeper:
+        until(lambda: [s for s in store.sessions() if s.state == "ready"], 90, "the session")
+        ours = psutil.Process(keeper.pid).children(recursive=True)
+        words = ["run", "kmeans", "--data", "blobs", "--points", "1000", "--backend", "numpy", "--session", "hosts"]
+        ran = subprocess.run([*WORKSHOP, *words, "--json"], capture_output=True, text=True, timeout=120)
+        assert ran.returncode == 0, ran.stderr
+        assert [rank["host"] for rank in json.loads(ran.stdout)["rank_map"]["ranks"]] == ["hostA", "hostB"]
+        keeper.send_signal(how)
+        keeper.wait(40)
+        assert keeper.returncode == (130 if how == signal.SIGINT else -how)
+        _, alive = psutil.wait_procs(ours, timeout=20)
+        assert not alive
+        until(lambda: store.session("hosts").state in ("stopped", "lost"), 10, "the session's end")

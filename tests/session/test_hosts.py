@@ -1,0 +1,179 @@
+"""Sessions on several hosts: ranks are where they should be, talk over the network, and a lost host is noticed."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests import mpis
+from tests.hosts import emulated, running, session_on
+from tests.support import need, until
+from workshop import topology
+from workshop.demo.hosts import EmulatedHosts
+from workshop.errors import BadInput
+from workshop.placement import Placement, hosts_from
+from workshop.session import hosts as site
+
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(240)]
+SSHD = """\
+Port 2222
+HostKey {folder}/key
+AuthorizedKeysFile {folder}/key.pub
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+StrictModes no
+UsePAM no
+PidFile none
+"""
+SSH = """\
+Host *
+  Port 2222
+  IdentityFile {folder}/key
+  IdentitiesOnly yes
+  StrictHostKeyChecking no
+  UserKnownHostsFile /dev/null
+  LogLevel ERROR
+"""
+
+
+def test_a_session_on_three_hosts(workshop_home: Path, probe_workloads: None) -> None:
+    with emulated(3) as hosts, session_on(hosts, workshop_home, "hostA:2,hostB:2,hostC:2") as session:
+        now = session.now
+        assert now.site["kind"] == "hosts"
+        assert Counter(rank["host"] for rank in now.rank_map["ranks"]) == {"hostA": 2, "hostB": 2, "hostC": 2}
+        assert [rank["local_rank"] for rank in now.rank_map["ranks"]] == [0, 1, 0, 1, 0, 1]
+        assert set(topology.machines(now.machine)) == {"hostA", "hostB", "hostC"}
+
+        # Bytes really go over the network: a ring sends 2 (n - 1) / n of the array per host and all-reduce.
+        one_each = Placement(ranks=3, hosts=hosts_from("hostA:1,hostB:1,hostC:1"), bind_to="none")
+        assert session.run("exchange", one_each, times=1).status == "completed"
+        before = {name: hosts.traffic(name) for name in hosts.names}
+        summed = session.run("exchange", one_each, times=8, numbers=1 << 17)
+        assert summed.metrics["sum"] == 3.0**8
+        for name in hosts.names:
+            assert (hosts.traffic(name) - before[name]).sent > 8 << 20
+
+        # The same work on one host and on three has the same result.
+        together = Placement(ranks=2, hosts=hosts_from("hostA:2"), bind_to="none")
+        apart = Placement(ranks=2, hosts=hosts_from("hostB:1,hostC:1"), bind_to="none")
+        results = [session.run("kmeans", where, clusters=4, backend="numpy") for where in (together, apart)]
+        assert [{rank["host"] for rank in run.rank_map["ranks"]} for run in results] == [{"hostA"}, {"hostB", "hostC"}]
+        assert [run.status for run in results] == ["completed"] * 2, [run.error for run in results]
+        assert results[0].metrics["inertia"] == pytest.approx(results[1].metrics["inertia"], rel=1e-9)
+
+        # A rank that dies over there is named, and the session goes on.
+        run = session.submit("tell", apart, events=100_000, every=0.02)
+        session.started(run)
+        killed = next(rank for rank in session.store.run(run.id).rank_map["ranks"] if rank["host"] == "hostC")
+        assert hosts.run("hostC", "kill", "-9", str(killed["pid"])).returncode == 0
+        died = session.wait(run).error
+        assert (died["type"], died["rank"], died["host"]) == ("RankDied", killed["rank"], "hostC"), died
+        assert session.run("kmeans", apart, clusters=4, backend="numpy").status == "completed"
+
+        with pytest.raises(BadInput, match="hostD is not a host of this session; its hosts are hostA:2, hostB:2"):
+            session.submit("tell", Placement(ranks=1, hosts=hosts_from("hostD")))
+        with pytest.raises(BadInput, match="hostB has 2 slots in this session, not 3"):
+            session.submit("tell", Placement(ranks=1, hosts=hosts_from("hostB:3")))
+
+
+@pytest.mark.parametrize("how", ["cut", "kill"])
+def test_a_lost_host_ends_the_run_with_its_name(workshop_home: Path, probe_workloads: None, how: str) -> None:
+    with emulated(3) as hosts, session_on(hosts, workshop_home, "hostA:1,hostB:1,hostC:1") as session:
+        run = session.submit("tell", events=100_000, every=0.02)
+        session.started(run)
+        lost = time.monotonic()
+        getattr(hosts, how)("hostB")
+        ended = session.wait(run, 20)
+        assert time.monotonic() - lost < 15
+        assert ended.status == "failed"
+        assert "hostB" in ended.error["message"], ended.error
+        until(lambda: session.now.state == "failed", 15, "the session to say that it can't go on")
+        assert "hostB is lost" in session.now.message
+        left = ["hostC"] if how == "kill" else ["hostB", "hostC"]
+        for name in left:
+            until(lambda name=name: not running(hosts, name), 15, f"{name} to be clean")
+        until(lambda: not running(hosts, "hostA"), 15, "hostA to be clean")
+
+
+def test_a_killed_conductor_leaves_nothing_on_other_hosts(workshop_home: Path, probe_workloads: None) -> None:
+    with emulated(2) as hosts, session_on(hosts, workshop_home, "hostA:1,hostB:1") as session:
+        run = session.submit("tell", events=100_000, every=0.02)
+        session.started(run)
+        assert running(hosts, "hostB")
+        assert hosts.run("hostA", "kill", "-9", str(session.now.conductor_pid)).returncode == 0
+        for name in hosts.names:
+            until(lambda name=name: not running(hosts, name), 15, f"{name} to be clean")
+
+
+def test_what_the_other_hosts_are_asked_to_reach() -> None:
+    assert site.is_here(socket.gethostname())
+    assert site.is_here("127.0.0.1")
+    assert not site.is_here("192.0.2.1")
+    assert site.address_towards(["127.0.0.1"]) == "127.0.0.1"
+    with pytest.raises(BadInput, match=r"None of no-such-host.invalid has an address"):
+        site.address_towards(["no-such-host.invalid"])
+
+
+def test_no_secret_and_everything_needed_is_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKSHOP_DATABASE_URL", "postgresql://user:secret@host/db")
+    monkeypatch.setenv("WORKSHOP_HOME", str(tmp_path))
+    placement = Placement(ranks=2, hosts=hosts_from("hostA:1,hostB:1"), environment={"OMP_PROC_BIND": "true"})
+    launch = site.Site(site.options(placement.hosts), tmp_path, placement).launch(placement, {"NEEDED": "x"})
+    exported = {after for word, after in zip(launch.arguments, launch.arguments[1:], strict=False) if word == "-x"}
+    assert exported >= {"NEEDED", "OMP_PROC_BIND", "OMP_NUM_THREADS", "WORKSHOP_HOME"}
+    assert "WORKSHOP_DATABASE_URL" not in exported
+    assert "ServerAliveInterval=2" in launch.environment["PRTE_MCA_plm_ssh_args"]
+    assert "-H" in launch.arguments
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "intelmpi"])
+def test_other_mpis_over_hosts(workshop_home: Path, probe_workloads: None, mpi: str) -> None:
+    mpis.use(workshop_home, mpi)
+    with emulated(2) as hosts, session_on(hosts, workshop_home, "hostA:1,hostB:1") as session:
+        where = Placement(mpi=mpi, ranks=2, hosts=hosts_from("hostA:1,hostB:1"), bind_to="none")
+        before = hosts.traffic("hostB")
+        run = session.run("exchange", where, times=8, numbers=1 << 17)
+        assert run.status == "completed", run.error
+        assert run.metrics["sum"] == 2.0**8
+        assert {"mpich": "MPICH", "intelmpi": "Intel"}[mpi] in run.metrics["library"]
+        assert [rank["host"] for rank in run.rank_map["ranks"]] == ["hostA", "hostB"]
+        assert (hosts.traffic("hostB") - before).sent > 8 << 20
+
+
+def with_sshd(hosts: EmulatedHosts, name: str, folder: Path) -> Path:
+    """Start a real sshd on a host; returns the program that reaches it."""
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "key")], check=True)
+    for file, text in (("sshd_config", SSHD), ("ssh_config", SSH)):
+        (folder / file).write_text(text.format(folder=folder))
+    server = f"mount -t tmpfs tmpfs /run && mkdir /run/sshd && /usr/sbin/sshd -f {folder}/sshd_config"
+    done = hosts.run(name, "sh", "-c", server)
+    assert done.returncode == 0, done.stderr
+    program = folder / "ssh"
+    program.write_text(f'#!/bin/sh\nexec ssh -F {folder}/ssh_config "$@"\n')
+    program.chmod(0o700)
+    return program
+
+
+def test_real_ssh(workshop_home: Path, probe_workloads: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can start an sshd that others log in to")
+    need(Path("/usr/sbin/sshd").exists(), "sshd is not installed")
+    with emulated(2) as hosts:
+        monkeypatch.setattr(EmulatedHosts, "ssh", with_sshd(hosts, "hostB", tmp_path))
+        with session_on(hosts, workshop_home, "hostA:1,hostB:1") as session:
+            assert [rank["host"] for rank in session.now.rank_map["ranks"]] == ["hostA", "hostB"]
+            run = session.submit("tell", events=100_000, every=0.02)
+            session.started(run)
+            killed = time.monotonic()
+            assert hosts.run("hostB", "pkill", "-9", "-x", "sshd").returncode == 0
+            ended = session.wait(run, 20)
+            assert time.monotonic() - killed < 15
+            assert (ended.status, ended.error["type"]) == ("failed", "SiteLost")
+            assert "hostB is lost" in ended.error["message"]
+            until(lambda: not running(hosts, "hostB"), 15, "hostB to be clean")

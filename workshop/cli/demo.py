@@ -1,0 +1,106 @@
+"""Things to see on this machine that otherwise take several."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from workshop.cli import common
+
+if TYPE_CHECKING:
+    from workshop.demo.compare import Comparison
+    from workshop.demo.link import Link
+    from workshop.store.store import Store
+
+app = typer.Typer(help=__doc__, no_args_is_help=True)
+SESSION = "hosts"  # the name of a session that stays
+
+
+@app.callback()
+def demo() -> None:
+    """Things to see on this machine that otherwise take several."""
+
+
+@app.command()
+def hosts(
+    count: Annotated[int, typer.Option("--hosts", metavar="N", help="How many hosts.")] = 3,
+    link: Annotated[
+        str | None, typer.Option(metavar="RATE", help="What each host can send: 100mbit, 1gbit; default: no limit.")
+    ] = None,
+    latency: Annotated[
+        str | None, typer.Option(metavar="TIME", help="How long packets are under way: 0.5ms; needs netem.")
+    ] = None,
+    workload: Annotated[str, typer.Option(metavar="NAME", help="What to run.")] = "mnist",
+    keep: Annotated[bool, typer.Option("--keep", help="Only bring them up, with a session, until Ctrl-C.")] = False,
+    as_json: common.JSON = False,
+) -> int:
+    """Emulate hosts with a slow link, and feel what it costs that ranks talk: the same run on one host and on two."""
+    from workshop.demo.compare import compare
+    from workshop.demo.link import parse
+    from workshop.store.store import Store
+
+    limit = parse(link, latency)
+    for asked in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(asked, signal.default_int_handler)  # end as with Ctrl-C: what was started is taken down
+    err = common.stderr()
+    try:
+        with Store.open() as store:
+            if keep:
+                _keep(store, count, limit, as_json)
+            comparison = compare(store, count, limit, workload, err.print)
+    except KeyboardInterrupt:
+        err.print("The session and the hosts have ended.")
+        return 130
+    if as_json:
+        common.answer(comparison.as_json())
+    else:
+        _show(comparison)
+    return 0
+
+
+def _keep(store: Store, count: int, limit: Link, as_json: bool) -> NoReturn:
+    """Bring hosts up with a session, and wait for somebody to end it."""
+    from workshop.demo.hosts import EmulatedHosts
+    from workshop.demo.session import session_on
+
+    err = common.stderr()
+    err.print(f"Bringing up {count} hosts; link: {limit.describe()}")
+    with EmulatedHosts(count, limit) as emulated, session_on(emulated, store, SESSION, 2, private=False) as session:
+        if as_json:
+            common.answer({"session": session.name, "hosts": emulated.names, "link": limit.describe()})
+        err.print(f"Session {session.name} is ready on {', '.join(emulated.names)}. In another terminal:")
+        err.print(f"  workshop run kmeans --session {session.name} --ranks {count}")
+        err.print(f"  workshop session show {session.name}")
+        err.print("Ctrl-C ends the session and the hosts.")
+        while True:
+            signal.pause()
+
+
+def _show(comparison: Comparison) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from workshop.analysis import words
+
+    out = Console(highlight=False)
+    out.print(f"{comparison.workload} on emulated hosts, link: {comparison.link}\n")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    for row in comparison.rows:
+        table.add_column(row.name, justify="right")
+    lines = {
+        comparison.rows[0].unit or "speed": [f"{row.speed:,.0f}" if row.speed else "-" for row in comparison.rows],
+        "talking and waiting": [
+            f"{words.seconds(row.talking)} ({words.percent(row.share)})" if row.talking and row.share else "-"
+            for row in comparison.rows
+        ],
+        "sent between hosts": [words.size(row.sent) for row in comparison.rows],
+        "whole run": [words.seconds(row.seconds) for row in comparison.rows],
+        "run": [str(row.run) for row in comparison.rows],
+    }
+    for title, cells in lines.items():
+        table.add_row(title, *cells)
+    out.print(table)
+    out.print(f"\n{comparison.sentence}")

@@ -1,0 +1,1 @@
+"""Several hosts on one machine, for learners who have one, and for tests."""

@@ -1,0 +1,136 @@
+"""The same run on one host and on two: what does it cost that ranks talk over a link?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from workshop.analysis import words
+from workshop.demo.hosts import EmulatedHosts
+from workshop.demo.link import Link
+from workshop.demo.session import placement, session_on
+from workshop.errors import BadInput, WorkshopError
+from workshop.session import client
+from workshop.store.records import RunRecord, SessionRecord
+from workshop.store.store import Store
+from workshop.workloads import workload
+
+RANKS = 2
+LONGEST = 900.0  # seconds for one run
+TALKING = ("time.communicate", "time.wait")  # events of what ranks spend on each other
+# Enough steps to see the difference, few enough to wait for.
+PARAMS: Mapping[str, Mapping[str, Any]] = {
+    "mnist": {"epochs": 100, "steps": 60, "trace": 0, "checkpoint": "off", "exchange": "mpi"},
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One of the runs: where its ranks were, how fast they were together, what it took to talk."""
+
+    name: str
+    hosts: list[str]
+    run: int
+    speed: float | None  # in `unit`
+    unit: str
+    seconds: float  # of the whole run
+    talking: float | None  # seconds that a rank spent on communication and waiting for it, on average
+    share: float | None  # of its compute and communication time
+    sent: int  # bytes that its hosts sent while it ran
+
+
+@dataclass(frozen=True)
+class Comparison:
+    link: str
+    workload: str
+    rows: list[Row]
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self) | {"sentence": self.sentence}
+
+    @property
+    def sentence(self) -> str:
+        """What the two runs come to."""
+        one, two = self.rows
+        said = f"Two hosts sent {words.size(two.sent)} to each other; inside one host it was {words.size(one.sent)}."
+        if one.share is not None and two.share is not None:
+            said += (
+                f" Ranks spent {words.percent(two.share)} of their time on talking and waiting, "
+                f"instead of {words.percent(one.share)}."
+            )
+        if one.speed and two.speed:
+            said += f" Over this link the same work went {two.speed / one.speed:.2f} times as fast as in one host."
+        return said
+
+
+def compare(
+    store: Store, count: int, limit: Link, name: str = "mnist", say: Callable[[str], None] = lambda _: None
+) -> Comparison:
+    """Bring up hosts, run a workload on two ranks of one of them and on one rank of each of two, and take all down.
+
+    Raises BadInput where this machine can't emulate hosts, WorkshopError where a run fails.
+    """
+    if count < 2:
+        raise BadInput(f"hosts is {count}: comparing one host with two takes at least 2.")
+    chosen = workload(name)
+    params = PARAMS.get(name, {})
+    chosen.check(params)
+    say(f"Bringing up {count} hosts; link: {limit.describe()}")
+    with EmulatedHosts(count, limit) as hosts:
+        say("Starting a session on them")
+        with session_on(hosts, store, f"demo-{os.getpid()}", RANKS, private=True) as session:
+            rows = [
+                _row(store, session, hosts, name, params, names, say) for names in (hosts.names[:1], hosts.names[:2])
+            ]
+    return Comparison(limit.describe(), name, rows)
+
+
+def _row(
+    store: Store,
+    session: SessionRecord,
+    hosts: EmulatedHosts,
+    name: str,
+    params: Mapping[str, Any],
+    names: list[str],
+    say: Callable[[str], None],
+) -> Row:
+    title = f"{RANKS} ranks on {len(names)} host{'s' if len(names) > 1 else ''}"
+    say(f"Running {name} with {title}")
+    where = placement(names, RANKS // len(names), RANKS)
+    before = {host: hosts.traffic(host) for host in names}
+    submitted = client.submit(store, session, name, params, where.as_json(), measured=True)
+    try:
+        run = client.wait(store, submitted.id, timeout=LONGEST)
+    except KeyboardInterrupt:
+        client.cancel(store, submitted.id)
+        raise
+    if run.status != "completed":
+        problem = run.error["message"] if run.error else run.status
+        raise WorkshopError(f"Run {run.id} of {name} with {title} {run.status}: {problem}")
+    sent = sum((hosts.traffic(host) - before[host]).sent for host in names)
+    return _told(store, run, title, names, sent)
+
+
+def _told(store: Store, run: RunRecord, title: str, names: list[str], sent: int) -> Row:
+    totals = store.totals(run.id)
+
+    def mean(*events: str) -> float:
+        return sum(seconds for event in events for _, seconds in totals.get(event, {}).values()) / RANKS
+
+    talking, all_of_it = mean(*TALKING), mean("time.compute", "time.input", *TALKING)
+    scaling = workload(run.workload).scaling
+    speed = run.metrics.get(scaling.rate) if scaling else None
+    assert run.started_at is not None and run.finished_at is not None, "it has completed"
+    return Row(
+        name=title,
+        hosts=names,
+        run=run.id,
+        speed=float(speed) if isinstance(speed, int | float) else None,
+        unit=scaling.unit if scaling else "",
+        seconds=run.finished_at - run.started_at,
+        talking=talking if all_of_it else None,
+        share=talking / all_of_it if all_of_it else None,
+        sent=sent,
+    )

@@ -1,0 +1,162 @@
+"""Emulated hosts: namespaces of this machine, joined by a bridge, that look like hosts to what runs in them.
+
+They have a name, a network, processes and shared memory of their own; processors and files they share with this
+machine. `EmulatedHosts` is what others use, from outside. It starts the switch, which starts the hosts (`switch`); each
+runs what it is asked to (`remote`), over the network by ssh's stand-in, and from outside through a socket in a folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from workshop import config
+from workshop.demo import link, namespaces
+from workshop.demo.link import Link, Traffic
+from workshop.errors import BadInput, WorkshopError
+from workshop.session.post import SSH
+
+MOST = 16  # hosts: more than that teaches nothing on one machine
+READY = 30.0  # seconds within which hosts must be up; they take less than one
+ENDED = 10.0  # seconds within which they must be gone
+SAID = 4096  # bytes of what went wrong
+COMMAND = 60.0  # seconds within which a command must have ended, unless somebody says otherwise
+
+
+def names(count: int) -> list[str]:
+    """`hostA`, `hostB` and so on."""
+    return [f"host{chr(ord('A') + number)}" for number in range(count)]
+
+
+class EmulatedHosts:
+    """Hosts that are up until `close`, or until this process ends, however it does.
+
+    Raises BadInput where this machine can't emulate hosts, or not such a link.
+    """
+
+    def __init__(self, count: int = 3, limit: Link | None = None) -> None:
+        if not 1 <= count <= MOST:
+            raise BadInput(f"hosts is {count}: it should be from 1 to {MOST}.")
+        if refused := namespaces.refusal():
+            raise BadInput(refused)
+        self.names = names(count)
+        self.folder = config.home() / "demo" / f"{os.getpid()}-{time.monotonic_ns()}"
+        self.folder.mkdir(parents=True, mode=0o700)
+        self._write_ssh()
+        what = json.dumps({"names": self.names, "link": vars(limit or Link())})
+        command = [sys.executable, "-m", "workshop.demo.switch", "switch", str(os.getpid()), str(self.folder), what]
+        self._log = os.memfd_create("switch.log")  # what is said there; the folder goes with the switch
+        self._switch = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            start_new_session=True,  # a Ctrl-C is for us; the hosts end when we want them to
+        )
+        self._pids: dict[str, int] = {}  # as the switch sees them
+        try:
+            self._wait_ready()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> EmulatedHosts:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the hosts and every process on them."""
+        self._switch.terminate()
+        try:
+            self._switch.communicate(timeout=ENDED)
+        except subprocess.TimeoutExpired:
+            self._switch.kill()
+            self._switch.communicate()
+        os.close(self._log)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def ssh(self) -> Path:
+        """The program that reaches a host from another one, with ssh's words."""
+        return self.folder / "ssh"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables for launchers that run on the hosts."""
+        return {
+            SSH: str(self.ssh),
+            # What an MPI leaves in its temporary folder when it is killed belongs to the host, and goes with it.
+            "PRTE_MCA_prte_tmpdir_base": "/dev/shm",
+            # MPICH and Intel MPI see that it is one machine, whose memory they would share.
+            "UCX_TLS": "tcp,self",
+            "FI_PROVIDER": "tcp",
+        }
+
+    def command(self, host: str, command: Sequence[str]) -> list[str]:
+        """What runs a command on a host, with this process's environment, when it is run out here."""
+        remote = [sys.executable, "-m", "workshop.demo.remote", str(self.folder / host)]
+        return [*remote, shlex.join(command)]
+
+    def run(self, host: str, *command: str, seconds: float = COMMAND, **more: Any) -> subprocess.CompletedProcess[str]:
+        """Run a command on a host and wait for its end. Raises subprocess.TimeoutExpired."""
+        return subprocess.run(
+            self.command(host, command),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            env=os.environ | self.environment | more,
+        )
+
+    def traffic(self, host: str) -> Traffic:
+        """What a host has sent and received so far."""
+        return link.traffic(self._do(host, "cat", "/proc/net/dev"))
+
+    def cut(self, host: str) -> None:
+        """Pull a host's network cable."""
+        self._do("switch", "ip", "link", "set", host, "down")
+
+    def join(self, host: str) -> None:
+        """Put it in again."""
+        self._do("switch", "ip", "link", "set", host, "up")
+
+    def kill(self, host: str) -> None:
+        """Switch a host off; it doesn't come back."""
+        self._do("switch", "kill", "-9", str(self._pids[host]))
+
+    def _do(self, host: str, *command: str) -> str:
+        done = self.run(host, *command)
+        if done.returncode != 0:
+            raise WorkshopError(f"{shlex.join(command)} failed on {host}: {done.stderr.strip()}")
+        return done.stdout
+
+    def _wait_ready(self) -> None:
+        assert self._switch.stdout is not None, "it is a pipe"
+        if not select.select([self._switch.stdout], [], [], READY)[0]:
+            raise WorkshopError(f"The emulated hosts were not up within {READY:.0f} s.")
+        if word := self._switch.stdout.readline():
+            self._pids = json.loads(word)
+            return
+        said = os.pread(self._log, SAID, 0).decode(errors="replace").strip()
+        kind = BadInput if self._switch.wait() == BadInput.exit_code else WorkshopError
+        raise kind(f"The emulated hosts did not start: {said}")
+
+    def _write_ssh(self) -> None:
+        program = shlex.join([sys.executable, "-m", "workshop.demo.remote"])
+        self.ssh.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
+        self.ssh.chmod(0o700)

@@ -1,0 +1,89 @@
+"""A session on emulated hosts, which this machine drives through the store that both share."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from workshop import config
+from workshop.demo.hosts import EmulatedHosts
+from workshop.errors import BadInput, WorkshopError
+from workshop.placement import Host, Placement
+from workshop.session import hosts as site
+from workshop.session import lifecycle
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+
+READY = 120.0  # seconds within which the session must be ready
+ENDED = 20.0  # seconds within which it must have ended
+
+
+@contextmanager
+def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int, *, private: bool) -> Iterator[SessionRecord]:
+    """A session whose conductor is on the first of the hosts, with so many slots on each and a rank on each to begin
+    with. Raises BadInput where they can't reach the store, WorkshopError where it doesn't start."""
+    if not config.database_url().startswith("sqlite"):
+        raise BadInput(
+            "Emulated hosts can't reach a database server of this machine; unset WORKSHOP_DATABASE_URL for them."
+        )
+    asked = json.dumps({"name": name, "hosts": hosts.names, "slots": slots, "private": private})
+    command = [sys.executable, "-m", "workshop.demo.session", asked]
+    with open(hosts.folder / "session.log", "wb") as log:
+        inside = subprocess.Popen(
+            hosts.command(hosts.names[0], command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=os.environ | hosts.environment,
+            start_new_session=True,  # a Ctrl-C is for us; it ends when we want it to
+        )
+    assert inside.stdin is not None and inside.stdout is not None, "they are pipes"
+    try:
+        if not select.select([inside.stdout], [], [], READY)[0]:
+            raise WorkshopError(f"The session on the emulated hosts was not ready within {READY:.0f} s.")
+        if not (word := inside.stdout.readline()):
+            raise WorkshopError((hosts.folder / "session.log").read_text(errors="replace").strip())
+        yield store.session(int(word))
+    finally:
+        with contextlib.suppress(OSError):
+            inside.stdin.close()
+        try:
+            inside.wait(ENDED)
+        except subprocess.TimeoutExpired:
+            inside.kill()
+            inside.wait()
+
+
+def placement(names: Sequence[str], slots: int, ranks: int) -> Placement:
+    """Ranks of one thread each, dealt out over these hosts. Nothing is bound: all hosts have the same processors."""
+    given = tuple(Host(name=name, slots=slots) for name in names)
+    return Placement(ranks=ranks, hosts=given, map_by="node", bind_to="none", threads=1)
+
+
+def main() -> None:
+    """Inside: start the session, tell its number, and end it with our standard input."""
+    asked = json.loads(sys.argv[1])
+    where = placement(asked["hosts"], asked["slots"], len(asked["hosts"]))
+    try:
+        with Store.open() as store:
+            session, conductor = lifecycle.start_session(
+                store, asked["name"], where, private=asked["private"], attached=True, at=site.options(where.hosts)
+            )
+            try:
+                ready = lifecycle.wait_ready(store, session, conductor)
+                print(ready.id, flush=True)
+                sys.stdin.read()
+            finally:
+                lifecycle.end_conductor(conductor)
+    except WorkshopError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Who of some processes of this machine ended first, and of what.
+
+A launcher that ends all ranks when one has died can't always tell which that was: MPICH's names whichever it collects
+first. The kernel wakes us at the moment when the first one ends, long before the launcher has ended another.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class Vigil:
+    """Watches processes from now on; ends when one of them has."""
+
+    def __init__(self, pids: Iterable[int]) -> None:
+        self.first: tuple[int, int | None] | None = None  # process, signal; None as well where two ended at once
+        self._watched: dict[int, int] = {}
+        for pid in pids:
+            try:
+                self._watched[os.pidfd_open(pid)] = pid
+            except ProcessLookupError:  # it has ended already
+                self.first = self.first or (pid, None)
+            except OSError:  # a kernel that is older than this call
+                continue
+        threading.Thread(target=self._watch, name="vigil", daemon=True).start()
+
+    def _watch(self) -> None:
+        poll = select.poll()
+        for descriptor in self._watched:
+            poll.register(descriptor, select.POLLIN)
+        if self._watched and self.first is None:
+            ended = [self._watched[descriptor] for descriptor, _ in poll.poll()]
+            if len(ended) == 1:
+                self.first = (ended[0], _signal(ended[0]))
+        for descriptor in self._watched:
+            os.close(descriptor)
+
+
+def _signal(pid: int) -> int | None:
+    """The signal that ended a process that nobody has collected yet; None where there was none, or it isn't known."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    number = int(fields[-1]) & 0x7F  # the status as waitpid has it, proc(5)
+    return number if number in signal.valid_signals() else None
