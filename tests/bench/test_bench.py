@@ -6,6 +6,8 @@ import json
 import math
 import os
 import random
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -73,6 +75,40 @@ def test_a_crew_that_dies_is_told_with_its_last_words():
         assert order({"number": 1})["twice"] == 2
         with pytest.raises(WorkshopError, match=r"unlucky ended .* out of luck"):
             order({"die": True})
+
+
+SLOW = """
+import os, sys, time
+from workshop.bench.crew import answer, orders
+for order in orders(sys.argv[1], 0):
+    answer({"pid": os.getpid()})
+    time.sleep(60)
+"""
+TERMINATED = """
+import sys
+from workshop.bench.crew import crew
+from workshop.bench.state import own_state
+with own_state(), crew("slow", [sys.executable, "-c", sys.argv[1]], 1, {}) as order:
+    print(order({})["pid"], flush=True)
+    order({})
+"""
+
+
+def test_sigterm_leaves_nothing_behind(workshop_home: Path, tmp_path: Path):
+    folders = tmp_path / "folders"
+    folders.mkdir()
+    words = [sys.executable, "-c", TERMINATED, SLOW]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(folders)}
+    ) as bench_:
+        pid = int(bench_.stdout.readline())
+        assert list(folders.iterdir())
+        bench_.terminate()
+        time.sleep(0.1)
+        bench_.terminate()  # whoever is impatient
+        assert bench_.wait(30) == 128 + signal.SIGTERM
+    assert not Path(f"/proc/{pid}").exists()
+    assert list(folders.iterdir()) == []
 
 
 def processor_ticks(pid):

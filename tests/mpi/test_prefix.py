@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib import metadata
+from pathlib import Path
 
 import pytest
 
+from tests import mpis
 from tests.support import need
 from workshop.errors import BadInput, WorkshopError
-from workshop.mpi import prefix
+from workshop.mpi import listing, prefix
 
 SAY = """
 import sys
@@ -48,6 +51,31 @@ def test_names_that_cannot_be_installed(workshop_home):
         prefix.install("lam")
     with pytest.raises(BadInput, match="already"):
         prefix.install("openmpi")
+
+
+@pytest.mark.mpi
+def test_what_is_there_is_listed_with_its_version_and_whether_it_starts(workshop_home):
+    mpis.use(workshop_home, "intelmpi")
+    assert prefix.install("impi") == prefix.installed()["intelmpi"], "the same by its short name"
+    found = listing.mpis(check=True)
+    assert list(found) == ["openmpi", "mpich", "intelmpi"]
+    for name, package in (("openmpi", "openmpi"), ("intelmpi", None)):
+        assert found[name]["starts"] is True, found[name]["note"]
+        wanted = metadata.version(package) if package else prefix.PACKAGES[name].partition("==")[2]
+        assert found[name]["version"] == wanted
+        assert Path(found[name]["where"]).exists()
+    assert (found["mpich"]["where"], found["mpich"]["starts"]) == (None, None)
+    assert "`workshop mpi install mpich`" in found["mpich"]["note"]
+    assert all(about["starts"] is None for about in listing.mpis().values())
+
+
+@pytest.mark.mpi
+def test_a_launcher_of_another_mpi_does_not_start_ranks(workshop_home):
+    mpis.use(workshop_home, "mpich", "intelmpi")
+    folders = prefix.installed()
+    alone = {"OMPI_MCA_btl": "self"}  # a world of one that is ended leaves no shared memory then
+    words = prefix.starts([prefix.launcher(folders["mpich"])], alone)
+    assert words is not None and "AssertionError" in words, "two worlds of one"
 
 
 def test_a_failed_installation_says_why_and_leaves_nothing(workshop_home):

@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from workshop.bench.state import clean_end
 from workshop.errors import WorkshopError
 
 SECONDS = 300.0  # for one answer
@@ -31,6 +32,7 @@ def crew(name: str, command: Sequence[str], ranks: int, environment: Mapping[str
     Raises WorkshopError when ranks fail or don't answer in time.
     """
     with ExitStack() as stack:
+        stack.enter_context(clean_end())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="workshop-bench-")))
         errors = stack.enter_context((folder / "errors").open("w+"))
         for rank in range(ranks):
@@ -68,7 +70,7 @@ def once(name: str, command: Sequence[str], environment: Mapping[str, str], seco
 
     Raises WorkshopError when it fails, prints none or takes longer than `seconds`; leaves no process behind.
     """
-    with tempfile.TemporaryFile("w+") as errors:
+    with clean_end(), tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

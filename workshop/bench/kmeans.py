@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from workshop import bench, config, topology
@@ -15,12 +14,11 @@ from workshop.bench.crew import crew
 from workshop.errors import WorkshopError
 from workshop.mpi import openmpi, prefix
 from workshop.placement import Placement
+from workshop.workloads.kmeans import daal
 
 CLUSTERS = (10, 100)
 AGREE = 1e-3  # of inertia, relative
 PEERS = ("daal4py_distributed", "daal4py_threads", "sklearn")
-# daal4py with what it loads; not its dependency on scikit-learn, which the environment has.
-DAAL4PY = ("scikit-learn-intelex==2026.2.0", "daal==2026.2.0", "tbb==2023.2.0", "tcmlib==1.6.0")
 INSTALL = "workshop bench peers"
 
 
@@ -37,7 +35,7 @@ class Contender:
 def install_peers() -> None:
     """Install what the bench compares with: MPICH and daal4py, each in a prefix of its own. Raises WorkshopError."""
     prefix.install("mpich")
-    prefix.install_packages(_daal4py_folder(), DAAL4PY)
+    prefix.install_packages(daal.folder(), daal.PACKAGES)
 
 
 def run(
@@ -102,7 +100,7 @@ def _contenders() -> dict[str, Contender]:
         ),
         "sklearn": Contender([*rank, "sklearn"], environment=two),
     }
-    daal4py = _daal4py_path()
+    daal4py = daal.path()
     if daal4py is None:
         absent = Contender(note=f"daal4py is not installed; `{INSTALL}` does.")
         return found | {"daal4py_distributed": absent, "daal4py_threads": absent}
@@ -119,16 +117,6 @@ def _contenders() -> dict[str, Contender]:
             environment=one | path | prefix.environment(mpich),
         )
     return found
-
-
-def _daal4py_folder() -> Path:
-    return config.cache_folder("bench") / "daal4py"
-
-
-def _daal4py_path() -> str | None:
-    """The folder that Python finds daal4py in, where it is installed."""
-    found = [package.parent for package in _daal4py_folder().glob("lib*/python*/site-packages/daal4py")]
-    return str(found[0]) if found else None
 
 
 def agreed_inertia(clusters: int, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:

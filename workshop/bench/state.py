@@ -1,9 +1,12 @@
-"""A state folder of a bench's own: what it runs is nobody's history."""
+"""A state folder of a bench's own: what it runs is nobody's history, and nothing of it stays, however it ends."""
 
 from __future__ import annotations
 
 import os
+import signal
+import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,12 +15,32 @@ from workshop import config
 
 
 @contextmanager
+def clean_end() -> Iterator[None]:
+    """SIGTERM ends the block as Ctrl-C does: what it has begun is ended, what it has written removed. From then on it
+    is ignored, so that a second one doesn't end that, too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only that thread hears of signals
+        return
+
+    def end(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGTERM) is end:
+            signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
 def own_state() -> Iterator[Path]:
     """State for this process and those it starts, in a folder that is removed at the end; then the user's again."""
     names = ("WORKSHOP_HOME", "WORKSHOP_DATABASE_URL")
     before = {name: os.environ.get(name) for name in names}
     cache = config.cache_folder("numba")
-    with tempfile.TemporaryDirectory(prefix="workshop-bench-") as folder:
+    with clean_end(), tempfile.TemporaryDirectory(prefix="workshop-bench-") as folder:
         os.environ["WORKSHOP_HOME"] = folder
         os.environ.pop("WORKSHOP_DATABASE_URL", None)
         # Compiled kernels are the user's: compiling them again would be what is measured.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -32,6 +33,17 @@ def _show(document: dict[str, Any], as_json: bool) -> None:
         ends = f" ({intervals[name][0]:.3f} to {intervals[name][1]:.3f})" if name in intervals else ""
         table.add_row(name, f"{value:.3f}" if ends else f"{value:.2f}", f"x{ends}")
     Console(highlight=False).print(table)
+
+
+def _table(lines: Sequence[Sequence[str]]) -> None:
+    """Lines of cells, the first of which are headings."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*(lines[0] if lines else []), box=None, pad_edge=False)
+    for cells in lines[1:]:
+        table.add_row(*cells)
+    Console(highlight=False, markup=False).print(table)
 
 
 def _with_bar(measure: Callable[[Callable[[int, int], None]], dict[str, Any]]) -> dict[str, Any]:
@@ -69,6 +81,39 @@ def mnist(
 
     document = _with_bar(lambda progress: bench.run(repeats=repeats, progress=progress))
     _show(document, as_json)
+
+
+@app.command()
+def allreduce(
+    mpis: Annotated[str, typer.Option(help="Which MPIs, with commas between.")] = "openmpi,mpich,intelmpi",
+    ranks: Annotated[int, typer.Option("--ranks", "-n", min=1, max=64, help="Number of MPI ranks.")] = 2,
+    repeats: Annotated[int, typer.Option(min=3, help="Interleaved repeats of which medians are taken.")] = 5,
+    largest: Annotated[str, typer.Option(metavar="BYTES", help="The largest message.")] = str(64 << 20),
+    methods: Annotated[str, typer.Option(help="Which methods, with commas between.")] = "",
+    save: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the figures as a web page.")] = None,
+    as_json: common.JSON = False,
+) -> None:
+    """All-reduce by message size on every MPI that is here, in several ways, against what memory allows.
+
+    Takes about three minutes on two cores.
+    """
+    from workshop.bench import allreduce as bench
+    from workshop.figures.allreduce import page
+    from workshop.workloads.allreduce import WORKLOAD
+
+    params = WORKLOAD.check({"largest": largest, **({"methods": methods} if methods else {})})
+    chosen = bench.read_mpis(mpis)
+    if save is not None:
+        common.writable(save.absolute().parent)
+    document = _with_bar(lambda progress: bench.run(chosen, ranks, repeats, params, progress))
+    if save is not None:
+        save.write_text(page(bench.curves(document["rows"]), bench.possible(document["rows"])))
+    if as_json:
+        common.answer(document)
+        return
+    _table(bench.overview(document))
+    rest = [row for row in document["rows"] if "bytes" not in row]
+    _show({**document, "rows": rest}, as_json)
 
 
 @app.command()

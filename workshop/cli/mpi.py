@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -13,29 +14,52 @@ app = typer.Typer(help=__doc__, no_args_is_help=True)
 
 @app.command()
 def install(
-    name: Annotated[str, typer.Argument(help="mpich or intelmpi.")],
+    name: Annotated[str, typer.Argument(help="mpich or impi (intelmpi); or daal4py, which runs on either.")],
     as_json: common.JSON = False,
 ) -> None:
-    """Install an MPI into its prefix under the state folder."""
+    """Install an MPI into its prefix under the state folder, and try it with two ranks."""
     from workshop.mpi import prefix
 
     err = common.stderr()
     with err.status(f"Installing {name}"):
-        folder = prefix.install(name)
+        folder = _install_daal4py() if name == "daal4py" else prefix.install(name)
     if as_json:
-        common.answer({"mpi": name, "prefix": str(folder)})
+        common.answer({"mpi": prefix.ALIASES.get(name, name), "prefix": str(folder)})
     else:
         err.print(f"{name} is in {folder}")
 
 
-@app.command("list")
-def list_(as_json: common.JSON = False) -> None:
-    """List the MPIs that are installed."""
-    from workshop.mpi import openmpi, prefix
+def _install_daal4py() -> Path:
+    from workshop.mpi import prefix
+    from workshop.workloads.kmeans import daal
 
-    found = {"openmpi": openmpi.launcher()} | {name: str(folder) for name, folder in prefix.installed().items()}
+    prefix.install_packages(daal.folder(), daal.PACKAGES)
+    return daal.folder()
+
+
+@app.command("list")
+def list_(
+    check: Annotated[bool, typer.Option("--check", help="Start two ranks with each.")] = False,
+    as_json: common.JSON = False,
+) -> None:
+    """List the MPIs: which version, where, and with --check whether it starts ranks."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from workshop.mpi import listing
+
+    found = listing.mpis(check)
     if as_json:
         common.answer(found)
-    else:
-        for name, where in found.items():
-            print(f"{name:10} {where}")
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("MPI", "version", "where", *(["two ranks"] if check else [])):
+        table.add_column(heading, overflow="fold")
+    for name, about in found.items():
+        cells = [f"{about['title']} ({name})", about["version"] or "-", about["where"] or about["note"]]
+        table.add_row(*cells, *([_verdict(about)] if check else []))
+    Console(highlight=False, markup=False).print(table)
+
+
+def _verdict(about: dict[str, Any]) -> str:
+    return {True: "start", False: f"don't start: {about['note']}", None: "-"}[about["starts"]]

@@ -9,13 +9,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from workshop import config
 from workshop.errors import BadInput, WorkshopError
 
 PACKAGES = {"mpich": "mpich==5.0.2", "intelmpi": "impi-rt==2021.18.1"}
+ALIASES = {"impi": "intelmpi"}
 SECONDS = 900  # for a download on a slow line
 ANEW = {"PIP_IGNORE_INSTALLED": "1"}  # for pip, what the environment has counts as installed in a prefix, too
 CHECK = "from mpi4py import MPI; assert MPI.COMM_WORLD.size == 2; MPI.COMM_WORLD.Barrier()"
@@ -36,22 +37,30 @@ def installed() -> dict[str, Path]:
     return {name: folder for name in PACKAGES if (folder := _folder(name)).is_dir()}
 
 
+def version(folder: Path) -> str | None:
+    """The version of the MPI in a prefix; None where its package doesn't tell."""
+    names = {pin.partition("==")[0].replace("-", "_") for pin in PACKAGES.values()}
+    described = [found.name.partition("-") for found in folder.glob("lib*/python*/site-packages/*.dist-info")]
+    return next((rest.removesuffix(".dist-info") for name, _, rest in described if name in names), None)
+
+
 def install(name: str) -> Path:
-    """Install `mpich` or `intelmpi`, unless it is there, try it with two ranks, and return its prefix.
+    """Install `mpich` or `intelmpi` (also called `impi`), unless it is there, try it with two ranks, and return its
+    prefix.
 
     Raises BadInput for another name, WorkshopError where it can't be installed or doesn't start ranks.
     """
+    name = ALIASES.get(name, name)
     if name == "openmpi":
         raise BadInput("Open MPI is part of the environment already; mpich and intelmpi can be installed beside it.")
     if name not in PACKAGES:
         raise BadInput(f"There is no MPI {name!r} to install; there are {' and '.join(PACKAGES)}.")
     folder = _folder(name)
     install_packages(folder, [PACKAGES[name]])
-    try:
-        _check(name, folder)
-    except WorkshopError:
+    words = starts([launcher(folder)], environment(folder))
+    if words is not None:
         shutil.rmtree(folder, ignore_errors=True)
-        raise
+        raise WorkshopError(f"{name} is installed but doesn't start two ranks; it was removed. It says: {words}")
     return folder
 
 
@@ -106,19 +115,27 @@ def installer(action: str = "install") -> list[str]:
     return [uv, "pip", action, "--quiet", "--python", sys.executable]
 
 
-def _folder(name: str) -> Path:
-    return config.cache_folder("mpi") / name
+def starts(command: Sequence[str], variables: Mapping[str, str]) -> str | None:
+    """Start two ranks with a launcher and its options; None where they find each other, else what was said.
 
-
-def _check(name: str, folder: Path) -> None:
-    """Start two ranks: a launcher and a library that don't belong together give two worlds of one."""
-    command = [launcher(folder), "-n", "2", sys.executable, "-c", CHECK]
+    A launcher and a library that don't belong together give two worlds of one, and exit code 0.
+    """
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=60, env=os.environ | environment(folder), check=False
+            [*command, "-n", "2", sys.executable, "-c", CHECK],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env=os.environ | dict(variables),
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise WorkshopError(f"{name} is installed but doesn't start two ranks ({error}); it was removed.") from None
-    if done.returncode != 0:
-        words = " ".join((done.stderr or done.stdout).split())[-500:]
-        raise WorkshopError(f"{name} is installed but doesn't start two ranks; it was removed. It says: {words}")
+        return str(error)
+    if done.returncode == 0:
+        return None
+    return " ".join((done.stderr or done.stdout).split())[-500:] or f"exit code {done.returncode}"
+
+
+def _folder(name: str) -> Path:
+    return config.cache_folder("mpi") / name

@@ -49,8 +49,10 @@ class KMeansParams(Params):
     )
     seed: int = Field(0, ge=0, le=2**32 - 1, description="seed of the start and of blobs", json_schema_extra=ADVANCED)
     dtype: Literal["float32", "float64"] = Field("float32", description="precision", json_schema_extra=ADVANCED)
-    backend: Literal["numba", "numpy"] = Field(
-        "numba", description="the compiled kernel, or the readable one", json_schema_extra=ADVANCED
+    backend: Literal["numba", "numpy", "daal4py"] = Field(
+        "numba",
+        description="the compiled kernel, the readable one, or Intel's library (on MPICH or Intel MPI)",
+        json_schema_extra=ADVANCED,
     )
     pace: float = Field(
         0,
@@ -67,11 +69,17 @@ class KMeansParams(Params):
             raise ValueError(f"{self.clusters} clusters need as many points; there are {self.points}")
         if self.mode == "online" and self.clusters > self.batch:
             raise ValueError(f"{self.clusters} clusters need as many points in a batch; there are {self.batch}")
+        if self.mode == "online" and self.backend == "daal4py":
+            raise ValueError("backend is daal4py, which has no mode online; choose numba, or the mode batch")
         return self
 
 
 def _inputs(params: KMeansParams, artifacts: Artifacts) -> Mapping[str, bytes]:
-    """The photo's bytes, checked; nothing for blobs. Raises BadInput."""
+    """The photo's bytes, checked; nothing for blobs. Raises BadInput, also where the backend is not here."""
+    if params.backend == "daal4py":
+        from workshop.workloads.kmeans import daal
+
+        daal.check_here()
     if params.data == "blobs":
         return {}
     from workshop.workloads.kmeans.photo import read

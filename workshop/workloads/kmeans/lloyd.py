@@ -26,7 +26,7 @@ class Step:
     centroids: NDArray[np.floating]  # (k, features), moved
     inertia: float  # of the points' labels, measured from the centroids before they moved
     moved: int  # centroids that moved
-    changed: int  # points that changed their label
+    changed: int | None  # points that changed their label; None where that isn't known
     converged: bool
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
 from workshop.engine.data.shards import shard
-from workshop.workloads.kmeans import KMeansParams, photo, start
+from workshop.workloads.kmeans import KMeansParams, daal, photo, start
 from workshop.workloads.kmeans.data import Blobs, Pixels, Source
 from workshop.workloads.kmeans.lloyd import Step, inertia_of, lloyd
 from workshop.workloads.kmeans.numpy_kernel import nearest
@@ -43,9 +43,11 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
         _compile(ctx, shards, np.zeros((1, source.features), params.dtype))
         begin, end = shard(known, ctx.size, ctx.rank)
         points = source.read(begin, end)
+        library = daal.load(ctx, len(points), params.clusters) if params.backend == "daal4py" else None
     with _timed(ctx, "initialise", seconds):
         middle = centre(ctx.comm, points)
         mine = shards(points, middle)
+        relative = points - middle if library else None
         del points  # the kernel has its own copy
         if params.init == "k-means++":
             centroids = start.plus_plus(ctx.comm, mine, params.clusters, params.seed, ctx.stop_requested)
@@ -54,7 +56,9 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
         tolerance = params.tolerance * mean_variance(ctx.comm, mine)
     ctx.end_step(0)
 
-    if batch:
+    if relative is not None:
+        steps, most = daal.lloyd(library, ctx, relative, centroids, tolerance), params.iterations
+    elif batch:
         steps, most = lloyd(ctx, mine, centroids, tolerance), params.iterations
     else:
         steps = online(ctx, shards, source, params.batch, middle, centroids)

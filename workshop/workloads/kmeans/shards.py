@@ -32,7 +32,8 @@ class Shard(Protocol):
 
 
 def kernel(backend: str) -> type[Shard]:
-    """`numpy` or `numba`. Numba is imported only where it is used."""
+    """The kernel of `numpy` or `numba`; daal4py starts and ends with the latter's. Numba is imported only where it is
+    used."""
     if backend == "numpy":
         return NumpyShard
     from workshop.workloads.kmeans.numba_kernel import NumbaShard

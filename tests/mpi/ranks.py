@@ -1,0 +1,86 @@
+"""Plain launches with MPICH and Intel MPI, for the tests of both."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from workshop import topology
+from workshop.mpi.openmpi import Death
+from workshop.placement import Placement
+
+CORES = topology.allowed_cores(topology.machine())
+REPORT = """
+import json, os
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+found = world.gather([sorted(os.sched_getaffinity(0)), os.environ["OMP_NUM_THREADS"]])
+if world.rank == 0:
+    print(json.dumps({"library": MPI.Get_library_version(), "ranks": found}))
+"""
+WAIT = """
+import os, sys
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+pids = world.gather(os.getpid())
+if world.rank == 0:
+    print(*pids, flush=True)
+world.recv(source=(world.rank + 1) % world.size)  # what nobody sends
+"""
+
+
+def command(module: ModuleType, placement: Placement) -> list[str]:
+    return [module.launcher(), "-n", str(placement.ranks), *module.arguments(placement, CORES), sys.executable, "-c"]
+
+
+def variables(module: ModuleType, placement: Placement) -> dict[str, str]:
+    return os.environ | module.environment(placement) | placement.rank_environment()
+
+
+def report(module: ModuleType, placement: Placement) -> dict[str, Any]:
+    """The library and what each rank says of itself: allowed units, number of threads."""
+    done = subprocess.run(
+        [*command(module, placement), REPORT],
+        env=variables(module, placement),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    return json.loads(done.stdout)
+
+
+def kill(module: ModuleType, victim: int, number: int) -> tuple[Death | None, int, float]:
+    """Kill one of three ranks that wait for a message: what the module reads of it, the process that was killed, and
+    the seconds until all have ended."""
+    placement = Placement(ranks=3, bind_to="none")
+    process = subprocess.Popen(
+        [*command(module, placement), WAIT],
+        env=variables(module, placement),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        pids = [int(word) for word in process.stdout.readline().split()]
+        assert len(pids) == 3
+        segments = {line.split()[-1] for line in Path(f"/proc/{pids[0]}/maps").read_text().splitlines()}
+        began = time.monotonic()
+        os.kill(pids[victim], number)
+        said = process.stdout.read()
+        process.wait(30)
+        seconds = time.monotonic() - began
+    for segment in segments:  # outlives ranks that somebody kills
+        if segment.startswith("/dev/shm/"):
+            Path(segment).unlink(missing_ok=True)
+    assert not any(os.path.exists(f"/proc/{pid}") for pid in pids)
+    return module.death(said), pids[victim], seconds

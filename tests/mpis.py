@@ -1,0 +1,36 @@
+"""MPICH, Intel MPI and daal4py for tests: installed once, into a state folder beside the environment's packages, and
+linked into the state folders of the tests that use them. `.ci/run` installs them there beforehand."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+from tests.support import need
+
+HOME = Path(sys.prefix) / "workshop-tests"
+PLACES = {"mpich": "cache/mpi/mpich", "intelmpi": "cache/mpi/intelmpi", "daal4py": "cache/bench/daal4py"}
+
+
+def use(home: Path, *names: str) -> None:
+    """Have these installed in a test's state folder."""
+    for name in names:
+        failure = _install(name)
+        need(failure is None, f"{name}, for which a network is needed: {failure}")
+        place = home / PLACES[name]
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(HOME / PLACES[name])
+
+
+@cache
+def _install(name: str) -> str | None:
+    """Install it unless it is there, as people do; why that can't be, or None."""
+    if (HOME / PLACES[name]).is_dir():
+        return None
+    command = [str(Path(sys.prefix) / "bin" / "workshop"), "mpi", "install", name]
+    variables = os.environ | {"WORKSHOP_HOME": str(HOME)}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=900)
+    return None if done.returncode == 0 else done.stderr

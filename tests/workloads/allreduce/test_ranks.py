@@ -1,0 +1,49 @@
+"""Every way to add up arrays against NumPy, on one to four real ranks, and what the workload tells of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ranks import run_ranks
+from tests.support import need
+from workshop.mpi import horovod
+
+pytestmark = pytest.mark.mpi
+SIZES = [4, 16, 64, 256, 1024, 4096, 16384, 65536]
+
+
+@pytest.fixture(scope="module", params=[1, 2, 3, 4])
+def found(request):
+    return run_ranks("tests.workloads.allreduce.ranks_program", request.param)
+
+
+def test_every_method_finds_the_sum_on_every_rank(found):
+    assert found["wrong"] == []
+    assert {"ring", "own", "parameter-server"} <= set(found["called"])
+    if found["ranks"] == 2:
+        need(horovod.built(), "Horovod, built by uv sync")
+        assert "horovod" in found["called"]
+
+
+def test_the_workload_tells_a_time_for_every_size(found):
+    metrics, ranks = found["metrics"], found["ranks"]
+    assert metrics["sizes"] == SIZES
+    for name in ("ring", "own", "parameter-server"):
+        for size, seconds, algorithm, bus in zip(
+            *(metrics["sizes"], metrics["seconds"][name]),
+            *(metrics["algorithm_bandwidth"][name], metrics["bus_bandwidth"][name]),
+            strict=True,
+        ):
+            assert 0 < seconds < 5
+            assert algorithm == pytest.approx(size / seconds)
+            assert bus == pytest.approx(algorithm * 2 * (ranks - 1) / ranks)
+    assert metrics["memory_bandwidth"] > 1e8
+    assert metrics["hosts"] == 1 and "link_bandwidth" not in metrics
+    assert metrics["left_out"] == {} and not metrics["stopped"]
+
+
+def test_rank_0_alone_tells_latency_and_bandwidth_by_size(found):
+    own = [[[name, step] for name, step in told if not name.startswith("time.")] for told in found["events"]]
+    names = [f"{what} {name}" for name in ("ring", "own", "parameter-server") for what in ("latency", "bandwidth")]
+    assert sorted(own[0]) == sorted([name, size] for name in names for size in SIZES)
+    assert not any(own[1:])

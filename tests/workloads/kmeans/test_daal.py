@@ -1,0 +1,78 @@
+"""daal4py as a back end: on MPICH and Intel MPI the same result as ours, elsewhere one sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+from tests import mpis
+from workshop import mpi, topology
+from workshop.engine.context import RankContext
+from workshop.errors import BadInput
+from workshop.placement import Placement
+from workshop.workloads import no_artifacts
+from workshop.workloads.kmeans import WORKLOAD, daal
+
+RELATIVE = 1e-5  # of centroids and inertia; float32 sums differ in their order
+
+
+def launched(home: Path, name: str, ranks: int) -> dict:
+    mpis.use(home, name, "daal4py")
+    placement, module = Placement(mpi=name, ranks=ranks), mpi.of(name)
+    output = home / "found.json"
+    options = module.arguments(placement, topology.allowed_cores(topology.machine()))
+    program = [sys.executable, "-m", "tests.workloads.kmeans.daal_program", str(output)]
+    done = subprocess.run(
+        [module.launcher(), "-n", str(ranks), *options, *program],
+        env=os.environ | module.environment(placement) | placement.rank_environment(),
+        cwd=Path(__file__).parents[3],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(output.read_text())
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", ["mpich", "intelmpi"])
+def test_the_same_result_from_the_same_start(workshop_home, name):
+    found = launched(workshop_home, name, ranks=2)
+    assert found["ranks"] == 2
+    for dtype in ("float32", "float64"):
+        ours, theirs = found[f"numpy {dtype}"], found[f"daal4py {dtype}"]
+        assert theirs["backend"] == "daal4py" and theirs["converged"]
+        assert theirs["inertia"] == pytest.approx(ours["inertia"], rel=RELATIVE)
+        np.testing.assert_allclose(theirs["centroids"], ours["centroids"], rtol=RELATIVE, atol=RELATIVE)
+        assert theirs["sizes"] == ours["sizes"]
+    ours, theirs = found["inertias"]
+    assert len(theirs) - len(ours) in (0, 1), "labels that stay are seen one iteration earlier than centroids that do"
+    np.testing.assert_allclose(theirs[: len(ours)], ours, rtol=RELATIVE)
+    assert "inertia" in found["names"][0] and {"time.compute", "time.wait"} <= set(found["names"][-1])
+    assert "as many points on every rank as there are clusters" in found["too few"]
+
+
+def test_it_says_what_it_needs(workshop_home, monkeypatch):
+    params = WORKLOAD.check({"backend": "daal4py"})
+    with pytest.raises(BadInput, match="daal4py is not installed; `workshop mpi install daal4py` does that"):
+        WORKLOAD.inputs(params, no_artifacts)
+    monkeypatch.setattr(daal.platform, "machine", lambda: "aarch64")
+    with pytest.raises(BadInput, match="daal4py runs on x86-64 alone, this is aarch64"):
+        WORKLOAD.inputs(params, no_artifacts)
+    with pytest.raises(BadInput, match="has no mode online"):
+        WORKLOAD.check({"backend": "daal4py", "mode": "online"})
+
+
+def test_ranks_of_open_mpi_say_which_mpi_it_needs(workshop_home):
+    mpis.use(workshop_home, "daal4py")
+    params = WORKLOAD.check({"data": "blobs", "points": 100, "backend": "daal4py"})
+    with pytest.raises(BadInput, match="needs MPICH or Intel MPI, these ranks run under Open MPI"):
+        WORKLOAD.load()(RankContext(MPI.COMM_SELF), params)

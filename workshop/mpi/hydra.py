@@ -1,0 +1,106 @@
+"""Hydra, which starts the ranks of MPICH and of Intel MPI: what both say when a rank dies, and when they refuse."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workshop import topology
+from workshop.errors import BadInput
+from workshop.mpi import prefix
+from workshop.mpi.openmpi import Death
+from workshop.placement import Placement
+
+# With this signal the others of a job are ended, so that the rank that died by itself is told from them. Linux sends
+# it to nobody, and whoever gets it ends.
+CLEANED_UP = 16
+
+_INTEL = re.compile(r"RANK (\d+) PID (\d+) RUNNING AT (\S+)\s+=\s+KILLED BY SIGNAL: (\d+)")
+_MPICH = re.compile(r"PID (\d+) RUNNING AT (\S+).*?TERMINATED WITH THE EXIT STRING: [^\n]*\(signal (\d+)\)", re.S)
+_SAID = re.compile(r"^\[(?:mpiexec|proxy:\S*)@\S+\] (?:\w+ \([^)]*:\d+\): )?(?P<words>.*\S)", re.M)
+
+
+def folder(name: str, title: str) -> Path:
+    """Where `workshop mpi install` has put an MPI. Raises BadInput where it hasn't."""
+    found = prefix.installed().get(name)
+    if found is None:
+        raise BadInput(f"{title} is not installed; `workshop mpi install {name}` does that.")
+    return found
+
+
+def scarce(placement: Placement, cores: int) -> bool:
+    """Whether ranks of this machine can't have the cores that they ask for; `auto` leaves them unbound then."""
+    return not placement.hosts and placement.ranks * placement.cores_per_rank > cores
+
+
+def binding(placement: Placement, cores: int) -> str:
+    """What ranks are bound to, with what `auto` means on a machine of so many cores."""
+    if placement.bind_to != "auto":
+        return placement.bind_to
+    if scarce(placement, cores) and placement.per_resource is None:
+        return "none"
+    return "hwthread" if placement.map_by == "hwthread" else "core"
+
+
+def check(placement: Placement, cores: int, title: str, machine: Mapping[str, Any] | None = None) -> None:
+    """Refuse what no Hydra has words for. Raises BadInput with one sentence."""
+    by, each, bound = placement.map_by, placement.per_resource, binding(placement, cores)
+    if placement.cores_per_rank > 1 and bound not in ("core", "none"):
+        raise BadInput(
+            f"{title} can't bind a rank to {placement.cores_per_rank} cores and to {bound} at once; "
+            "bind_to should be core, or cores_per_rank 1."
+        )
+    if each is None or by == "node":
+        return
+    if each > 1:
+        raise BadInput(
+            f"{title} has no words for {each} ranks per {by}; per_resource should be 1, or map_by node, "
+            "or the MPI Open MPI."
+        )
+    ranks = max((host.slots for host in placement.hosts), default=placement.ranks)
+    there = count(by, machine)
+    if ranks > there:
+        raise BadInput(
+            f"{title} has no words for at most one rank per {by}: of {ranks} ranks on a host some would share one, "
+            f"since it has {there}; take as many ranks, or leave per_resource out."
+        )
+
+
+def count(resource: str, machine: Mapping[str, Any] | None) -> int:
+    """How many of a resource a machine has; None: this one."""
+    key = {"l3cache": "l3", "hwthread": "unit"}.get(resource, resource)
+    return len({unit[key] for unit in (machine or topology.machine())["units"]})
+
+
+def per_host(placement: Placement) -> list[str]:
+    """How many ranks a host gets before it is the next one's turn, where that isn't as many as it has slots."""
+    if placement.map_by != "node":
+        return []
+    return ["-ppn", str(placement.per_resource or 1)]
+
+
+def environment(name: str, title: str) -> dict[str, str]:
+    """What makes ranks load the MPI whose launcher starts them. Raises BadInput where it isn't installed."""
+    return prefix.environment(folder(name, title))
+
+
+def death(output: str) -> Death | None:
+    """Which rank died first, if Hydra's output says that one did.
+
+    MPICH names its process alone; then `rank` is None. Intel MPI lists all ranks, also those that it ended itself.
+    """
+    for found in _INTEL.finditer(output):
+        if int(found[4]) != CLEANED_UP:
+            return Death(int(found[1]), int(found[2]), found[3], int(found[4]))
+    if (found := _MPICH.search(output)) and "RANK" not in found[0]:
+        return Death(None, int(found[1]), found[2], int(found[3]))
+    return None
+
+
+def refusal(output: str) -> str:
+    """Hydra's own words on why it refused: the first that it said, from which all others follow; the output's end
+    where it said none."""
+    found = _SAID.search(output)
+    return found["words"] if found else output.strip()[-2000:]

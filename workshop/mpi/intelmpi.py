@@ -1,0 +1,85 @@
+"""Intel MPI: its command line. What it calls pinning is said in variables; what it doesn't understand it ignores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workshop.errors import BadInput
+from workshop.mpi import REFUSES, hydra, prefix
+from workshop.mpi.hydra import death, refusal
+from workshop.placement import Placement
+
+__all__ = ["NAME", "REFUSED", "arguments", "check", "death", "environment", "launcher", "refusal"]
+
+NAME = "Intel MPI"
+REFUSED = f"{NAME} {REFUSES}"
+DOMAINS = {"hwthread": "1", "core": "core", "l3cache": "cache3", "numa": "numa", "package": "socket"}
+
+
+def launcher() -> str:
+    """The mpiexec of Intel MPI's prefix. Raises BadInput where it isn't installed."""
+    return prefix.launcher(hydra.folder("intelmpi", NAME))
+
+
+def arguments(placement: Placement, cores: int, machine: Mapping[str, Any] | None = None) -> list[str]:
+    """mpiexec's options for a placement, without the number of ranks. Raises BadInput for what it has no words for.
+
+    `cores` is what the machine has; it decides what `auto` means. `machine` is each host's, None: this one. What the
+    placement itself sets of I_MPI_PIN… stands alone.
+    """
+    hydra.check(placement, cores, NAME, machine)
+    own = any(name.startswith("I_MPI_PIN") for name in placement.environment)
+    pins = {} if own else _pinning(placement, cores, machine)
+    options = [word for name, value in pins.items() for word in ("-genv", name, value)]
+    if placement.hosts:
+        options += ["-hosts", ",".join(host.name for host in placement.hosts), *_per_host(placement)]
+    return options
+
+
+def _pinning(placement: Placement, cores: int, machine: Mapping[str, Any] | None) -> dict[str, str]:
+    """The variables that pin ranks as a placement asks for. Raises BadInput where none do.
+
+    A domain is what a rank may not leave. `compact` domains follow each other as closely as they can, `scatter` deals
+    them out over the packages.
+    """
+    bound, by = hydra.binding(placement, cores), placement.map_by
+    if bound == "none":
+        return {"I_MPI_PIN": "0"}
+    order = "compact"
+    if by == "package" and bound == "core":
+        order = "scatter"
+    elif by not in ("auto", "slot", "node", bound):
+        raise BadInput(
+            f"{NAME} has no words for ranks that are dealt out over {by} and bound to {bound}; map_by should be "
+            f"{'core, package' if bound == 'core' else bound} or auto."
+        )
+    domain = DOMAINS[bound]
+    if placement.cores_per_rank > 1:  # its size, in hardware threads
+        threads = hydra.count("hwthread", machine) // max(hydra.count("core", machine), 1)
+        domain = str(placement.cores_per_rank * max(threads, 1))
+    return {"I_MPI_PIN_DOMAIN": domain, "I_MPI_PIN_ORDER": order}
+
+
+def _per_host(placement: Placement) -> list[str]:
+    """All hosts get as many ranks as the first: its launcher takes no slots of single hosts."""
+    if placement.map_by == "node":
+        return hydra.per_host(placement)
+    slots = {host.slots for host in placement.hosts}
+    if len(slots) > 1:
+        told = ", ".join(f"{host.name}:{host.slots}" for host in placement.hosts)
+        raise BadInput(f"{NAME} takes the same number of ranks on every host, these are {told}; give all the same.")
+    return ["-ppn", str(slots.pop())]
+
+
+def environment(placement: Placement | None = None) -> dict[str, str]:
+    """Variables for mpiexec and its ranks: which library they load, shared memory alone within this machine, and how
+    the ranks end that are left when one has died. Raises BadInput where Intel MPI isn't installed."""
+    shared = {} if placement is not None and placement.hosts else {"I_MPI_FABRICS": "shm"}
+    return hydra.environment("intelmpi", NAME) | {"I_MPI_JOB_ABORT_SIGNAL": str(hydra.CLEANED_UP)} | shared
+
+
+def check(placement: Placement, cores: int) -> None:
+    """Refuse what Intel MPI has no words for. Raises BadInput; its own mapper can't be asked without starting ranks."""
+    launcher()
+    arguments(placement, cores)

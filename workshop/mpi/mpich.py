@@ -1,0 +1,70 @@
+"""MPICH: its command line, and its mapper's words. Its ranks wait by polling and never yield a core."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from typing import Any
+
+from workshop.errors import BadInput, WorkshopError
+from workshop.mpi import REFUSES, hydra, prefix
+from workshop.mpi.hydra import death, refusal
+from workshop.placement import Placement
+
+__all__ = ["NAME", "REFUSED", "arguments", "check", "death", "environment", "launcher", "refusal"]
+
+NAME = "MPICH"
+REFUSED = f"{NAME} {REFUSES}"
+MAPPED = 20.0  # seconds within which the mapper must have answered; it takes a twentieth of one
+WORDS = {"package": "socket"}  # the others have the same names
+
+
+def launcher() -> str:
+    """The mpiexec of MPICH's prefix. Raises BadInput where it isn't installed."""
+    return prefix.launcher(hydra.folder("mpich", NAME))
+
+
+def arguments(placement: Placement, cores: int, machine: Mapping[str, Any] | None = None) -> list[str]:
+    """mpiexec's options for a placement, without the number of ranks. Raises BadInput for what it has no words for.
+
+    `cores` is what the machine has; it decides what `auto` means. Ranks that find no place of their own begin anew at
+    the first one. `machine` is each host's, None: this one.
+    """
+    hydra.check(placement, cores, NAME, machine)
+    bound = hydra.binding(placement, cores)
+    options = ["-bind-to", _word(bound)]
+    if placement.cores_per_rank > 1 and bound == "core":
+        options[-1] += f":{placement.cores_per_rank}"
+    # Without a word on it, ranks are dealt out over what they are bound to.
+    if bound != "none" and placement.map_by not in ("auto", "slot", "node", bound):
+        options += ["-map-by", _word(placement.map_by)]
+    if placement.hosts:
+        options += ["-hosts", ",".join(f"{host.name}:{host.slots}" for host in placement.hosts)]
+    return [*options, *hydra.per_host(placement)]
+
+
+def _word(resource: str) -> str:
+    return WORDS.get(resource, resource)
+
+
+def environment(placement: Placement | None = None) -> dict[str, str]:
+    """Variables for mpiexec and its ranks: which library they load. Raises BadInput where MPICH isn't installed."""
+    return hydra.environment("mpich", NAME)
+
+
+def check(placement: Placement, cores: int) -> None:
+    """Ask the mapper of this machine whether it takes a placement. Raises BadInput with its own words.
+
+    Other hosts are not asked: the mapper is there where the ranks are.
+    """
+    options = arguments(placement, cores)
+    command = [launcher(), "-n", str(placement.ranks), *options, "true"]
+    if placement.hosts:
+        return
+    try:
+        asked = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=MAPPED)
+    except subprocess.TimeoutExpired:
+        raise WorkshopError(f"MPICH's mapper has not answered within {MAPPED:.0f} s.") from None
+    if asked.returncode != 0:
+        words = refusal(asked.stdout + asked.stderr) or f"exit code {asked.returncode}"
+        raise BadInput(f"{REFUSED}\n{words}")

@@ -1,0 +1,68 @@
+"""All-reduce, measured by message size: written out, the MPI's own, Horovod's, a parameter server's. This file only
+describes it."""
+
+from __future__ import annotations
+
+from pydantic import Field, field_validator, model_validator
+
+from workshop.workloads import Params, Workload
+
+METHODS = ("ring", "own", "horovod", "parameter-server")
+NUMBER = 4  # bytes of a float32
+STEP = 4  # each size is so many times the one before
+MIB = 1 << 20
+
+
+class AllReduceParams(Params):
+    """Which all-reduces to measure, and on what."""
+
+    smallest: int = Field(NUMBER, ge=NUMBER, le=64 * MIB, description="bytes of the smallest message")
+    largest: int = Field(64 * MIB, ge=NUMBER, le=64 * MIB, description="bytes of the largest message")
+    repeats: int = Field(
+        7, ge=3, le=1000, description="least repeats of each size, of which the median counts; small ones get more"
+    )
+    methods: str = Field(
+        ",".join(METHODS),
+        min_length=1,
+        max_length=100,
+        description=f"some of {', '.join(METHODS)}, with commas between",
+    )
+
+    @field_validator("methods")
+    @classmethod
+    def _are_known(cls, methods: str) -> str:
+        given = [name.strip() for name in methods.split(",") if name.strip()]
+        for name in given:
+            if name not in METHODS:
+                raise ValueError(f"there is no method {name!r}; there are {', '.join(METHODS)}")
+        if not given:
+            raise ValueError(f"it should be some of {', '.join(METHODS)}")
+        return ",".join(dict.fromkeys(given))
+
+    @model_validator(mode="after")
+    def _in_order(self) -> AllReduceParams:
+        if self.smallest > self.largest:
+            raise ValueError(f"smallest is {self.smallest}, which is more than largest, {self.largest}")
+        return self
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        return tuple(self.methods.split(","))
+
+    @property
+    def sizes(self) -> list[int]:
+        """Bytes of each message, whole numbers of float32: each four times the one before, and the largest."""
+        last = self.largest - self.largest % NUMBER
+        sizes = [self.smallest - self.smallest % NUMBER]
+        while sizes[-1] * STEP < last:
+            sizes.append(sizes[-1] * STEP)
+        return sizes if sizes[-1] == last else [*sizes, last]
+
+
+WORKLOAD = Workload(
+    name="allreduce",
+    title="All-reduce",
+    summary="Measures how long all ranks take to add up their arrays, by message size and by method.",
+    params=AllReduceParams,
+    function="workshop.workloads.allreduce.run:run",
+)
