@@ -20,7 +20,11 @@ def test_a_session_against_the_script(workshop_home: Path):
     need(horovod.built(), "Horovod")
     turns = []
     document = mnist.run(
-        repeats=1, steps=STEPS, names=("session", "script", "apart"), progress=lambda *turn: turns.append(turn), warm_up=0
+        repeats=1,
+        steps=STEPS,
+        names=("session", "script", "apart"),
+        progress=lambda *turn: turns.append(turn),
+        warm_up=0,
     )
     assert turns == [(0, 3), (1, 3), (2, 3), (3, 3)]
     rows = {row["name"]: row for row in document["rows"]}

@@ -62,9 +62,9 @@ def run(
 
     Contenders: `session`, the workload in a session on this machine's default placement; `unobserved`, the same under
     mpirun alone, its events told to nobody; `apart`, that without any exchange, each rank for itself: what the cores
-    can do at once, which no exchange can exceed; `script`, labs/mnist/train.py on the same placement; `naive`, the script
-    under `mpirun -np 1`; `single`, the script in one process with all cores and without Horovod. Ratios are medians of
-    the session's images/s divided by another's of the same round.
+    can do at once, which no exchange can exceed; `script`, labs/mnist/train.py on the same placement; `naive`, the
+    script under `mpirun -np 1`; `single`, the script in one process with all cores and without Horovod. Ratios are
+    medians of the session's images/s divided by another's of the same round.
     """
     from workshop.session.measuring import measuring_lock
 

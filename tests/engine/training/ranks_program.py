@@ -24,8 +24,8 @@ RATE = 0.1
 
 
 def count(ranks):
-    """How many of the examples are used: of 2 and 4 ranks all but the first have none left in an epoch's last step, of 3
-    the last one's last batch alone is partial."""
+    """How many of the examples are used: of 2 and 4 ranks all but the first have none left in an epoch's last step, of
+    3 the last one's last batch alone is partial."""
     return COUNT if ranks % 2 == 0 else COUNT - 2
 
 
