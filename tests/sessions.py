@@ -8,8 +8,7 @@ from pathlib import Path
 from tests.support import until
 from workshop import config
 from workshop.placement import Placement
-from workshop.session import client
-from workshop.session.cluster import SEGMENTS
+from workshop.session import client, segments
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
@@ -39,4 +38,4 @@ class Session:
 
     def segments(self) -> list[Path]:
         """The shared memory of the ranks that are up."""
-        return [Path(line) for line in (config.session_folder(self.record.id) / SEGMENTS).read_text().splitlines()]
+        return segments.remembered(config.session_folder(self.record.id))

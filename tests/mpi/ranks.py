@@ -57,9 +57,9 @@ def report(module: ModuleType, placement: Placement) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def kill(module: ModuleType, victim: int, number: int) -> tuple[Death | None, int, float]:
-    """Kill one of three ranks that wait for a message: what the module reads of it, the process that was killed, and
-    the seconds until all have ended."""
+def kill(module: ModuleType, victim: int, number: int) -> tuple[Death | None, list[int], float]:
+    """Kill one of three ranks that wait for a message: what the module reads of it, the processes of all, and the
+    seconds until they have ended."""
     placement = Placement(ranks=3, bind_to="none")
     process = subprocess.Popen(
         [*command(module, placement), WAIT],
@@ -83,4 +83,4 @@ def kill(module: ModuleType, victim: int, number: int) -> tuple[Death | None, in
         if segment.startswith("/dev/shm/"):
             Path(segment).unlink(missing_ok=True)
     assert not any(os.path.exists(f"/proc/{pid}") for pid in pids)
-    return module.death(said), pids[victim], seconds
+    return module.death(said), pids, seconds

@@ -48,11 +48,12 @@ def test_a_rank_can_own_several_cores(installed):
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize(("victim", "number"), [(0, signal.SIGKILL), (2, signal.SIGKILL), (1, signal.SIGSEGV)])
-def test_a_killed_rank_is_told_by_its_process(installed, victim, number):
-    died, pid, seconds = kill(mpich, victim, number)
+@pytest.mark.parametrize("victim", [0, 2])
+def test_a_killed_rank_ends_all_and_no_rank_is_blamed(installed, victim):
+    died, pids, seconds = kill(mpich, victim, signal.SIGKILL)
     assert died is not None
-    assert (died.rank, died.pid, died.signal) == (None, pid, number)
+    assert (died.rank, died.signal) == (None, signal.SIGKILL)
+    assert died.pid in pids, "MPICH names the process that it collects first"
     assert seconds < 5
 
 

@@ -15,8 +15,7 @@ from tests.support import need, until
 from workshop import config, topology
 from workshop.errors import BadInput
 from workshop.placement import Placement
-from workshop.session import processes
-from workshop.session.cluster import remove_segments
+from workshop.session import processes, segments
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
 BLOBS = {"data": "blobs", "points": 30_000, "features": 4, "clusters": 5, "backend": "numpy"}
@@ -67,7 +66,7 @@ def test_kill_9_of_a_rank_names_it(session: Session, mpi: str) -> None:
     mpis.use(session.home, mpi)
     run = session.submit("tell", on(mpi), events=10_000, every=0.02)
     session.started(run)
-    segments = session.segments()
+    made = session.segments()
     os.kill(session.store.run(run.id).rank_map["ranks"][1]["pid"], signal.SIGKILL)
     ended = session.wait(run, 20)
     assert (ended.status, ended.error["type"], ended.error["rank"]) == ("failed", "RankDied", 1)
@@ -75,14 +74,14 @@ def test_kill_9_of_a_rank_names_it(session: Session, mpi: str) -> None:
     following = session.run("tell", on(mpi), events=1)
     assert following.status == "completed", following.error
     assert following.finished_at - ended.finished_at < 20
-    jobs = [segment.name.rpartition("_")[0] for segment in segments]
+    jobs = [segment.name.rpartition("_")[0] for segment in made]
     left = [path for job in jobs for path in Path("/dev/shm").glob(f"{job}_*")]
     assert not left, "shared memory of the dead is removed"
 
     os.kill(session.now.conductor_pid, signal.SIGKILL)
     tag = processes.session_tag(session.record.id)
     until(lambda: not processes.tagged(processes.TAG, tag), 10, "launcher and ranks to end without their conductor")
-    remove_segments(config.session_folder(session.record.id))  # as the session's next start does
+    segments.remove(config.session_folder(session.record.id))  # as the session's next start does
 
 
 def test_mnist_says_why_it_exchanges_over_mpi(session: Session) -> None:

@@ -89,7 +89,8 @@ def environment(name: str, title: str) -> dict[str, str]:
 def death(output: str) -> Death | None:
     """Which rank died first, if Hydra's output says that one did.
 
-    MPICH names its process alone; then `rank` is None. Intel MPI lists all ranks, also those that it ended itself.
+    Intel MPI lists all ranks, also those that it ended itself. MPICH names a single process, which may be one that it
+    ended itself; then `rank` is None.
     """
     for found in _INTEL.finditer(output):
         if int(found[4]) != CLEANED_UP:

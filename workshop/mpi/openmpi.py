@@ -128,7 +128,7 @@ def miscounted(output: str, placement: Placement) -> str | None:
 class Death:
     """A rank that was ended by a signal, as its launcher tells it."""
 
-    rank: int | None  # None where only the process is told
+    rank: int | None  # None where only a process is told, and perhaps not that of the first
     pid: int
     host: str
     signal: int

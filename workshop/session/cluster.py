@@ -27,36 +27,16 @@ from workshop.engine import host as engine
 from workshop.errors import WorkshopError
 from workshop.mpi.openmpi import Death
 from workshop.placement import Placement
-from workshop.session import processes
+from workshop.session import processes, segments
 from workshop.session.guard import guarded
 from workshop.session.site import Site
 from workshop.session.vigil import Vigil
 
 T = TypeVar("T")
-SEGMENTS = "segments"  # a session's file that names the shared memory of its ranks
 READY = 60.0  # seconds within which engines must have registered
 STOP = 10.0  # seconds within which a stop must have happened
 NOTICED = 3.0  # seconds within which the controller must have noticed that engines are gone
 HEARTBEAT = 200  # milliseconds; engines count as registered after one, and as dead after 25
-
-
-def remove_segments(folder: Path) -> None:
-    """Remove the shared memory of a session's last engines, which outlives ranks that somebody killed. `folder` is the
-    session's; only to be called when its engines have ended."""
-    with contextlib.suppress(FileNotFoundError):
-        for segment in (folder / SEGMENTS).read_text().splitlines():
-            if segment.startswith("/dev/shm/"):
-                for path in _with_later_ones(Path(segment)):
-                    path.unlink(missing_ok=True)
-        (folder / SEGMENTS).unlink()
-
-
-def _with_later_ones(segment: Path) -> list[Path]:
-    """A segment, and those that the same ranks have made since: MPICH numbers them (mpich_shm_1e369e4e_0)."""
-    job, _, number = segment.name.rpartition("_")
-    if not job.startswith("mpich_shm_") or not number.isdigit():
-        return [segment]
-    return list(segment.parent.glob(f"{job}_*"))
 
 
 class EnginesFailed(WorkshopError):
@@ -86,13 +66,13 @@ class Engines:
     def death(self) -> Death | None:
         """Which rank died first, once they have ended; None where the launcher says of none that it did.
 
-        Where a launcher tells the process alone, that may be one that it has ended itself: what this machine saw counts
-        for more.
+        Where a launcher tells a single process, that may be one that it has ended itself. What this machine saw counts
+        for more, where all ranks are on it; elsewhere no rank is blamed.
         """
         died = self.mpi.death(self.output)
-        if died is None or died.rank is not None:
+        if died is None or died.rank is not None or self.vigil is None or self.vigil.first is None:
             return died
-        pid, number = (self.vigil and self.vigil.first) or (died.pid, None)
+        pid, number = self.vigil.first
         rank = next((report["rank"] for report in self.rank_map.get("ranks", []) if report["pid"] == pid), None)
         return Death(rank, pid, died.host, number or died.signal)
 
@@ -195,9 +175,10 @@ class Cluster:
             raise EnginesFailed(str(text)) from error
         engines.rank_map = rankmap.rank_map(reply["report"] for reply in replies)
         here = socket.gethostname()
-        engines.vigil = Vigil(reply["report"]["pid"] for reply in replies if reply["report"]["host"] == here)
-        segments = [path for reply in replies if reply["report"]["host"] == here for path in reply["segments"]]
-        (self._folder / SEGMENTS).write_text("\n".join(segments))
+        if all(reply["report"]["host"] == here for reply in replies):
+            engines.vigil = Vigil(reply["report"]["pid"] for reply in replies)
+        made = [path for reply in replies if reply["report"]["host"] == here for path in reply["segments"]]
+        segments.remember(self._folder, made)
         engines.machine = topology.together(reply["machine"] for reply in replies if reply["machine"])
         return engines
 
@@ -264,7 +245,7 @@ class Cluster:
             self._client = None
         if engines is not None:
             processes.end_all(processes.ENGINES_TAG, engines.tag, seconds=0.5)
-            remove_segments(self._folder)
+            segments.remove(self._folder)
 
     def stop(self) -> None:
         """End everything."""

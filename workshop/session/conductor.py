@@ -28,10 +28,10 @@ from workshop.analysis.verdict import verdict
 from workshop.engine import host as engine
 from workshop.errors import WorkshopError
 from workshop.placement import Placement
-from workshop.session import processes
+from workshop.session import processes, segments
 from workshop.session import site as sites
 from workshop.session.channel import Channel
-from workshop.session.cluster import Cluster, EnginesFailed, remove_segments
+from workshop.session.cluster import Cluster, EnginesFailed
 from workshop.session.lifecycle import cancel_queue
 from workshop.session.measuring import GaveUp, measuring_lock
 from workshop.session.watch import Outcome, Watch, problem
@@ -72,7 +72,7 @@ class Conductor:
         tag = processes.session_tag(self.id)
         processes.end_all(processes.TAG, tag)
         self.site.clear_up()
-        remove_segments(self.folder)
+        segments.remove(self.folder)
         self.store.interrupt_left(self.id)
         self._say("starting", "starting the controller and the ranks", conductor_pid=os.getpid(), machine=self.machine)
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()

@@ -14,7 +14,7 @@ from workshop import config, topology
 from workshop.errors import BadInput, WorkshopError
 from workshop.mpi import REFUSES
 from workshop.placement import Placement
-from workshop.session import processes, site
+from workshop.session import processes, segments, site
 from workshop.store.records import Limits, SessionRecord, SessionState
 from workshop.store.store import Store
 
@@ -130,7 +130,9 @@ def cancel_queue(store: Store, session_id: int) -> None:
 def clean_up(store: Store, session: SessionRecord, state: SessionState = "stopped") -> None:
     """End and record what a dead conductor left behind; a session that is stopped loses its queue, too."""
     processes.end_all(processes.TAG, processes.session_tag(session.id))
-    site.of(session.site, config.session_folder(session.id), Placement.parse(session.placement)).clear_up()
+    folder = config.session_folder(session.id)
+    segments.remove(folder)
+    site.of(session.site, folder, Placement.parse(session.placement)).clear_up()
     store.interrupt_left(session.id)
     if state == "stopped":
         cancel_queue(store, session.id)

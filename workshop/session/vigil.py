@@ -18,7 +18,7 @@ class Vigil:
     """Watches processes from now on; ends when one of them has."""
 
     def __init__(self, pids: Iterable[int]) -> None:
-        self.first: tuple[int, int | None] | None = None  # process, signal; None as well where two ended at once
+        self.first: tuple[int, int | None] | None = None  # process, signal where it is known
         self._watched: dict[int, int] = {}
         for pid in pids:
             try:
@@ -30,13 +30,13 @@ class Vigil:
         threading.Thread(target=self._watch, name="vigil", daemon=True).start()
 
     def _watch(self) -> None:
-        poll = select.poll()
-        for descriptor in self._watched:
-            poll.register(descriptor, select.POLLIN)
-        if self._watched and self.first is None:
-            ended = [self._watched[descriptor] for descriptor, _ in poll.poll()]
-            if len(ended) == 1:
-                self.first = (ended[0], _signal(ended[0]))
+        # Unlike poll, epoll tells events in the order in which they happened, however late it is asked.
+        with select.epoll() as ends:
+            for descriptor in self._watched:
+                ends.register(descriptor, select.EPOLLIN)
+            if self._watched and self.first is None:
+                descriptor, _ = ends.poll()[0]
+                self.first = (self._watched[descriptor], _signal(self._watched[descriptor]))
         for descriptor in self._watched:
             os.close(descriptor)
 

@@ -130,7 +130,8 @@ class Watch:
             message = f"the launcher of {engines.mpi.NAME} ended: {words}"
             return Outcome("failed", error=problem("EnginesDied", message), reusable=False)
         name = signal.Signals(died.signal).name if died.signal in signal.valid_signals() else f"signal {died.signal}"
-        message = f"rank {died.rank} (process {died.pid} on {died.host}) was ended by {name}"
+        who = "a rank" if died.rank is None else f"rank {died.rank}"
+        message = f"{who} (process {died.pid} on {died.host}) was ended by {name}"
         return Outcome("failed", error=problem("RankDied", message, died.rank, died.host), reusable=False)
 
     def _ask_to_end(self) -> None:
