@@ -26,7 +26,8 @@ THREAD_VARIABLES = (
 # By which Open MPI's ranks are told to poll (0) or to yield (1) while they wait.
 POLLING = "OMPI_MCA_mpi_yield_when_idle"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
+_LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"  # RFC 1123, section 2.1
+_HOST = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(\.{_LABEL})*")
 
 
 class Host(BaseModel):

@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -27,7 +27,7 @@ def demo(*words: str, seconds: float = 200) -> subprocess.CompletedProcess[str]:
 @contextmanager
 def keeping(*command: str) -> Iterator[subprocess.Popen[str]]:
     """A command that runs on, until it is killed at the latest."""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True) as keeper:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as keeper:
         try:
             yield keeper
         finally:
@@ -40,6 +40,7 @@ def test_what_is_wrong_is_told_before_anything_starts(workshop_home: Path) -> No
         (["--latency", "slow"], "latency is 'slow'"),
         (["--hosts", "1"], "comparing one host with two takes at least 2"),
         (["--workload", "nothing"], "There is no workload 'nothing'"),
+        (["--keep", "--workload", "kmeans"], "leave --workload out"),
     ):
         done = demo(*words, seconds=30)
         assert (done.returncode, done.stdout) == (2, "")
@@ -79,3 +80,37 @@ def test_hosts_that_stay(workshop_home: Path, how: signal.Signals) -> None:
         _, alive = psutil.wait_procs(ours, timeout=20)
         assert not alive
         until(lambda: store.session("hosts").state in ("stopped", "lost"), 10, "the session's end")
+
+
+def is_conductor(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return "workshop.session.conductor" in process.cmdline()
+    return False
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "said"),
+    [
+        ("stopped", 0, "The session was stopped; the hosts have ended, too."),
+        ("killed", 1, "Session hosts has ended: its conductor was ended"),
+    ],
+)
+def test_hosts_end_with_their_session(workshop_home: Path, how: str, code: int, said: str) -> None:
+    refused = namespaces.refusal()
+    need(refused is None, refused or "")
+    with Store.open() as store, keeping(*WORKSHOP, "demo", "hosts", "--hosts", "2", "--keep") as keeper:
+        until(lambda: [s for s in store.sessions() if s.state == "ready"], 90, "the session")
+        ours = psutil.Process(keeper.pid).children(recursive=True)
+        if how == "stopped":
+            stopped = subprocess.run(
+                [*WORKSHOP, "session", "stop", "hosts"], capture_output=True, text=True, timeout=60
+            )
+            assert stopped.returncode == 0, stopped.stderr
+        else:
+            (conductor,) = [one for one in ours if is_conductor(one)]
+            conductor.kill()
+        _, told = keeper.communicate(timeout=40)
+        assert keeper.returncode == code
+        assert said in told
+        _, alive = psutil.wait_procs(ours, timeout=20)
+        assert not alive

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -78,16 +79,28 @@ def test_a_link_is_as_slow_as_it_should_be(workshop_home: Path) -> None:
         assert (hosts.traffic("hostA") - before).sent > 2_500_000
 
 
+def test_two_that_send_to_one_share_its_link(workshop_home: Path) -> None:
+    with emulated(3, Link(rate=20e6)) as hosts:
+        words = ["sh", "-c", f"head -c 2500000 /dev/zero | {hosts.ssh} hostC 'wc -c'"]
+        began = time.monotonic()
+        with ThreadPoolExecutor() as pool:
+            done = list(pool.map(lambda name: hosts.run(name, *words), ["hostA", "hostB"]))
+        assert [one.stdout.strip() for one in done] == ["2500000"] * 2, [one.stderr for one in done]
+        assert time.monotonic() - began > 1.8, "40 Mbit at 20 Mbit/s take two seconds"
+
+
 def test_latency_works_or_is_refused_with_the_reason(workshop_home: Path) -> None:
-    with emulated(1):
-        pass  # it can be emulated at all
-    try:
-        with EmulatedHosts(2, Link(latency=0.1)) as hosts:
-            began = time.monotonic()
-            assert hosts.run("hostA", str(hosts.ssh), "hostB", "true").returncode == 0
-            assert time.monotonic() - began > 0.3, "a connection and a command are three ways at least"
-    except BadInput as refused:
-        assert "leave --latency out" in str(refused)
+    with emulated(1) as hosts:
+        netem = ["tc", "qdisc", "replace", "dev", "eth0", "root", "netem", "delay", "1ms"]
+        can = hosts.run("hostA", *netem).returncode == 0
+    if not can:
+        with pytest.raises(BadInput, match="leave --latency out"):
+            EmulatedHosts(2, Link(latency=0.1))
+        return
+    with EmulatedHosts(2, Link(latency=0.1)) as hosts:
+        began = time.monotonic()
+        assert hosts.run("hostA", str(hosts.ssh), "hostB", "true").returncode == 0
+        assert time.monotonic() - began > 0.3, "a connection and a command are three ways at least"
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
+from tests import mpis
 from tests.mpi.test_words import placements
 from tests.support import need
 from workshop import machines, topology
@@ -136,9 +137,11 @@ def test_horovodrun_takes_what_is_written(tmp_path: Path) -> None:
     ids=str,
 )
 @pytest.mark.parametrize(("name", "says"), [("mpich", "MPICH"), ("intelmpi", "Intel")])
-def test_the_others_take_what_is_written(tmp_path: Path, name: str, says: str, values: dict[str, str]) -> None:
-    folder = prefix.installed().get(name)
-    need(folder is not None, f"{says} is not installed")
+def test_the_others_take_what_is_written(
+    workshop_home: Path, tmp_path: Path, name: str, says: str, values: dict[str, str]
+) -> None:
+    mpis.use(workshop_home, name)
+    folder = prefix.installed()[name]
     placement = Placement(mpi=name, ranks=2, environment=NASTY, **values)
     text = command_lines.commands(placement, machines.this())[name]
     assert not text.startswith("#")

@@ -7,19 +7,21 @@ import re
 import subprocess
 from collections import Counter
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests import mpis
 from tests.lstopo import written
 from tests.support import need
 from tests.test_machines import shapes
 from workshop import machines, topology
-from workshop.errors import BadInput
+from workshop.errors import BadInput, WorkshopError
 from workshop.machines import Described
-from workshop.mpi import advice, mapper, openmpi, prefix, reports, rules
+from workshop.mpi import advice, mapper, openmpi, reports, rules
 from workshop.mpi.reports import masks
 from workshop.placement import Placement, hosts_from
 
@@ -326,8 +328,8 @@ def test_hydra_deals_out_every_rank_once(slots: list[int], count: int, each: int
     assert dealt[0][:1] == [0]
 
 
-def test_mpich_says_where_it_would_put_ranks() -> None:
-    need("mpich" in prefix.installed(), "MPICH is not installed")
+def test_mpich_says_where_it_would_put_ranks(workshop_home: Path) -> None:
+    mpis.use(workshop_home, "mpich")
     described = machines.read("2x4x2")
     found = mapper.predict(EXAMPLE.model_copy(update={"mpi": "mpich"}), described)
     assert [(one["host"], one["cores"]) for one in ranks(found)] == [
@@ -343,6 +345,20 @@ def test_mpich_says_where_it_would_put_ranks() -> None:
 def test_what_the_others_have_no_words_for_is_refused(name: str) -> None:
     found = mapper.predict(Placement(mpi=name, ranks=4, map_by="package", per_resource=2), machines.read("2x4"))
     assert found.rank_map is None and "no words for 2 ranks per package" in (found.refused or "")
+    assert not found.own_words
+
+
+@pytest.mark.mpi
+def test_whose_words_a_refusal_has_is_told() -> None:
+    assert mapper.predict(Placement(ranks=9, bind_to="core"), machines.read("2x4")).own_words
+    counted = mapper.predict(Placement(ranks=3, map_by="package", per_resource=2), machines.read("2x4"))
+    assert "should be a multiple of 2" in (counted.refused or "") and not counted.own_words
+
+
+@pytest.mark.mpi
+def test_a_mapper_that_takes_too_long_is_given_up() -> None:
+    with pytest.raises(WorkshopError, match=r"not answered within 0\.5 s; ask about fewer ranks"):
+        mapper.predict(Placement(ranks=1024), machines.read("8x128x2"), 0.5)
 
 
 def test_hosts_of_this_kind_are_said_to_be_guessed() -> None:

@@ -110,6 +110,10 @@ def test_a_placement_in_its_words(values, options):
             {"ranks": 3, "map_by": "package", "per_resource": 1},
             "some would share one, since it has 2",
         ),
+        (
+            {"ranks": 5, "map_by": "node", "hosts": ({"name": "hostA", "slots": 1}, {"name": "hostB", "slots": 4})},
+            "would deal 3 ranks to hostA, which has 1 slot",
+        ),
         ({"bind_to": "numa", "cores_per_rank": 2}, "can't bind a rank to 2 cores and to numa at once"),
     ],
 )

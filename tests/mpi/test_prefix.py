@@ -87,7 +87,14 @@ def test_a_failed_installation_says_why_and_leaves_nothing(workshop_home):
     assert list(folder.parent.iterdir()) == []
 
 
-def test_an_mpi_that_does_not_start_ranks_is_removed(workshop_home):
+def test_an_mpi_that_does_not_start_ranks_is_removed(workshop_home, monkeypatch):
+    monkeypatch.setitem(prefix.PACKAGES, "mpich", "colorama")  # any package without an MPI
+    with pytest.raises(WorkshopError, match="mpich is installed but doesn't start two ranks; it was removed"):
+        prefix.install("mpich")
+    assert prefix.installed() == {}
+
+
+def test_an_mpi_that_was_there_is_left_there(workshop_home):
     folder = workshop_home / "cache" / "mpi" / "mpich"
     folder.joinpath("bin").mkdir(parents=True)
     launcher = folder / "bin" / "mpiexec.hydra"
@@ -95,7 +102,7 @@ def test_an_mpi_that_does_not_start_ranks_is_removed(workshop_home):
     launcher.chmod(0o755)
     with pytest.raises(WorkshopError, match="no fabric found"):
         prefix.install("mpich")
-    assert prefix.installed() == {}
+    assert prefix.installed() == {"mpich": folder}, "a session may use it"
 
 
 def test_a_place_that_cannot_be_written(workshop_home):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import stat
 import threading
 import time
@@ -62,6 +63,12 @@ def test_everything_arrives_in_order_before_the_last_word(store: Store, channel:
     word = channel.words.get(timeout=1)
     assert (word.kind, word.run, word.rank, word.body["metrics"]) == ("finished", run, 3, {"m": 1})
     assert channel.memory[3] > 1 << 20
+    (host,) = channel.hosts.values()
+    assert list(channel.hosts) == [socket.gethostname()]
+    assert host.ranks == {3}
+    assert 0 < host.available < host.total
+    channel.forget_ranks()
+    assert channel.hosts == {}
 
 
 def test_what_the_store_refuses_for_a_while_is_sent_again(

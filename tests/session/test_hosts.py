@@ -116,8 +116,26 @@ def test_what_the_other_hosts_are_asked_to_reach() -> None:
     assert site.is_here("127.0.0.1")
     assert not site.is_here("192.0.2.1")
     assert site.address_towards(["127.0.0.1"]) == "127.0.0.1"
-    with pytest.raises(BadInput, match=r"None of no-such-host.invalid has an address"):
+    with pytest.raises(BadInput, match=r"None of no-such-host.invalid has an IPv4 address"):
         site.address_towards(["no-such-host.invalid"])
+
+
+@pytest.mark.parametrize("odd", ["a..b", "x" * 64, "", "::1", "fe80::1%lo", "\udc80"])
+def test_what_is_no_ipv4_address_gets_one_sentence(odd: str, tmp_path: Path) -> None:
+    assert not site.is_here(odd)
+    with pytest.raises(BadInput, match="has an IPv4 address"):
+        site.address_towards([odd])
+    with pytest.raises(BadInput, match="is no IPv4 address and no name of one"):
+        site.numeric(odd)
+    hosts = hosts_from("192.0.2.1")
+    if odd:
+        with pytest.raises(BadInput, match="is no IPv4 address and no name of one"):
+            site.Site(site.options(hosts, odd), tmp_path, Placement()).look(lambda _: None, lambda: False)
+
+
+def test_a_name_for_the_address_becomes_its_number() -> None:
+    assert site.numeric("localhost") == "127.0.0.1"
+    assert site.numeric("10.0.0.1") == "10.0.0.1"
 
 
 def test_no_secret_and_everything_needed_is_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,8 +179,7 @@ def with_sshd(hosts: EmulatedHosts, name: str, folder: Path) -> Path:
 
 
 def test_real_ssh(workshop_home: Path, probe_workloads: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can start an sshd that others log in to")
+    need(os.geteuid() == 0, "only root can start an sshd that others log in to")
     need(Path("/usr/sbin/sshd").exists(), "sshd is not installed")
     with emulated(2) as hosts:
         monkeypatch.setattr(EmulatedHosts, "ssh", with_sshd(hosts, "hostB", tmp_path))

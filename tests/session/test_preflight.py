@@ -5,10 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.hosts import WORKSHOP, emulated, running
-from workshop.session import preflight
+from tests.support import until
+from workshop.errors import BadInput
+from workshop.session import post, preflight
+from workshop.session.post import Post
 from workshop.session.preflight import Here
 
 HERE = Here("3.11.7", {"numpy": "2.4.6", "mpi4py": "4.1.2"}, "nonce", "10.0.0.1")
@@ -96,6 +104,67 @@ def test_a_folder_that_only_this_host_has(workshop_home: Path, tmp_path: Path) -
         done = hosts.run("hostA", *command, WORKSHOP_HOME=str(home))
         assert done.returncode == 1
         assert f"hostB doesn't see {home}" in done.stderr
+
+
+@contextmanager
+def posts(folder: Path, script: str, *hosts: str) -> Iterator[list[Post]]:
+    """Lines to outposts of this machine, over a program in Python instead of ssh; its `host` is whom it is for."""
+    ssh = folder / "ssh"
+    head = "import sys, time\nfrom workshop.session import outpost\nhost = sys.argv[-2]\nsys.argv[1:] = ['nobody']\n"
+    ssh.write_text(f"#!{sys.executable}\n{head}{script}\n")
+    ssh.chmod(0o700)
+    opened = [Post(host, str(ssh), "nobody") for host in hosts]
+    try:
+        yield opened
+    finally:
+        post.close_all(opened)
+
+
+def test_a_fast_host_is_not_lost_while_a_slow_one_is_waited_for(tmp_path: Path) -> None:
+    late = "outpost.SILENCE = 3.0\nif host == 'late':\n    time.sleep(2 * outpost.SILENCE)\noutpost.main()"
+    with posts(tmp_path, late, "early", "late") as (early, slow):
+        slots = {"early": 1, "late": 1}
+        found = preflight.check([early, slow], slots, tmp_path, "127.0.0.1", lambda: False)
+        assert [words for words in found.failures if "calls itself" not in words] == []
+        assert (early.ended, slow.ended) == (None, None)
+        assert time.monotonic() - early.heard < 3.0
+        assert abs(early.offset.seconds) < 0.5
+
+
+def test_silent_hosts_are_waited_for_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(post, "CLOSED", 1.0)
+    deaf = "print(outpost.json.dumps(outpost.answer({'about': 'alive'})), flush=True)\ntime.sleep(600)"
+    with posts(tmp_path, deaf, *"abcde") as opened:
+        for one in opened:
+            one.ping()
+        until(lambda: all(one.answered for one in opened), 20, "all to have answered")
+        began = time.monotonic()
+        post.close_all(opened)
+        assert 1.0 <= time.monotonic() - began < 3.0, "five silent hosts take as long as one"
+        assert all(one.ended is not None for one in opened)
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("print('no way', file=sys.stderr, flush=True); print('Welcome!'); sys.exit(255)", ["no way"]),
+        ("print('This account is not available.'); sys.exit(1)", ["This account is not available."]),
+        ("print('Welcome!', flush=True); outpost.main()", []),
+    ],
+)
+def test_a_greeting_is_not_the_reason(tmp_path: Path, script: str, said: list[str]) -> None:
+    with posts(tmp_path, script, "hostB") as (line,):
+        answer = line.ask("clock", 20.0)
+        assert (answer is not None) == (not said)
+        line.close(time.monotonic() + 20)
+        assert line.ended is not None
+        assert line.said == said
+
+
+def test_an_address_that_nobody_can_listen_at_is_told(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"This host can't listen at 192.0.2.1 .*; give another"):
+        preflight.check([], {}, tmp_path, "192.0.2.1", lambda: False)
+    assert list(tmp_path.iterdir()) == [], "the file that others look for is gone"
 
 
 def test_an_outpost_answers_and_ends_with_its_input() -> None:

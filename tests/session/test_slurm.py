@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,13 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests import mpis
+from workshop import machines
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Host, Placement
 from workshop.session import site
-from workshop.session.slurm import HOLD, commands, endings, script
+from workshop.session.slurm import HOLD, Site, commands, endings, nodes, placements, script
 from workshop.session.slurm.commands import Job
 
 TEMPLATE = "#!/bin/sh\n#SBATCH --ntasks={ranks}\nmodule load gcc/${VERSION}\n{hold}\n"
+SECRETS = {"WORKSHOP_DATABASE_URL": "postgresql://user:secret@host/db", "IPP_CONNECTION_INFO": "{}", "TOKEN": "x"}
 VALUES = dict.fromkeys(script.PLACEHOLDERS, None) | {"hold": "bash hold.sh", "ranks": 6}
 
 
@@ -30,13 +34,9 @@ def test_the_default_template_says_what_was_asked_for_and_nothing_else():
     text = script.DEFAULT.read_text()
     assert script.placeholders(text) == set(script.PLACEHOLDERS)
     placement = Placement(ranks=5, map_by="node", per_resource=2, cores_per_rank=3)
-    values = (
-        VALUES | script.shape(placement, None) | {"name": "w", "output": "/a b/c", "time": 30, "account": "physics"}
-    )
+    values = VALUES | script.shape(placement, None) | {"time": 30, "account": "physics"}
     filled = script.fill(text, values)
     assert directives(filled) == {
-        "job-name": "w",
-        "output": "/a b/c",
         "account": "physics",
         "time": "30",
         "nodes": "3",
@@ -77,6 +77,8 @@ def test_a_template_of_ones_own(tmp_path: Path):
         (TEMPLATE.replace("{hold}", "{keep}"), r"Line 4 of the template has \{keep\}, which is not one of hold, ranks"),
         (TEMPLATE.replace("{hold}", "sleep 100"), r"has no \{hold\}: the command that holds"),
         (TEMPLATE.replace("{hold}", "# {hold}"), r"has no \{hold\}"),
+        (TEMPLATE.replace("{hold}", "#SBATCH --comment={hold}"), r"has no \{hold\}"),
+        (TEMPLATE + "#SBATCH --job-name={name}\n", r"Line 5 of the template has \{name\}, which is not one of"),
         (TEMPLATE.replace("{ranks}", "4"), r"has no \{ranks\}: number of ranks"),
         (TEMPLATE.removeprefix("#!"), "Line 1 of the template should name the shell"),
         ("", "Line 1"),
@@ -154,6 +156,19 @@ def test_hosts_are_slurms_to_choose():
     site.check(chosen, Placement(ranks=16))
 
 
+@pytest.mark.parametrize("mpi", ["mpich", "intelmpi"])
+def test_what_an_mpi_has_no_words_for_is_refused_before_anything_queues(workshop_home: Path, mpi: str):
+    mpis.use(workshop_home, mpi)
+    chosen = script.options(Placement(ranks=8))
+    with pytest.raises(BadInput, match="has no words for 2 ranks per package"):
+        site.check(chosen, Placement(ranks=4, mpi=mpi, map_by="package", per_resource=2))
+    # Nodes may have the packages that the login node, where this is asked, lacks.
+    many = Placement(ranks=8, mpi=mpi, map_by="package", bind_to="package", per_resource=1)
+    site.check(chosen, many)
+    with pytest.raises(BadInput, match="it has 4"):
+        placements.arguments(chosen, many, machines.synthetic("4x2").machine)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -228,6 +243,14 @@ def test_without_slurm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         commands.installed()
 
 
+def test_slurms_own_commands_are_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    for name in ("sbatch", "squeue", "scancel", "srun"):
+        (tmp_path / name).touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BadInput, match="Slurm's scontrol is not on this machine's PATH"):
+        commands.installed()
+
+
 def test_an_allocation_that_we_are_in_is_nobodys_business(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SLURM_JOB_ID", "1")
     monkeypatch.setenv("SLURM_CONF", "/etc/slurm/slurm.conf")
@@ -254,23 +277,83 @@ def test_why_a_job_ended(job: Job | None, minutes: int | None, words: str):
     assert said.startswith(f"Slurm ended the allocation 17: {words}")
 
 
+# What leaves this machine.
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich", "intelmpi"])
+def test_no_secret_and_everything_needed_is_exported(
+    workshop_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mpi: str
+) -> None:
+    if mpi != "openmpi":
+        mpis.use(workshop_home, mpi)
+    for name, value in {**SECRETS, "UCX_TLS": "tcp", "PYTHONPATH": "/p", "SLURM_CONF": "/c"}.items():
+        monkeypatch.setenv(name, value)
+    placement = Placement(ranks=2, mpi=mpi, environment={"OMP_PROC_BIND": "true"})
+    made = Site(script.options(placement), tmp_path, placement)
+    allocation = {"JOB_ID": "17", "JOB_NODELIST": "n", "JOB_NUM_NODES": "1"}
+    told = allocation | {"TASKS_PER_NODE": "2", "JOB_CPUS_PER_NODE": "2"}
+    monkeypatch.setattr(made, "_allocation", {f"SLURM_{name}": value for name, value in told.items()})
+    launch = made.launch(placement, {"NEEDED": "x"})
+    # As ipyparallel starts it, up to the launcher itself.
+    *before, _ = launch.command
+    asked = [*before, sys.executable, "-c", "import json, os; print(json.dumps(dict(os.environ)))"]
+    variables = os.environ | launch.environment | {"IPP_PROFILE_DIR": "/profile"}
+    had = json.loads(subprocess.run(asked, env=variables, capture_output=True, check=True).stdout)
+    assert not SECRETS.keys() & had.keys()
+    needed = {"NEEDED", "OMP_PROC_BIND", "OMP_NUM_THREADS", "WORKSHOP_HOME", "IPP_PROFILE_DIR", "PATH", "HOME"}
+    assert had.keys() >= needed | {"UCX_TLS", "PYTHONPATH", "SLURM_CONF"}
+    assert had["SLURM_JOB_ID"] == "17"
+
+
+def test_slurms_commands_get_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """sbatch and srun send all that they have."""
+    (tmp_path / "sbatch").write_text(f'#!/bin/sh\nenv >{tmp_path}/env\necho "$@" >{tmp_path}/words\necho 17\n')
+    (tmp_path / "sbatch").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    for name, value in {**SECRETS, "SBATCH_QOS": "high", "MODULEPATH": "/m", "SBATCH_PARTITION": "main"}.items():
+        monkeypatch.setenv(name, value)
+    number = commands.submit("#!/bin/sh\n", tmp_path, {"partition": "other"}, "w-1", tmp_path / "100%" / "out")
+    assert number == "17"
+    names = {line.partition("=")[0] for line in (tmp_path / "env").read_text().splitlines()}
+    assert not names & {*SECRETS, "SBATCH_PARTITION"}
+    assert names >= {"PATH", "HOME", "SBATCH_QOS", "MODULEPATH"}
+    # By its name a job is found that nobody knows the number of, whatever a template says.
+    words = (tmp_path / "words").read_text().split()
+    assert {"--job-name=w-1", f"--output={tmp_path}/100%%/out"} <= set(words)
+
+
+def test_clocks_that_are_wrong_for_certain():
+    answers = [{"host": f"n{number}", "clock": clock} for number, clock in enumerate((99.5, 100, 103, 104, 90, 110))]
+    assert nodes.clocks(answers, 100, 103) == [
+        "n4's clock is at least 10 s behind this machine's; times of its ranks are, too.",
+        "n5's clock is at least 7 s ahead of this machine's; times of its ranks are, too.",
+    ]
+
+
 # What holds the allocation.
 
 
 def hold(folder: Path) -> subprocess.CompletedProcess[str]:
-    words = ["bash", str(HOLD), str(folder), "1", "1"]
+    words = ["bash", str(HOLD), str(folder), "0a1b", "1", "1"]
     told = {"SLURM_JOB_ID": "17", "SLURM_JOB_NODELIST": "n[1-3]", "PATH": "/usr/bin:/bin"}
     return subprocess.run(words, env=told, capture_output=True, text=True, timeout=30)
 
 
 def test_a_job_ends_when_its_conductor_is_silent(tmp_path: Path):
-    (tmp_path / "alive").write_text("0\n")
+    (tmp_path / "alive-0a1b").write_text("0\n")
     began = time.monotonic()
     ended = hold(tmp_path)
     assert time.monotonic() - began < 10
     assert ended.returncode == 0
     assert ended.stderr == "the conductor has been silent for 1 seconds\n"
-    assert (tmp_path / "allocation").read_text() == "SLURM_JOB_ID=17\nSLURM_JOB_NODELIST=n[1-3]\n"
+    assert (tmp_path / "allocation-0a1b").read_text() == "SLURM_JOB_ID=17\nSLURM_JOB_NODELIST=n[1-3]\n"
+
+
+def test_a_forgotten_job_that_begins_late_ends_at_once(tmp_path: Path):
+    """Signs of life of the session's next job are none of its business."""
+    (tmp_path / "alive-ffff").write_text("0\n")
+    assert hold(tmp_path).returncode == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["alive-ffff"]
 
 
 def test_a_node_that_does_not_see_the_session(tmp_path: Path):

@@ -24,7 +24,7 @@ from tests import mpis
 from tests.sessions import Session
 from tests.slurm import NODES, Slurm, slurm
 from tests.support import until
-from workshop import config
+from workshop import config, topology
 from workshop.engine.context import RankContext
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
@@ -65,6 +65,7 @@ def session(
     """A session of three ranks on three nodes, started as a person would, in a shell of an allocation of another's."""
     for name, value in {"SLURM_JOB_ID": "4711", "SLURM_NTASKS": "9", "SLURM_CPUS_PER_TASK": "7"}.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("WORKSHOP_TEST_SECRET", "not for the network")
     words = [WORKSHOP, "session", "start", "test", "--slurm", "--ranks", "3", "--map-by", "node", "--per-resource", "1"]
     started = subprocess.run([*words, "--time", "30", "--json"], capture_output=True, text=True, timeout=120)
     assert started.returncode == 0, started.stderr
@@ -125,6 +126,7 @@ def test_one_job_for_all_placements(session: Session, cluster: Slurm) -> None:
         other = session.run("tell", placement, events=2)
         assert (other.status, other.metrics.get("told")) == ("completed", 2 * placement.ranks), other.error
         assert cluster.jobs() == [job]
+        _have_no_secret(job, placement.ranks)
         if cluster.told_apart and placement.map_by == "node":
             assert [rank["host"] for rank in other.rank_map["ranks"]] == list(NODES[: placement.ranks])
     assert session.now.message == ""
@@ -142,6 +144,18 @@ def test_one_job_for_all_placements(session: Session, cluster: Slurm) -> None:
 
     assert lifecycle.stop_session(session.store, "test").state == "stopped"
     assert cluster.jobs() == []
+
+
+def _have_no_secret(job: str, ranks: int) -> None:
+    """What Slurm has started for the job: what it has was sent to it."""
+    seen = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            had = process.environ()
+            if had.get("SLURM_JOB_ID") == job:
+                seen.append(process)
+                assert not {"WORKSHOP_TEST_SECRET", "IPP_CONNECTION_INFO"} & had.keys(), process
+    assert len(seen) > ranks
 
 
 def _is_encrypted(session: Session) -> None:
@@ -363,10 +377,50 @@ def test_the_slurm_of_tests_ends_with_them() -> None:
 
 def test_nodes_that_do_not_answer(cluster: Slurm, folder: Path) -> None:
     told = {"SLURM_JOB_ID": "4711", "SLURM_JOBID": "4711"}
-    (words,) = nodes.check(told, 3, folder, cluster.address)
+    found = nodes.check(told, 3, folder, cluster.address, never)
+    (words,) = found.failures
+    assert found.machine is None
     assert words.startswith("0 of 3 nodes have answered (")
     assert "Invalid job id" in words
     assert list(folder.iterdir()) == []
+
+
+def test_nobody_has_to_wait_for_nodes_that_are_asked(cluster: Slurm, folder: Path) -> None:
+    site, said = alone(folder), []
+    began = time.monotonic()
+    with pytest.raises(WorkshopError, match="asked to end"):
+        site.prepare(said.append, lambda: said[-1:] == ["checking wsn1, wsn2, wsn3"])
+    assert said[-1] == "checking wsn1, wsn2, wsn3", "it ended there, with the nodes' answers on their way"
+    assert time.monotonic() - began < 30
+    site.close()
+    assert [file.name for file in folder.iterdir() if file.name != "slurm-job.out"] == []
+
+
+def test_a_job_has_the_sessions_name_whatever_its_template_says(cluster: Slurm, folder: Path) -> None:
+    """By it, it is found where the conductor was killed before it knew the number."""
+    (folder / "t").write_text("#!/bin/sh\n#SBATCH -n {ranks} -J mine\n{hold}\n")
+    killed = alone(folder, template=folder / "t")
+    killed.prepare(lambda _: None, never)
+    try:
+        known = json.loads((folder / JOB).read_text())
+        assert commands.named(known["name"]) == [known["job"]]
+        (folder / JOB).write_text(json.dumps(known | {"job": None}))
+        alone(folder).clear_up()
+        until(lambda: not cluster.jobs(), 10, "the job to end")
+        assert {file.name for file in folder.iterdir()} <= {"t", "slurm-job.out"}
+    finally:
+        killed.close()
+
+
+def test_the_nodes_machine_is_known(cluster: Slurm, folder: Path) -> None:
+    site, said = alone(folder), []
+    site.prepare(said.append, never)
+    try:
+        assert not any("clock" in words for words in said), "it is the same one here"
+        mine = topology.machine()
+        assert [unit["core"] for unit in site._machine["units"]] == [unit["core"] for unit in mine["units"]]
+    finally:
+        site.close()
 
 
 @pytest.mark.parametrize(
@@ -399,7 +453,10 @@ def test_a_refusal_is_one_sentence_on_the_terminal(workshop_home: Path, cluster:
 
 
 def test_a_job_whose_script_fails_says_so(cluster: Slurm, folder: Path) -> None:
-    (folder / "t").write_text("#!/bin/sh\n#SBATCH -n {ranks} -o {output}\necho no such module >&2\nexit 3\n{hold}\n")
+    """Wherever its template wants the output to be."""
+    (folder / "t").write_text(
+        "#!/bin/sh\n#SBATCH -n {ranks} -J mine -o /dev/null\necho no such module >&2\nexit 3\n{hold}\n"
+    )
     site = alone(folder, template=folder / "t")
     with pytest.raises(WorkshopError, match=r"Slurm ended the allocation \d+: its script failed \(no such module\)"):
         site.prepare(lambda _: None, never)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from workshop.cli import common
+from workshop.errors import BadInput
 
 if TYPE_CHECKING:
     from workshop.demo.compare import Comparison
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 SESSION = "hosts"  # the name of a session that stays
+WORKLOAD = "mnist"
 
 
 @app.callback()
@@ -27,13 +29,16 @@ def demo() -> None:
 def hosts(
     count: Annotated[int, typer.Option("--hosts", metavar="N", help="How many hosts.")] = 3,
     link: Annotated[
-        str | None, typer.Option(metavar="RATE", help="What each host can send: 100mbit, 1gbit; default: no limit.")
+        str | None,
+        typer.Option(metavar="RATE", help="What each host can send, and get: 100mbit, 1gbit; default: no limit."),
     ] = None,
     latency: Annotated[
         str | None, typer.Option(metavar="TIME", help="How long packets are under way: 0.5ms; needs netem.")
     ] = None,
-    workload: Annotated[str, typer.Option(metavar="NAME", help="What to run.")] = "mnist",
-    keep: Annotated[bool, typer.Option("--keep", help="Only bring them up, with a session, until Ctrl-C.")] = False,
+    workload: Annotated[str | None, typer.Option(metavar="NAME", help=f"What to run; default: {WORKLOAD}.")] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Only bring them up, with a session, until that is stopped or Ctrl-C.")
+    ] = False,
     as_json: common.JSON = False,
 ) -> int:
     """Emulate hosts with a slow link, and feel what it costs that ranks talk: the same run on one host and on two."""
@@ -42,6 +47,8 @@ def hosts(
     from workshop.store.store import Store
 
     limit = parse(link, latency)
+    if keep and workload is not None:
+        raise BadInput("With --keep nothing is run: leave --workload out, and run it in the session that is kept.")
     for asked in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(asked, signal.default_int_handler)  # end as with Ctrl-C: what was started is taken down
     err = common.stderr()
@@ -49,7 +56,9 @@ def hosts(
         with Store.open() as store:
             if keep:
                 _keep(store, count, limit, as_json)
-            comparison = compare(store, count, limit, workload, err.print)
+                err.print("The session was stopped; the hosts have ended, too.")
+                return 0
+            comparison = compare(store, count, limit, workload or WORKLOAD, err.print)
     except KeyboardInterrupt:
         err.print("The session and the hosts have ended.")
         return 130
@@ -60,22 +69,22 @@ def hosts(
     return 0
 
 
-def _keep(store: Store, count: int, limit: Link, as_json: bool) -> NoReturn:
-    """Bring hosts up with a session, and wait for somebody to end it."""
+def _keep(store: Store, count: int, limit: Link, as_json: bool) -> None:
+    """Bring hosts up with a session, and wait for somebody to stop it. Raises WorkshopError where it ends otherwise."""
     from workshop.demo.hosts import EmulatedHosts
     from workshop.demo.session import session_on
 
     err = common.stderr()
     err.print(f"Bringing up {count} hosts; link: {limit.describe()}")
-    with EmulatedHosts(count, limit) as emulated, session_on(emulated, store, SESSION, 2, private=False) as session:
+    with EmulatedHosts(count, limit) as emulated, session_on(emulated, store, SESSION, 2, private=False) as started:
+        session = started.record
         if as_json:
             common.answer({"session": session.name, "hosts": emulated.names, "link": limit.describe()})
         err.print(f"Session {session.name} is ready on {', '.join(emulated.names)}. In another terminal:")
         err.print(f"  workshop run kmeans --session {session.name} --ranks {count}")
         err.print(f"  workshop session show {session.name}")
         err.print("Ctrl-C ends the session and the hosts.")
-        while True:
-            signal.pause()
+        started.wait()
 
 
 def _show(comparison: Comparison) -> None:

@@ -42,6 +42,8 @@ def _execute(
     base = shared.placement if shared else {}
     if earlier := client.gone_on_from(store, chosen, values):
         values, base = {**going_on(chosen.params, earlier.params), **values}, earlier.placement
+        if shared is not None:  # its hosts, not those of the session in which the earlier run was
+            base = {**base, "hosts": ()}
     asked = common.placement_from(base, **where)
     at = hosts.options(asked.hosts) if shared is None and asked.hosts else site.LOCAL
     placement = client.placement_in(shared, asked.as_json(), at)

@@ -112,8 +112,6 @@ def _on_hosts(placement: Placement, address: str | None, where: dict[str, Any] |
         if address is not None and where is None:
             raise BadInput("--address is for a session on several hosts; give --hosts or --slurm, too.")
         return where
-    if where is not None:
-        raise BadInput("--slurm and --hosts exclude each other: Slurm says on which hosts its allocation is.")
     return hosts.options(placement.hosts, address)
 
 

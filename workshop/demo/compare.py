@@ -80,9 +80,10 @@ def compare(
     say(f"Bringing up {count} hosts; link: {limit.describe()}")
     with EmulatedHosts(count, limit) as hosts:
         say("Starting a session on them")
-        with session_on(hosts, store, f"demo-{os.getpid()}", RANKS, private=True) as session:
+        with session_on(hosts, store, f"demo-{os.getpid()}", RANKS, private=True) as started:
             rows = [
-                _row(store, session, hosts, name, params, names, say) for names in (hosts.names[:1], hosts.names[:2])
+                _row(store, started.record, hosts, name, params, names, say)
+                for names in (hosts.names[:1], hosts.names[:2])
             ]
     return Comparison(limit.describe(), name, rows)
 

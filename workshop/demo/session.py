@@ -10,6 +10,8 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 from workshop import config
 from workshop.demo.hosts import EmulatedHosts
@@ -22,10 +24,29 @@ from workshop.store.store import Store
 
 READY = 120.0  # seconds within which the session must be ready
 ENDED = 20.0  # seconds within which it must have ended
+EVERY = 0.2  # seconds between looks whether it has ended by itself
+
+
+@dataclass(frozen=True)
+class OnHosts:
+    """A session that is up on emulated hosts, and the process that has started it there."""
+
+    record: SessionRecord
+    inside: subprocess.Popen[bytes]
+    log: Path
+
+    def wait(self) -> None:
+        """Wait until somebody stops the session. Raises WorkshopError where it ends otherwise."""
+        if code := self.inside.wait():
+            raise WorkshopError(_said(self.log) or f"The session on the emulated hosts ended with {code}.")
+
+
+def _said(log: Path) -> str:
+    return log.read_text(errors="replace").strip()
 
 
 @contextmanager
-def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int, *, private: bool) -> Iterator[SessionRecord]:
+def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int, *, private: bool) -> Iterator[OnHosts]:
     """A session whose conductor is on the first of the hosts, with so many slots on each and a rank on each to begin
     with. Raises BadInput where they can't reach the store, WorkshopError where it doesn't start."""
     if not config.database_url().startswith("sqlite"):
@@ -34,12 +55,13 @@ def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int, *, pri
         )
     asked = json.dumps({"name": name, "hosts": hosts.names, "slots": slots, "private": private})
     command = [sys.executable, "-m", "workshop.demo.session", asked]
-    with open(hosts.folder / "session.log", "wb") as log:
+    log = hosts.folder / "session.log"
+    with open(log, "wb") as errors:
         inside = subprocess.Popen(
             hosts.command(hosts.names[0], command),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=log,
+            stderr=errors,
             env=os.environ | hosts.environment,
             start_new_session=True,  # a Ctrl-C is for us; it ends when we want it to
         )
@@ -48,8 +70,8 @@ def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int, *, pri
         if not select.select([inside.stdout], [], [], READY)[0]:
             raise WorkshopError(f"The session on the emulated hosts was not ready within {READY:.0f} s.")
         if not (word := inside.stdout.readline()):
-            raise WorkshopError((hosts.folder / "session.log").read_text(errors="replace").strip())
-        yield store.session(int(word))
+            raise WorkshopError(_said(log))
+        yield OnHosts(store.session(int(word)), inside, log)
     finally:
         with contextlib.suppress(OSError):
             inside.stdin.close()
@@ -67,7 +89,7 @@ def placement(names: Sequence[str], slots: int, ranks: int) -> Placement:
 
 
 def main() -> None:
-    """Inside: start the session, tell its number, and end it with our standard input."""
+    """Inside: start the session, tell its number, and end with it; it ends with our standard input."""
     asked = json.loads(sys.argv[1])
     where = placement(asked["hosts"], asked["slots"], len(asked["hosts"]))
     try:
@@ -78,7 +100,12 @@ def main() -> None:
             try:
                 ready = lifecycle.wait_ready(store, session, conductor)
                 print(ready.id, flush=True)
-                sys.stdin.read()
+                # Nobody writes to our standard input: it can be read at its end.
+                while conductor.poll() is None and not select.select([sys.stdin], [], [], EVERY)[0]:
+                    pass
+                if conductor.poll() is not None and (now := store.session(ready.id)).state != "stopped":
+                    why = now.message if now.state == "failed" else "its conductor was ended"
+                    raise WorkshopError(f"Session {ready.name} has ended: {why}")
             finally:
                 lifecycle.end_conductor(conductor)
     except WorkshopError as error:

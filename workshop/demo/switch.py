@@ -45,6 +45,8 @@ def switch(folder: Path, names: Sequence[str], limit: Link) -> None:
                 f"link set {name} up",
             ]
         )
+        for words in Link(rate=limit.rate).commands(name):  # what comes to a host goes no faster than what it sends
+            _limit(words, limit)
         assert host.stdin is not None, "it is a pipe"
         host.stdin.write(b"go\n")
         host.stdin.flush()

@@ -137,7 +137,7 @@ class Reporter:
             now = time.monotonic()
             if now - greeting > 1.0:
                 greeting = now
-                self._send(line, {"kind": "alive", "rss": psutil.Process().memory_info().rss})
+                self._send(line, {"kind": "alive", **_memory()})
                 self.threads.look()
             if line.poll(EVERY * 1000):
                 self._heard = time.monotonic()
@@ -197,3 +197,14 @@ class Reporter:
         sealed = [json.dumps(signed).encode(), *frames]
         outbox.unacknowledged[outbox.sent] = (time.monotonic(), sealed)
         line.send_multipart(sealed)
+
+
+def _memory() -> dict[str, Any]:
+    """What this rank holds, and what its host has left, in bytes."""
+    host = psutil.virtual_memory()
+    return {
+        "rss": psutil.Process().memory_info().rss,
+        "host": socket.gethostname(),
+        "available": host.available,
+        "total": host.total,
+    }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workshop import topology
+from workshop.analysis import words
 from workshop.errors import BadInput
 from workshop.mpi import prefix
 from workshop.mpi.openmpi import Death
@@ -52,6 +53,8 @@ def check(placement: Placement, cores: int, title: str, machine: Mapping[str, An
             f"{title} can't bind a rank to {placement.cores_per_rank} cores and to {bound} at once; "
             "bind_to should be core, or cores_per_rank 1."
         )
+    if by == "node" and placement.hosts and not placement.oversubscribe:
+        _deal(placement, title)
     if each is None or by == "node":
         return
     if each > 1:
@@ -66,6 +69,18 @@ def check(placement: Placement, cores: int, title: str, machine: Mapping[str, An
             f"{title} has no words for at most one rank per {by}: of {ranks} ranks on a host some would share one, "
             f"since it has {there}; take as many ranks, or leave per_resource out."
         )
+
+
+def _deal(placement: Placement, title: str) -> None:
+    """Refuse ranks dealt out over hosts beyond a host's slots, which Hydra doesn't heed then. Raises BadInput."""
+    hosts, each = placement.hosts, placement.per_resource or 1
+    for number, host in enumerate(hosts):
+        got = sum(rank // each % len(hosts) == number for rank in range(placement.ranks))
+        if got > host.slots:
+            raise BadInput(
+                f"{title} would deal {got} ranks to {host.name}, which has {words.count(host.slots, 'slot')}: it takes "
+                "all hosts in turn, whatever their slots; take fewer ranks, or leave map_by out."
+            )
 
 
 def count(resource: str, machine: Mapping[str, Any] | None) -> int:

@@ -56,8 +56,14 @@ def install(name: str) -> Path:
     if name not in PACKAGES:
         raise BadInput(f"There is no MPI {name!r} to install; there are {' and '.join(PACKAGES)}.")
     folder = _folder(name)
+    there = folder.is_dir()
     install_packages(folder, [PACKAGES[name]])
     words = starts([launcher(folder)], environment(folder))
+    if words is not None and there:  # sessions may use it, and the machine may only be busy
+        raise WorkshopError(
+            f"{name} is in {folder}, but doesn't start two ranks now; delete that folder to have it installed anew. "
+            f"It says: {words}"
+        )
     if words is not None:
         shutil.rmtree(folder, ignore_errors=True)
         raise WorkshopError(f"{name} is installed but doesn't start two ranks; it was removed. It says: {words}")
@@ -83,8 +89,11 @@ def install_packages(folder: Path, packages: Sequence[str]) -> None:
             raise WorkshopError(
                 f"{' '.join(packages)} could not be installed into {folder}; the installer says: {words}"
             )
-        if not folder.is_dir():
+        try:
             partial.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # otherwise somebody else was faster, with the same
+                raise
     except subprocess.TimeoutExpired:
         raise WorkshopError(
             f"{' '.join(packages)} could not be installed within {SECONDS} s; try again on a faster line."

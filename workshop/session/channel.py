@@ -44,6 +44,15 @@ class Word:
     body: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Host:
+    """The memory of a host, as its ranks told it last, in bytes."""
+
+    available: int
+    total: int
+    ranks: frozenset[int] = frozenset()
+
+
 @dataclass
 class Channel:
     """Binds to a free port of `host` (loopback by default) and writes the file by which engines find it."""
@@ -53,6 +62,7 @@ class Channel:
     host: str = "127.0.0.1"
     words: queue.Queue[Word] = field(default_factory=queue.Queue)
     memory: dict[int, int] = field(default_factory=dict)  # rank -> resident bytes
+    hosts: dict[str, Host] = field(default_factory=dict)  # those that have ranks
     heard: dict[int, float] = field(default_factory=dict)  # rank -> when it was last heard of, on the monotonic clock
     address: str | None = None  # at which ranks find `host`, where that is another
     clocks: Mapping[str, float] = field(default_factory=dict)  # host -> seconds by which its clock is ahead of ours
@@ -95,6 +105,7 @@ class Channel:
         """The engines are gone; new ones will introduce themselves."""
         self._ranks = {}
         self.memory.clear()
+        self.hosts.clear()
         self.heard.clear()
 
     def close(self) -> None:
@@ -127,6 +138,9 @@ class Channel:
         self.heard[message["rank"]] = time.monotonic()
         if message["kind"] == "alive":
             self.memory[message["rank"]] = message["rss"]
+            host = self.hosts.get(message["host"]) or Host(0, 0)
+            ranks = host.ranks | {message["rank"]}
+            self.hosts[message["host"]] = Host(message["available"], message["total"], ranks)
         else:
             self._inbox.put((identity, message, frames))
 

@@ -131,6 +131,8 @@ class Cluster:
                 controller_location=reach.address,
                 work_dir=str(self._folder),
                 delay=0,
+                # That holds keys, and launchers send their variables to their daemons.
+                send_engines_connection_env=not reach.encrypted,
                 config=config,
                 controller_args=[
                     f"--HeartMonitor.period={HEARTBEAT}",
@@ -145,6 +147,8 @@ class Cluster:
         self._cluster = self._wait(make(), 5)
         self._controller_died.clear()
         self._wait(self._cluster.start_controller(), READY)
+        # Engines read that from a file, which has to be there.
+        self._wait(self._cluster.controller.get_connection_info(), READY)
         self._cluster.controller.on_stop(lambda _: self._controller_died.set())
 
     def start_engines(self, placement: Placement) -> Engines:
@@ -177,8 +181,8 @@ class Cluster:
         here = socket.gethostname()
         if all(reply["report"]["host"] == here for reply in replies):
             engines.vigil = Vigil(reply["report"]["pid"] for reply in replies)
-        made = [path for reply in replies if reply["report"]["host"] == here for path in reply["segments"]]
-        segments.remember(self._folder, made)
+        # Of all hosts: several may share this one's memory under other names, and elsewhere there is no such file.
+        segments.remember(self._folder, (path for reply in replies for path in reply["segments"]))
         engines.machine = topology.together(reply["machine"] for reply in replies if reply["machine"])
         return engines
 

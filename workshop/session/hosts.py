@@ -23,7 +23,7 @@ from workshop.errors import BadInput
 from workshop.mpi import openmpi
 from workshop.placement import Host, Placement
 from workshop.session import preflight, processes, site
-from workshop.session.post import SSH, Post, ssh_options
+from workshop.session.post import SSH, Post, close_all, ssh_options
 from workshop.session.site import Launch, Reach
 
 EVERY = 1.0  # seconds between questions whether a host is alive
@@ -32,13 +32,7 @@ SILENCE = 7.0  # seconds without an answer after which it is lost
 # library on a busy host, and mpirun hears of dead ones: this is for a network that lets only ssh through.
 RANKS_SILENCE = 30.0
 STEADY = 0.002  # seconds by which the estimate of a clock may wander before it is taken over
-# What ranks need to be the same as here, beside what a placement and the conductor give them. Never a secret.
-INHERITED = (
-    "PYTHONPATH", "IPYTHONDIR", "KERAS_HOME", "NUMBA_CACHE_DIR", "WORKSHOP_DATA", "WORKSHOP_OFFLINE", processes.TAG,
-)  # fmt: skip
-NETWORK = ("UCX_", "FI_", "I_MPI_")  # how MPIs other than Open MPI, which does that by itself, use the network
-# By which engines find their controller's file; its content, which ipyparallel has in a variable, too, stays here.
-IPYPARALLEL = ("IPP_CLUSTER_ID", "IPP_PROFILE_DIR")
+LOGIN = ("SSH_", "KRB5")  # variables by which ssh finds the keys of whoever started the session
 
 
 def options(hosts: Sequence[Host], address: str | None = None, ssh: str | None = None) -> dict[str, Any]:
@@ -109,9 +103,10 @@ class Site(site.Site):
         if not others:
             return preflight.Findings()
         say(f"checking {', '.join(others)}")
-        address = self.options["address"] or address_towards(others)
+        given = self.options["address"]
+        address = numeric(given) if given else address_towards(others)
         if not is_here(address):
-            raise BadInput(f"{address} is not an address of this host; give one with --address that is.")
+            raise BadInput(f"{given or address} is not an address of this host; give one with --address that is.")
         if shutil.which(self.options["ssh"]) is None:
             raise BadInput(f"{self.options['ssh']} can't be found; install an ssh client.")
         tag = os.environ.get(processes.TAG, "")
@@ -128,13 +123,14 @@ class Site(site.Site):
         started = super().launch(placement, variables)
         # Over there the default may be another folder than here.
         environment = {**started.environment, "WORKSHOP_HOME": str(config.home()), **self._launcher(placement)}
-        inherited = [name for name in os.environ if name in INHERITED or name.startswith(NETWORK)]
-        names = {"WORKSHOP_HOME", *placement.rank_environment(), *variables, *inherited, *IPYPARALLEL}
+        names = site.exported(placement, variables)
         if placement.mpi == "openmpi":
             exports = [word for name in sorted(names) for word in ("-x", name)]
-        else:  # Hydra would take along all that we have
-            exports = ["-genvlist", ",".join(sorted(names | started.environment.keys()))]
-        return Launch(started.command, [*started.arguments, *exports], environment)
+            return Launch(started.command, [*started.arguments, *exports], environment)
+        # Hydra sends its daemons all that it has, and lets them sort out what ranks get.
+        exports = ["-genvlist", ",".join(sorted(names | started.environment.keys()))]
+        command = [*site.with_only(names | environment.keys(), LOGIN), *started.command]
+        return Launch(command, [*started.arguments, *exports], environment)
 
     def _launcher(self, placement: Placement) -> dict[str, str]:
         """Variables by which a launcher reaches other hosts."""
@@ -182,10 +178,7 @@ class Site(site.Site):
     def close(self) -> None:
         """Hang up; the outposts clean up behind the ranks."""
         self._closing.set()
-        for post in self._posts:
-            post.hang_up()
-        for post in self._posts:
-            post.close()
+        close_all(self._posts)
         self._posts = []
 
     def _keep_asking(self) -> None:
@@ -207,26 +200,32 @@ def is_here(name: str) -> bool:
     if name in ("localhost", socket.gethostname(), socket.getfqdn()):
         return True
     try:
-        family, kind, _, _, address = socket.getaddrinfo(name, 0, type=socket.SOCK_DGRAM)[0]
-        with socket.socket(family, kind) as probe:
-            probe.bind(address)
-    except OSError:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind((numeric(name), 0))
+    except (BadInput, OSError):
         return False
     return True
 
 
+def numeric(host: str) -> str:
+    """The IPv4 address of a host, which is what controllers and channels bind to. Raises BadInput."""
+    try:
+        return str(socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_DGRAM)[0][4][0])
+    except (OSError, UnicodeError) as error:  # UnicodeError: what no name server could know
+        raise BadInput(f"{host!r} is no IPv4 address and no name of one; it should be like 10.0.0.1.") from error
+
+
 def address_towards(hosts: Sequence[str]) -> str:
     """The address of this host from which packets to the others leave, which is where they can answer. Raises BadInput
-    where none of them has an address."""
+    where none of them has an IPv4 address."""
     for host in hosts:
         try:
-            family, kind, _, _, address = socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM)[0]
-            with socket.socket(family, kind) as probe:
-                probe.connect(address)  # sends nothing
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+                probe.connect((numeric(host), 9))  # sends nothing
                 return str(probe.getsockname()[0])
-        except OSError:
+        except (BadInput, OSError):
             continue
     raise BadInput(
-        f"None of {', '.join(hosts)} has an address that this host knows; correct the hosts, or give the address of "
-        "this host with --address where ssh knows them by other names."
+        f"None of {', '.join(hosts)} has an IPv4 address that this host knows; correct the hosts, or give the address "
+        "of this host with --address where ssh knows them by other names."
     )

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from workshop.session import clocks
@@ -48,7 +48,8 @@ class Post:
         self.heard = time.monotonic()  # when it answered last, or was opened
         self._samples: deque[clocks.Sample] = deque(maxlen=SAMPLES)
         self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
-        self._said: deque[str] = deque(maxlen=20)  # by ssh, or by what should have been the outpost
+        self._complaints: deque[str] = deque(maxlen=20)  # by ssh, or by what should have been the outpost
+        self._chatter: deque[str] = deque(maxlen=20)  # on its standard output, where a login may greet
         self._asked: deque[float] = deque()
         self._lock = threading.Lock()
         paths = [f"PYTHONPATH={os.environ['PYTHONPATH']}"] if os.environ.get("PYTHONPATH") else []
@@ -110,8 +111,9 @@ class Post:
 
     @property
     def said(self) -> list[str]:
-        """What ssh or the shell over there said, by lines."""
-        return list(self._said)
+        """What ssh or the shell over there said was wrong, by lines. What a login says beside that counts only where
+        nothing else was heard: it may be why there is no outpost, and is a greeting before one that answers."""
+        return list(self._complaints or (() if self.answered else self._chatter))
 
     def hang_up(self) -> None:
         """The outpost ends what is left of the ranks there, and itself."""
@@ -119,11 +121,12 @@ class Post:
         with contextlib.suppress(OSError):
             self._process.stdin.close()
 
-    def close(self) -> None:
-        """Hang up, and wait until the line has ended."""
+    def close(self, deadline: float) -> None:
+        """Hang up, and wait until the line has ended; end it where that lasts beyond `deadline`, on the monotonic
+        clock, and at once where there is no outpost that would have to clean up."""
         self.hang_up()
         try:
-            self._process.wait(CLOSED if self.answered else 0)
+            self._process.wait(max(deadline - time.monotonic(), 0) if self.answered else 0)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -135,7 +138,8 @@ class Post:
                 answer = json.loads(line)
                 there, about = float(answer["clock"]), answer["about"]
             except (ValueError, TypeError, KeyError):
-                self._said.append(line.decode(errors="replace").strip())  # a login script that talks
+                if words := line.decode(errors="replace").strip():
+                    self._chatter.append(words)  # a login script that talks
                 continue
             with self._lock:
                 asked = self._asked.popleft()
@@ -150,4 +154,13 @@ class Post:
     def _note(self, stream: IO[bytes]) -> None:
         for line in stream:
             if words := line.decode(errors="replace").strip():
-                self._said.append(words)
+                self._complaints.append(words)
+
+
+def close_all(posts: Sequence[Post]) -> None:
+    """Hang up on all, and wait until their lines have ended: together, however many are silent."""
+    for post in posts:
+        post.hang_up()
+    deadline = time.monotonic() + CLOSED
+    for post in posts:
+        post.close(deadline)

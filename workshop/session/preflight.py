@@ -7,17 +7,20 @@ import secrets
 import shlex
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from workshop.errors import BadInput
 from workshop.session import outpost
-from workshop.session.post import Post
+from workshop.session.post import Post, close_all
 
 ANSWERED = 20.0  # seconds within which a host must have answered: ssh may take eight of them to say that it can't
 QUESTIONS = 5  # about the clock; the quickest answer counts
+EVERY = 1.0  # seconds between words to all hosts: outposts that hear nothing end themselves
 CLOCK = 3.0  # seconds within which each must be answered
 AHEAD = 1.0  # seconds of a clock's offset that people are told of
 NOT_FOUND = (126, 127)  # a shell's exit codes where there is no such program
@@ -55,20 +58,24 @@ def check(
     posts: Sequence[Post], slots: Mapping[str, int], folder: Path, address: str, give_up: Callable[[], bool]
 ) -> Findings:
     """Look at all hosts at once; takes a second or two, and never much more than `ANSWERED`. `folder` is the session's,
-    which all of them have to see; `address` is this host's, which they have to reach."""
+    which all of them have to see; `address` is this host's, which they have to reach. Raises BadInput where this host
+    can't listen there."""
     here = Here.described(address)
     nonce = folder / f"nonce-{secrets.token_hex(4)}"
     nonce.write_text(here.nonce)
     found = Findings()
     try:
-        with socket.create_server((address, 0)) as door, ThreadPoolExecutor(max(len(posts), 1)) as pool:
+        with listen(address) as door, ThreadPoolExecutor(max(len(posts), 1)) as pool:
             question = {"packages": list(PACKAGES), "nonce": str(nonce), "address": address}
             asked = [pool.submit(_look, post, {**question, "port": door.getsockname()[1]}) for post in posts]
+            told = time.monotonic()
             while not give_up() and wait(asked, 0.1).not_done:
-                pass
+                if time.monotonic() - told > EVERY:  # who has answered waits for the others
+                    told = time.monotonic()
+                    for post in posts:
+                        post.ping()
             if give_up():
-                for post in posts:
-                    post.close()
+                close_all(posts)
     finally:
         nonce.unlink()
     for post, future in zip(posts, asked, strict=True):
@@ -81,6 +88,17 @@ def check(
         found.notices += notices(post.host, answer, slots[post.host], post.offset.seconds)
     found.failures += twins([(post.host, future.result()) for post, future in zip(posts, asked, strict=True)])
     return found
+
+
+def listen(address: str) -> socket.socket:
+    """Where other hosts try whether they reach this one. Raises BadInput where this host can't listen there."""
+    try:
+        return socket.create_server((address, 0))
+    except OSError as error:
+        raise BadInput(
+            f"This host can't listen at {address} ({error.strerror or error}); give another of its addresses with "
+            "--address."
+        ) from error
 
 
 def _look(post: Post, question: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -7,7 +7,8 @@ the conductor makes a `Site` of it, prepares it, launches ranks there, and close
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,21 @@ from typing import Any
 from workshop import mpi, topology
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
+from workshop.session import processes
 
 LOCAL = {"kind": "local"}
 KINDS = {"local": "workshop.session.site", "hosts": "workshop.session.hosts", "slurm": "workshop.session.slurm"}
 RANKS_PER_CORE = 8  # more oversubscription than that teaches nothing and eats the memory
+# What ranks elsewhere need to be the same as here, beside what a placement and the conductor give them. Never a secret.
+INHERITED = (
+    "PYTHONPATH", "IPYTHONDIR", "KERAS_HOME", "NUMBA_CACHE_DIR", "WORKSHOP_DATA", "WORKSHOP_OFFLINE", processes.TAG,
+)  # fmt: skip
+NETWORK = ("UCX_", "FI_", "I_MPI_")  # how MPIs other than Open MPI, which does that by itself, use the network
+# By which engines find their controller's file; its content, which ipyparallel has in a variable, too, stays here.
+IPYPARALLEL = ("IPP_CLUSTER_ID", "IPP_PROFILE_DIR")
+# What programs need to run at all, where no login gives it to them.
+BASIC = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TERM", "LD_LIBRARY_PATH")
+LAUNCHERS = ("LC_", "OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_", "HYDRA_")  # how launchers are set up beside that
 
 
 class SiteLost(WorkshopError):
@@ -85,6 +97,21 @@ class Site:
 
     def clear_up(self) -> None:
         """Give back what a conductor that was killed has taken, without having prepared anything. Never raises."""
+
+
+def exported(placement: Placement, variables: Mapping[str, str]) -> set[str]:
+    """Names of all variables that ranks on other machines get; an allow-list, since what leaves this machine with a
+    launcher is not encrypted."""
+    inherited = [name for name in os.environ if name in INHERITED or name.startswith(NETWORK)]
+    return {"WORKSHOP_HOME", *placement.rank_environment(), *variables, *inherited, *IPYPARALLEL}
+
+
+def with_only(names: Iterable[str], prefixes: tuple[str, ...] = ()) -> list[str]:
+    """What to put before a launcher's command so that it has no other variables of ours than these, the basic ones and
+    those that begin with `prefixes`: launchers send all that they have to their daemons."""
+    kept = {*names, *BASIC, processes.UP_TAG}
+    others = [name for name in sorted(os.environ) if name not in kept and not name.startswith((*LAUNCHERS, *prefixes))]
+    return ["env", *(word for name in others for word in ("-u", name))] if others else []
 
 
 def of(options: Mapping[str, Any], folder: Path, placement: Placement) -> Site:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import queue
 import signal
+import socket
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import psutil
 
 from workshop import rankmap
+from workshop.session.channel import Host
 from workshop.store.records import RunRecord, RunStatus
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ LOOK = 0.1  # seconds between looks at the ranks
 ASK = 0.3  # seconds between looks for a reason to end, which take processor time from the ranks
 GRACE = 2.0  # seconds that the other ranks get to end by themselves after one has failed
 CANCEL = 5.0  # seconds that ranks get to end after a stop request, before their engines are ended
-MEMORY_LEFT = 0.04  # share of the machine's memory that a run must leave, before the kernel ends somebody else
+MEMORY_LEFT = 0.04  # share of a host's memory that a run must leave, before the kernel ends somebody else
 
 
 @dataclass
@@ -37,6 +40,23 @@ def problem(
     type_: str, message: str, rank: int | None = None, host: str | None = None, trace: str = ""
 ) -> dict[str, Any]:
     return {"rank": rank, "host": host, "type": type_, "message": message, "traceback": trace}
+
+
+def full_host(hosts: Mapping[str, Host], held: Mapping[int, int]) -> tuple[str, str] | None:
+    """A host that has too little memory left for its ranks to go on, and what to say of it; None where all have enough.
+
+    `held` are the bytes of each rank. This host is asked directly: its ranks may be too busy to tell.
+    """
+    here = socket.gethostname()
+    for name, told in hosts.items():
+        memory = psutil.virtual_memory() if name == here else told
+        if memory.available < MEMORY_LEFT * memory.total:
+            used = sum(held.get(rank, 0) for rank in told.ranks)
+            return name, (
+                f"the memory of {name} ran out: its ranks hold {used / 2**30:.1f} of {memory.total / 2**30:.1f} GiB; "
+                "take fewer ranks there or less data"
+            )
+    return None
 
 
 class Watch:
@@ -139,7 +159,6 @@ class Watch:
         conductor, run = self.conductor, self.run
         session = conductor.store.session(conductor.id)
         minutes = session.limits.minutes
-        memory = psutil.virtual_memory()
         if conductor.store.run(run.id).cancel_requested:
             because = Outcome("cancelled")
         elif conductor.ending.is_set() or session.stop_requested:
@@ -152,13 +171,9 @@ class Watch:
         elif run.identity_id is not None and time.monotonic() - self.started > minutes * 60:
             words = f"the run took longer than the {minutes:g} minutes that this session allows"
             because = Outcome("failed", error=problem("TimeLimit", words))
-        elif memory.available < MEMORY_LEFT * memory.total:
-            used = sum(conductor.channel.memory.values())
-            words = (
-                f"the machine's memory ran out: the ranks hold {used / 2**30:.1f} of {memory.total / 2**30:.1f} GiB; "
-                "take fewer ranks or less data"
-            )
-            because = Outcome("failed", error=problem("MemoryLimit", words), reusable=False)
+        elif full := full_host(dict(conductor.channel.hosts), dict(conductor.channel.memory)):
+            host, words = full
+            because = Outcome("failed", error=problem("MemoryLimit", words, host=host), reusable=False)
         else:
             return
         self.because = because

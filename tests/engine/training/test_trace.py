@@ -70,6 +70,30 @@ def test_what_exceeds_the_least_exchange_of_a_step_is_waiting() -> None:
     json.dumps(built, allow_nan=False)
 
 
+def test_ranks_of_several_hosts_are_on_one_clock() -> None:
+    """Host b is an hour behind; one of its ranks is late in an exchange, and one exchange altogether."""
+    steps = np.arange(5)[None, :, None] * 0.1
+    truth = np.concatenate([MARKS, MARKS[1:]]) + steps
+    truth[2, 1, 3:] += 0.01
+    truth[1:, 3, 3:] += 0.02
+    theirs = truth - np.array([0.0, 3600.0, 3600.0])[:, None, None]
+    built = trace(theirs, 0, ["a", "b", "b"])
+    right = trace(truth, 0, ["a", "a", "a"])
+    assert [e for e in built["traceEvents"] if e["ph"] == "X"] == [e for e in right["traceEvents"] if e["ph"] == "X"]
+    assert built["otherData"]["start"] == 1.7e9, "by the clock of rank 0's host"
+    assert built["otherData"]["clocks"] == "by the ends of exchanges"
+
+
+def test_clocks_are_left_alone_where_nothing_tells_them() -> None:
+    theirs = MARKS - np.array([0.0, 5.0])[:, None, None]
+    alone = trace(theirs, 0, ["a", "b"], exchanged=False)
+    assert of(alone, 1)["input"][0] == 5_000_000
+    assert alone["otherData"]["clocks"].startswith("not compared")
+    one_host = trace(theirs, 0, ["a", "a"])
+    assert of(one_host, 1)["input"][0] == 5_000_000
+    assert "clocks" not in one_host["otherData"]
+
+
 def test_one_rank_waits_for_nobody() -> None:
     built = trace(MARKS[:1], 0, ["laptop"])
     assert set(of(built, 1)) == {"input", "compute", "exchange", "update"}

@@ -18,7 +18,14 @@ Events = Sequence[Mapping[str, Any]]  # of a Chrome trace
 NEGOTIATE = "NEGOTIATE_ALLREDUCE"
 
 
-def trace(marks: np.ndarray, first_step: int, hosts: Sequence[str], horovod: Events | None = None) -> dict[str, Any]:
+def trace(
+    marks: np.ndarray,
+    first_step: int,
+    hosts: Sequence[str],
+    horovod: Events | None = None,
+    *,
+    exchanged: bool = True,
+) -> dict[str, Any]:
     """The Chrome trace (a JSON object) of the steps from `first_step` on.
 
     `marks` is float64 [ranks, steps, 5]: seconds since the epoch at which each rank began a step, had its input, had
@@ -26,6 +33,10 @@ def trace(marks: np.ndarray, first_step: int, hosts: Sequence[str], horovod: Eve
     events of Horovod's own file, see `read_horovod`. Times in the trace are whole microseconds since its first span;
     `otherData.start` tells when that was. Steps with a mark that isn't a number are left out. Raises ValueError where
     marks and hosts don't have these shapes.
+
+    Ranks of several hosts have several clocks; what `ahead` says of them is taken out, so that times are by the clock
+    of rank 0's host. Where ranks haven't `exchanged` anything nothing is known of them, and times are left as they are;
+    `otherData.clocks` tells which.
 
     A rank's time in the exchange is waiting first, then moving data, as `measure.phases` has it (spans "wait" and
     "exchange"). The rank that came last has `last` in the args of its span "exchange".
@@ -35,6 +46,8 @@ def trace(marks: np.ndarray, first_step: int, hosts: Sequence[str], horovod: Eve
         raise ValueError(f"marks are {list(marks.shape)} instead of [{len(hosts)} ranks, steps, 5]")
     whole = np.isfinite(marks).all(axis=(0, 2))
     numbers, marks = np.flatnonzero(whole) + first_step, marks[:, whole]
+    if exchanged:
+        marks = marks - ahead(marks, hosts)[:, None, None]
     theirs, began = list(spans(horovod or ())), start(horovod or ())
     firsts = [marks.min()] if marks.size else []
     if theirs and began is not None:
@@ -45,12 +58,33 @@ def trace(marks: np.ndarray, first_step: int, hosts: Sequence[str], horovod: Eve
         events += _named(rank + 1, f"rank {rank} on {host}", {rank + 1: "steps"})
     events += _steps(np.rint((marks - zero) * 1e6).astype(np.int64), numbers)
     about: dict[str, Any] = {"start": zero, "ranks": len(hosts), "first_step": first_step, "steps": len(numbers)}
+    if len(set(hosts)) > 1:
+        about["clocks"] = "by the ends of exchanges" if exchanged else "not compared: ranks exchanged nothing"
     if horovod is not None and began is None:
         about["horovod"] = "left out: its timeline doesn't tell when it began"
     elif horovod is not None and began is not None:
         events += _theirs(theirs, tensors(horovod), len(hosts) + 1, began - zero * 1e6)
         about["horovod"] = f"{sum(span.depth == 0 for span in theirs)} negotiations and operations on tensors"
     return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": about}
+
+
+def ahead(marks: np.ndarray, hosts: Sequence[str]) -> np.ndarray:
+    """By how many seconds each rank's clock is ahead of rank 0's, float64 [ranks]; 0 on the same host.
+
+    No rank has the result of an exchange before all have come to it, and then all have it: what lies between the ends
+    of an exchange on two hosts is the difference of their clocks, but for what single ranks or steps are late by. So
+    each host's first rank in a step counts, and the median over all steps.
+
+    `marks` is float64 [ranks, steps, 5] of numbers, see `trace`.
+    """
+    shift = np.zeros(len(hosts))
+    if not marks.size:
+        return shift
+    names = np.array(hosts)
+    ends = {host: marks[names == host, :, measure.EXCHANGED].min(axis=0) for host in set(hosts)}
+    for host in ends.keys() - {hosts[0]}:
+        shift[names == host] = np.median(ends[host] - ends[hosts[0]])
+    return shift
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
 import secrets
 import shlex
 import sys
@@ -21,15 +20,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workshop import mpi
+from workshop import config, mpi
 from workshop.errors import BadInput, WorkshopError
 from workshop.mpi import openmpi
 from workshop.placement import Placement
 from workshop.session.hosts import address_towards
-from workshop.session.site import RANKS_PER_CORE, Launch, Reach, SiteLost
+from workshop.session.site import Launch, Reach, SiteLost, exported, with_only
 from workshop.session.site import Site as _Site
-from workshop.session.slurm import commands, endings, nodes, queue, script
+from workshop.session.slurm import commands, endings, nodes, placements, queue, script
 from workshop.session.slurm.commands import Job
+from workshop.session.slurm.placements import check_placement
 
 JOB = "slurm-job.json"  # the session's file that says which job is its own, for whoever comes after a killed conductor
 OUTPUT = "slurm-job.out"
@@ -54,7 +54,9 @@ class Site(_Site):
     def __init__(self, options: Mapping[str, Any], folder: Path, placement: Placement) -> None:
         super().__init__(options, folder, placement)
         self._job: str | None = None
+        self._token = secrets.token_hex(4)  # an earlier job of the session may yet begin, and has files of its own
         self._allocation: dict[str, str] = {}
+        self._machine: dict[str, Any] | None = None  # of the smallest of its nodes, once they have been asked
         self._reach = Reach()
         self._lost: str | None = None
         self._looked = 0.0  # when Slurm was last asked, on the monotonic clock
@@ -65,8 +67,7 @@ class Site(_Site):
 
     def prepare(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> None:
         commands.installed()
-        for name in ("allocation", OUTPUT):
-            (self.folder / name).unlink(missing_ok=True)
+        (self.folder / OUTPUT).unlink(missing_ok=True)
         self._sign_of_life(0)
         self._job = self._submit()
         threading.Thread(target=self._keep, name="slurm", daemon=True).start()
@@ -78,30 +79,32 @@ class Site(_Site):
         names = commands.hostnames(self._allocation["SLURM_JOB_NODELIST"])
         address = self.options["address"] or address_towards([commands.address(name) for name in names])
         say(f"checking {', '.join(names)}")
-        if failures := nodes.check(self._told(), len(names), self.folder, address):
-            raise BadInput("\n".join(failures))
+        found = nodes.check(self._told(), len(names), self.folder, address, give_up)
+        if found.failures:
+            raise BadInput("\n".join(found.failures))
+        if found.notices:
+            say(" ".join(found.notices))
+        self._machine = found.machine
         self._reach = Reach(address, address)
 
     def _submit(self) -> str:
-        name = f"workshop-{self.folder.name}-{secrets.token_hex(4)}"
+        name = f"workshop-{self.folder.name}-{self._token}"
         values = {
             **self.options,
             **script.shape(self.placement, self.options["nodes"]),
-            "name": name,
-            "output": shlex.quote(str(self.folder / OUTPUT).replace("%", "%%")),  # %j is sbatch's
-            "hold": shlex.join(["bash", str(HOLD), str(self.folder), str(SILENCE), str(EVERY)]),
+            "hold": shlex.join(["bash", str(HOLD), str(self.folder), self._token, str(SILENCE), str(EVERY)]),
         }
         text = script.fill(self.options["template"], values)
         # Known by its name before it has a number: we may be killed in between.
         _write(self.folder / JOB, {"name": name, "job": None})
-        number = commands.submit(text, self.folder, values)
+        number = commands.submit(text, self.folder, values, name, self.folder / OUTPUT)
         _write(self.folder / JOB, {"name": name, "job": number})
         return number
 
     def _wait_for_word(self, give_up: Callable[[], bool]) -> dict[str, str]:
         """What the running job tells of its allocation."""
         deadline = time.monotonic() + STARTED
-        file = self.folder / "allocation"
+        file = self.folder / f"allocation-{self._token}"
         while not file.exists():
             queue.pause(0.05, give_up)
             if time.monotonic() - self._looked > FRESH and (lost := self._look()):
@@ -124,18 +127,18 @@ class Site(_Site):
         if lost := self._look():
             raise SiteLost(lost)
         chosen = mpi.of(placement.mpi)
-        arguments = chosen.arguments(placement, int(self.options["cores"]))
         environment = {
             **chosen.environment(placement),
+            "WORKSHOP_HOME": str(config.home()),
             **self._told(),
             **LAUNCHERS[placement.mpi],
             **placement.rank_environment(),
             **variables,
         }
-        # What another allocation has told, inside of which the session was started, would mislead srun.
-        strays = set(os.environ) - set(commands.environment()) - set(environment)
-        unset = ["env", *(word for name in sorted(strays) for word in ("-u", name))] if strays else []
-        return Launch([*unset, chosen.launcher()], arguments, environment)
+        # Nor does it get what another allocation has told, inside of which the session was started.
+        names = exported(placement, variables) | environment.keys() | {"SLURM_CONF"}
+        command = [*with_only(names), chosen.launcher()]
+        return Launch(command, placements.arguments(self.options, placement, self._machine), environment)
 
     def _told(self) -> dict[str, str]:
         """What a launcher has to be told to start its daemons in the allocation."""
@@ -151,7 +154,7 @@ class Site(_Site):
             "SLURM_NNODES": count,
             "SLURM_TASKS_PER_NODE": slots,
             "SLURM_JOB_CPUS_PER_NODE": told["SLURM_JOB_CPUS_PER_NODE"],
-            "SLURM_EXPORT_ENV": "ALL",
+            "SLURM_EXPORT_ENV": "ALL",  # of the little that a launcher or a command has
             "SLURM_OVERLAP": "1",  # what is left of earlier ranks must not make the next ones wait
         }
 
@@ -173,7 +176,7 @@ class Site(_Site):
                 self._look()
 
     def _sign_of_life(self, number: int) -> None:
-        (self.folder / "alive").write_text(f"{number}\n")
+        (self.folder / f"alive-{self._token}").write_text(f"{number}\n")
 
     def _look(self) -> str | None:
         """Ask Slurm for the job. One that is ending gets a few seconds until it is known why."""
@@ -221,24 +224,13 @@ class Site(_Site):
             numbers = [known["job"]] if known["job"] else commands.named(known["name"])
             for number in numbers:
                 commands.cancel(number)
+            for kind in ("alive", "allocation"):
+                (self.folder / f"{kind}-{known['name'].rpartition('-')[2]}").unlink(missing_ok=True)
             file.unlink(missing_ok=True)
         except FileNotFoundError:
             return
         except (WorkshopError, OSError, ValueError, KeyError) as error:
             print(f"the job of this session could not be cancelled: {error}", file=sys.stderr)
-
-
-def check_placement(options: Mapping[str, Any], placement: Placement) -> None:
-    """Refuse what the session's allocation can't carry. Raises BadInput."""
-    mpi.of(placement.mpi).launcher()
-    if placement.hosts:
-        raise BadInput("Slurm has chosen the hosts of this session; leave them out, and map_by node deals ranks out.")
-    cores = int(options["cores"])
-    if placement.ranks > RANKS_PER_CORE * cores:
-        raise BadInput(
-            f"ranks is {placement.ranks}: the session has asked Slurm for {cores} cores, which take at most "
-            f"{RANKS_PER_CORE * cores}, {RANKS_PER_CORE} per core; start one with more ranks."
-        )
 
 
 def _write(file: Path, known: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from workshop.errors import BadInput, WorkshopError
 from workshop.mpi import REFUSES
+from workshop.session import site
 
 SECONDS = 20.0  # that a command may take: a busy controller is slow
 FORMAT = "%i|%T|%r|%S|%N|%D"
@@ -25,9 +26,11 @@ OVERRIDES = {
     "partition": "SBATCH_PARTITION",
     "account": "SBATCH_ACCOUNT",
     "time": "SBATCH_TIMELIMIT",
-    "name": "SBATCH_JOB_NAME",
-    "output": "SBATCH_OUTPUT",
 }
+# What Slurm's commands get of our variables, and with them what they start on nodes: that isn't encrypted on its way.
+# The last ones are what a script with `module load` needs.
+PASSED = ("PYTHONPATH", "SLURM_CONF", "MODULEPATH", "MODULESHOME", "LOADEDMODULES", "_LMFILES_", "BASH_ENV")
+PREFIXES = ("LC_", "SBATCH_", "LMOD_", "_ModuleTable", "BASH_FUNC_")
 
 
 class Unanswered(WorkshopError):
@@ -56,7 +59,7 @@ class Job:
 
 def installed() -> None:
     """Raises BadInput where Slurm's commands are not."""
-    for name in ("sbatch", "squeue", "scancel", "srun"):
+    for name in ("sbatch", "squeue", "scancel", "srun", "scontrol"):
         if shutil.which(name) is None:
             raise BadInput(
                 f"Slurm's {name} is not on this machine's PATH: start the session on a login node of the cluster, or "
@@ -72,13 +75,17 @@ def read_job(line: str) -> Job:
     return Job(*words[:5], int(words[5]))
 
 
-def submit(script: str, folder: Path, given: Mapping[str, object]) -> str:
+def submit(script: str, folder: Path, given: Mapping[str, object], name: str, output: Path) -> str:
     """Submit a script from a folder; `given` are the values that somebody chose. Returns the job's number.
+
+    The job's `name` and the file for its `output` are ours, whatever the script says of them.
 
     Raises BadInput with sbatch's own words, and what to change, where it refuses.
     """
     unset = {variable for name, variable in OVERRIDES.items() if given.get(name) is not None}
-    asked = _ask(["sbatch", "--parsable", "--no-requeue", f"--chdir={folder}"], stdin=script, without=unset)
+    file = str(output).replace("%", "%%")  # %j is sbatch's
+    ours = ["--no-requeue", f"--chdir={folder}", f"--job-name={name}", f"--output={file}"]
+    asked = _ask(["sbatch", "--parsable", *ours], stdin=script, without=unset)
     if asked.returncode != 0:
         raise BadInput(f"Slurm {REFUSES} {refusal(asked.stderr)}. {_advice(asked.stderr)}")
     number = asked.stdout.strip().splitlines()[-1].partition(";")[0] if asked.stdout.strip() else ""
@@ -171,11 +178,12 @@ def slots(tasks_per_node: str, cores_per_task: int) -> str:
 
 
 def environment(without: set[str] | frozenset[str] = frozenset()) -> dict[str, str]:
-    """This process's environment without what an allocation that it is in would tell commands, and `without`."""
+    """What Slurm's commands get of this process's environment, without `without`: no secret, nor what an allocation
+    that it is in would tell them."""
     return {
         name: value
         for name, value in os.environ.items()
-        if name not in without and (not name.startswith(("SLURM_", "SLURMD_")) or name == "SLURM_CONF")
+        if name not in without and (name in site.BASIC or name in PASSED or name.startswith(PREFIXES))
     }
 
 

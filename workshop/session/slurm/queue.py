@@ -47,6 +47,11 @@ def pause(seconds: float, give_up: Callable[[], bool]) -> None:
     """Wait so long. Raises WorkshopError as soon as nobody wants to any longer."""
     deadline = time.monotonic() + seconds
     while (left := deadline - time.monotonic()) > 0:
-        if give_up():
-            raise WorkshopError("the session was asked to end while it waited for Slurm")
+        unless(give_up)
         time.sleep(min(left, 0.1))
+
+
+def unless(give_up: Callable[[], bool]) -> None:
+    """Raises WorkshopError where nobody wants to wait any longer."""
+    if give_up():
+        raise WorkshopError("the session was asked to end while it waited for Slurm")

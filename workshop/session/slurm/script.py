@@ -18,10 +18,14 @@ DEFAULT = Path(__file__).with_name("template.sh")
 LARGEST = 100_000  # characters of a template
 MOST_MINUTES = 366 * 24 * 60
 WAIT = 60.0  # minutes in the queue after which a session gives up, where nothing else was said
+CHOOSES = (
+    "Slurm chooses the hosts of its sessions; leave them out: map_by node deals ranks out over them, and a session on "
+    "hosts of your own is one without --slurm."
+)
 
 # What can stand in braces, and what it is. `hold` and `ranks` have to be there.
 PLACEHOLDERS = {
-    "hold": "the command that holds the allocation until the session ends",
+    "hold": "the command that holds the allocation until the session ends, on a line without #",
     "ranks": "number of ranks of the session's placement",
     "cores_per_rank": "cores that each of them owns",
     "nodes": "number of nodes, where --nodes or the placement (ranks per node) says it",
@@ -29,8 +33,6 @@ PLACEHOLDERS = {
     "partition": "--partition",
     "account": "--account",
     "time": "--time, in minutes",
-    "name": "a name for the job",
-    "output": "the file for what the job prints",
 }
 NEEDED = ("hold", "ranks")
 _PLACEHOLDER = re.compile(r"(?<![$\\])\{([A-Za-z_]+)\}")  # ${variable} is the shell's
@@ -51,7 +53,7 @@ def options(
     """The site of a session on Slurm, from what somebody typed; `time` and `wait` are in minutes, `address` is this
     machine's, as the nodes reach it. The template is read here, with the rights of whoever calls. Raises BadInput."""
     if placement.hosts:
-        raise BadInput("Slurm chooses the hosts of a session; leave them out, or start it with --hosts alone.")
+        raise BadInput(CHOOSES)
     text = DEFAULT.read_text() if template is None else _read(template)
     site: dict[str, Any] = {
         "kind": "slurm",
@@ -83,7 +85,7 @@ def placeholders(template: str) -> set[str]:
                     f"Line {number} of the template has {{{name}}}, which is not one of {', '.join(PLACEHOLDERS)}; "
                     "braces of the shell's own need a space behind them."
                 )
-            if not line.lstrip().startswith("#") or line.startswith("#SBATCH"):
+            if not line.lstrip().startswith("#") or (line.startswith("#SBATCH") and name != "hold"):
                 found.add(name)
     for name in NEEDED:
         if name not in found:

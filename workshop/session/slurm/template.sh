@@ -1,6 +1,4 @@
 #!/bin/bash
-#SBATCH --job-name={name}
-#SBATCH --output={output}
 #SBATCH --partition={partition}
 #SBATCH --account={account}
 #SBATCH --time={time}

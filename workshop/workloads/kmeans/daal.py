@@ -67,11 +67,12 @@ def load(ctx: RankContext, points: int, clusters: int) -> Any:
             f"daal4py needs as many points on every rank as there are clusters: one has {least}, for {clusters} "
             "clusters; take fewer ranks, or choose the backend numba."
         )
-    sys.path.append(path() or "")
+    extra = path() or ""
+    sys.path.append(extra)
     try:
         import daal4py
     finally:
-        sys.path.pop()
+        sys.path.remove(extra)
     daal4py.daalinit(int(os.environ.get("OMP_NUM_THREADS") or 1))
     return daal4py
 

@@ -307,6 +307,6 @@ class Training:
             told = {"allreduces": trace.allreduces(horovod), "version": version("horovod")}
         first = self.loop.updates - self.loop.done + WARM
         marks = np.concatenate(self.telling.kept, axis=1)
-        document = trace.trace(marks, first, hosts, horovod)
+        document = trace.trace(marks, first, hosts, horovod, exchanged=self.exchange.name != "none")
         self.ctx.artifact("timeline.json", json.dumps(document).encode(), "application/json")
         return told
