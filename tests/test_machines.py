@@ -107,11 +107,27 @@ def test_lstopos_file_tells_the_same(described: machines.Described, interleaved:
     assert rows == expected
     assert read.machine["memory_bytes"] == described.count("numa") << 30
     assert machines.from_lstopo(read.xml or "").units == read.units
+    assert read.name.startswith("a machine of ")
 
 
 def test_what_a_container_holds_back_is_left_out() -> None:
     text = written(machines.read("1x4").machine).replace('allowed_cpuset="0x0000000f"', 'allowed_cpuset="0x0000000c"')
     assert [(row["unit"], row["core"]) for row in machines.read(text).units] == [(2, 0), (3, 1)]
+
+
+PARTS = {
+    "sets": '<object type="NUMANode" cpuset="0xffffffff' + ",0xffffffff" * 100_000 + '"/>',
+    "nodes": '<object type="NUMANode" cpuset="0xf...f"/>' * 1000,
+    "objects": '<object type="Core"/>' * 100_000,
+}
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("part", list(PARTS))
+def test_a_file_that_is_made_to_take_long_is_refused(part: str) -> None:
+    units = "".join(f'<object type="PU" os_index="{number}"/>' for number in range(2048))
+    with pytest.raises(BadInput, match="NUMA"):
+        machines.read(f'<topology version="2.0"><object type="Machine">{PARTS[part]}{units}</object></topology>')
 
 
 def test_devices_and_remarks_are_left_out() -> None:

@@ -63,12 +63,12 @@ def _shared_core(cores: int) -> Failure:
     return Failure(
         "shared-core",
         "Two ranks on one core",
-        "One rank too many, bound to a core that has a rank already, makes all others wait for these two.",
+        "One rank too many is bound to a core that has a rank already: these two take turns on it.",
         "kmeans",
         BLOBS,
         Placement(ranks=cores + 1, map_by="core", bind_to="core", oversubscribe=True, threads=1),
         Placement(ranks=cores, map_by="core", bind_to="core", threads=1),
-        "The picture shows two colours on one core; these two ranks compute longer, and the others wait for them.",
+        "The picture shows two colours on one core. Which ranks compute in the meantime, and which wait?",
         "Oversubscribed",
     )
 
@@ -83,7 +83,7 @@ def _too_many_threads(cores: int) -> Failure:
         BLOBS,
         Placement(ranks=ranks, threads=4, bind_to="none", oversubscribe=True),
         Placement(ranks=cores, threads=1),
-        f"{4 * ranks} threads take turns on {cores} cores, and the ranks wait for whoever had no turn.",
+        f"{4 * ranks} threads have {cores} cores to take turns on. How long do ranks wait for those that had no turn?",
         "Oversubscribed",
     )
 
@@ -97,7 +97,7 @@ def _one_core_two_threads() -> Failure:
         BLOBS,
         Placement(ranks=1, map_by="core", bind_to="core", threads=2),
         Placement(ranks=1, cores_per_rank=2, bind_to="core", threads=2),
-        "Both threads are seen on the same core, where they take turns.",
+        "Where was each thread seen? Compare how many points a second the two runs get through.",
         "Oversubscribed: each rank has more threads than cores.",
     )
 
@@ -113,7 +113,7 @@ def _first_host(cores: int, hosts: Sequence[Host]) -> Failure:
         TRAINING,
         Placement(ranks=ranks, hosts=crowded, map_by="slot", threads=1),
         Placement(ranks=ranks, hosts=crowded, map_by="node", bind_to="core", threads=1),
-        "The rank map has one host alone; the others are paid for and idle.",
+        "The rank map has one host alone; on the others nothing runs. Which of the two runs is faster?",
         "All ranks are on the first host",
         needs_hosts=True,
     )
@@ -134,7 +134,9 @@ def _polling(cores: int, mpich: bool) -> Failure:
         {**BLOBS, "points": 200_000, "iterations": 60},
         polling,
         Placement(ranks=ranks, bind_to="none", oversubscribe=True, threads=1),
-        "The same ranks on the same cores; only the waiting ranks yield. Compare the time of an iteration.",
+        "As many ranks on the same cores, with an MPI whose waiting ranks yield. Compare the time of an iteration."
+        if mpich
+        else "The same ranks on the same cores; only the waiting ranks yield. Compare the time of an iteration.",
         "Ranks that wait keep their cores",
     )
 

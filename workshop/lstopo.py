@@ -13,7 +13,12 @@ from workshop.errors import BadInput
 
 MOST_UNITS = 2048
 LARGEST_FILE = 8 << 20  # characters
+MOST_OBJECTS = 1 << 16
+MOST_NODES = 512
+LARGEST_UNIT = (1 << 16) - 1  # the operating system's number of a unit
+LONGEST_SET = 11 * ((LARGEST_UNIT + 1) // 32)  # characters: 0xffffffff, for every 32 units
 DEEPEST = 32  # objects inside each other; lstopo writes about ten
+UNNAMED = "A machine"  # of which the file doesn't tell the model
 RIGHT = "it should be what lstopo writes as XML"
 
 # What of lstopo's file describes processors; the rest (devices, distances, names) is left out.
@@ -90,6 +95,8 @@ class _Walk:
             return []  # devices and remarks
         attributes = _attributes(element, kind)
         self.seen += 1
+        if self.seen > MOST_OBJECTS or len(self.nodes) > MOST_NODES:
+            raise BadInput(f"This topology has more than {MOST_OBJECTS} objects, or {MOST_NODES} NUMA nodes.")
         if depth == 1 and "allowed_cpuset" in attributes:
             self.allowed = _bits(attributes["allowed_cpuset"])
         if kind in ("Package", "Socket"):
@@ -111,8 +118,8 @@ class _Walk:
         return [f'{pad}<object type="{kind}"{words}>', *inner, f"{pad}</object>"]
 
     def _unit(self, attributes: Mapping[str, str], inside: Mapping[str, int]) -> None:
-        if "os_index" not in attributes or not 0 <= int(attributes["os_index"]) < 1 << 20:
-            raise BadInput("A processing unit (PU) of this topology has no number (os_index).")
+        if "os_index" not in attributes or not 0 <= int(attributes["os_index"]) <= LARGEST_UNIT:
+            raise BadInput(f"A processing unit (PU) of this topology has no number (os_index) up to {LARGEST_UNIT}.")
         number = int(attributes["os_index"])
         if len(self.numbers) >= MOST_UNITS:
             raise BadInput(f"This topology has more than {MOST_UNITS} processing units.")
@@ -146,7 +153,7 @@ def _attributes(element: ElementTree.Element, kind: str) -> dict[str, str]:
             value = element.get(name)
             if value is None:
                 continue
-            if not pattern.fullmatch(value):
+            if len(value) > LONGEST_SET or not pattern.fullmatch(value):
                 raise BadInput(f"{name} of a {kind} in this topology is {_short(value)}, which lstopo doesn't write.")
             kept[name] = value
     return kept
@@ -155,15 +162,15 @@ def _attributes(element: ElementTree.Element, kind: str) -> dict[str, str]:
 def _bits(cpuset: str) -> int:
     """hwloc's set of units, words of 32 bits with the highest first, as one number."""
     if "..." in cpuset:  # all units from some number on: 0xf...f
-        return (1 << (1 << 20)) - 1
+        return (1 << LARGEST_UNIT + 1) - 1
     return sum(int(word or "0", 16) << 32 * place for place, word in enumerate(reversed(cpuset.split(","))))
 
 
 def _model(top: ElementTree.Element) -> str:
     for info in top.iter("info"):
         if info.get("name") == "CPUModel":
-            return " ".join(re.sub(r"[^\w() .,@/+-]", " ", info.get("value", "")).split())[:80] or "A machine"
-    return "A machine"
+            return " ".join(re.sub(r"[^\w() .,@/+-]", " ", info.get("value", "")).split())[:80] or UNNAMED
+    return UNNAMED
 
 
 def _short(text: str) -> str:

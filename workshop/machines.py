@@ -126,7 +126,10 @@ def synthetic(shape: str, numa: int = 1, l3: int = 1) -> Described:
 def from_lstopo(text: str) -> Described:
     """A machine from the text of a file that lstopo wrote (`lstopo machine.xml`). Raises BadInput."""
     machine, xml = lstopo.read(text)
-    return Described(f"{machine['model']}, {len(machine['units'])} units", machine, xml=xml)
+    count = len(machine["units"])
+    units = f"{count} unit{'' if count == 1 else 's'}"
+    name = f"a machine of {units}" if machine["model"] == lstopo.UNNAMED else f"{machine['model']}, {units}"
+    return Described(name, machine, xml=xml)
 
 
 def _short(text: str) -> str:

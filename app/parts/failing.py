@@ -122,5 +122,11 @@ def _outcome(run: RunRecord | None) -> None:
     label = f"Run {run.id} · {STATUS[run.status]}"
     st.page_link("views/run.py", label=label, icon=":material/monitoring:", query_params={"run": str(run.id)})
     if run.verdict:
-        took = f" ({words.seconds(run.finished_at - run.started_at)})" if run.started_at and run.finished_at else ""
-        st.markdown(f"**{frame.plain(run.verdict['verdict'])}**{frame.plain(took)} {frame.plain(run.verdict['why'])}")
+        st.markdown(f"**{frame.plain(run.verdict['verdict'])}** {_took(run)}{frame.plain(run.verdict['why'])}")
+
+
+def _took(run: RunRecord) -> str:
+    """How long the part took that the two runs differ in: all of a run has its start and its data in it."""
+    parts = (run.metrics or {}).get("seconds") or {}
+    seconds = parts.get("fit", parts.get("train"))
+    return f"({words.seconds(seconds)} of work) " if seconds is not None else ""

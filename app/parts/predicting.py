@@ -22,7 +22,8 @@ from workshop.mpi.reports.masks import mask
 from workshop.placement import Placement
 
 AT_ONCE = 2  # questions that may keep processors busy
-PATIENCE = 2 * mapper.SECONDS  # seconds to wait for one's turn
+LONGEST = 5.0  # seconds for one answer: whoever asks about the largest machines keeps a processor busy as long
+PATIENCE = 4 * LONGEST  # seconds to wait for one's turn
 _ASKING = threading.BoundedSemaphore(AT_ONCE)
 DRAWN = 1024  # processing units that a picture has room for
 NOTATION = """Open MPI's notation: brackets are packages, / stands between cores, each letter is a hardware thread,
@@ -41,7 +42,7 @@ def _asked(placement: str, machine: str) -> Prediction:
     if not _ASKING.acquire(timeout=PATIENCE):
         return Prediction(note="The mapper is busy with what others have asked; change something to ask again.")
     try:
-        return mapper.predict(Placement.model_validate_json(placement), composing.read_machine(machine))
+        return mapper.predict(Placement.model_validate_json(placement), composing.read_machine(machine), LONGEST)
     except WorkshopError as error:
         return Prediction(note=str(error))
     finally:
@@ -64,8 +65,9 @@ def show(composed: Composed, predicted: Prediction) -> None:
 
 
 def _refused(predicted: Prediction) -> None:
-    """The MPI's own words, and changes that it takes, a click away."""
-    st.error("The mapper refuses this placement, in its own words:", icon=":material/block:")
+    """Why, most often in the MPI's own words, and changes that it takes, a click away."""
+    own = ", in its own words" if predicted.own_words else ""
+    st.error(f"The MPI refuses this placement{own}:", icon=":material/block:")
     st.code(predicted.refused, language=None, wrap_lines=True)
     if predicted.advice:
         st.markdown(f"**{frame.plain(predicted.advice)}**")

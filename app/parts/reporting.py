@@ -43,7 +43,10 @@ def pasted(composed: Composed | None, predicted: Prediction | None) -> None:
         )
         return
     meant = aligned(predicted.rank_map, read.rank_map) if found and predicted is not None else None
-    threads = composed.placement.threads_per_rank if composed is not None else 1
+    # A report tells nothing of threads: those of the placement count where it can be a report of that.
+    alike = not other and predicted is not None and predicted.rank_map is not None
+    alike = alike and len(predicted.rank_map["ranks"]) == len(read.rank_map["ranks"])
+    threads = composed.placement.threads_per_rank if composed is not None and alike else 1
     predicting.picture(read.machine, read.rank_map, threads, "report", meant)
     if meant:
         st.caption(LEGEND)

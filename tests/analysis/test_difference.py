@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.analysis.cases import machine, rank_map
-from workshop.analysis.difference import AS_MEANT, FEW, difference, sentence, sentences
+from workshop.analysis.difference import AS_MEANT, FEW, aligned, difference, sentence, sentences
 
 Allowed = Sequence[Sequence[int]]
 HYPER = machine(4, packages=2, hardware_threads=2)  # core 0 has units 0 and 4
@@ -55,7 +55,7 @@ def test_who_was_meant_to_share_is_not_named() -> None:
 
 def test_hardware_threads_are_told_from_cores() -> None:
     found = difference(predicted([0, 4], [1, 5]), rank_map([0, 4], [1]), HYPER)
-    assert [one.words for one in found] == ["rank 1 was meant for core 1, could run on unit 1 only"]
+    assert [one.words for one in found] == ["rank 1 was meant for units 1 and 5, could run on unit 1 only"]
 
 
 def test_hosts_are_named_where_there_are_several() -> None:
@@ -71,6 +71,37 @@ def test_hosts_are_named_where_there_are_several() -> None:
 
 def test_one_host_may_have_two_names() -> None:
     assert difference(predicted([0], [1], host="localhost"), rank_map([0], [1]), machine(2)) == []
+
+
+@pytest.mark.parametrize(
+    ("names", "same"),
+    [
+        (("node1", "node2"), True),  # which call themselves node1.site and node2.site
+        (("10.0.0.1", "10.0.0.2"), True),
+        (("node2", "node1"), False),
+        (("node1.site", "node3"), False),
+    ],
+)
+def test_hosts_may_call_themselves_by_more_than_the_placement_does(names: tuple[str, str], same: bool) -> None:
+    def on(one: str, other: str) -> dict[str, Any]:
+        ranks = [predicted([0], host=host)["ranks"][0] | {"rank": rank} for rank, host in enumerate((one, other))]
+        return {"measured": False, "ranks": ranks}
+
+    ran = on("node1.site", "node2.site")
+    both = {**machine(2, host="node1.site"), "more": [machine(2, host="node2.site")]}
+    assert (difference(on(*names), ran, both) == []) is same
+    assert (
+        [rank["host"] for rank in (aligned(on(*names), ran) or {})["ranks"]] == ["node1.site", "node2.site"]
+    ) is same
+
+
+def test_a_rank_that_went_to_another_host_unbound_is_not_said_to_have_run_on_all_of_it() -> None:
+    both = {**machine(2, host="a"), "more": [machine(2, host="b")]}
+    meant = {"ranks": [predicted([0], host="a")["ranks"][0], predicted([0], host="b")["ranks"][0] | {"rank": 1}]}
+    ran = rank_map([0], [0, 1], host="a")
+    assert sentence(difference(meant, ran, both)) == (
+        "Rank 1 was meant for core 0 of b, ran on a, where it could use all 2 cores."
+    )
 
 
 def test_threads_outside_of_their_rank_s_units_are_told() -> None:

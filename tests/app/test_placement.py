@@ -148,6 +148,13 @@ def test_a_report_of_another_machine_is_drawn_as_it_is(open_page: Open, session:
     assert "Line 1: rank 0 is bound to 'nothing'" in plain(page)
 
 
+def test_threads_of_another_placement_are_none_of_a_report_s(open_page: Open, session: SessionRecord) -> None:
+    page = open_page("placement")  # 6 ranks of 2 threads
+    report = "\n".join(f"[a:1] Rank {rank} bound to package[0][core:L{rank}]" for rank in range(2))
+    field(page, "Report").set_value(report).run()
+    assert "shared" not in page.get("plotly_chart")[-1].proto.spec
+
+
 def test_a_placement_that_fits_is_run(open_page: Open, store: Store, session: SessionRecord) -> None:
     page = open_page("placement")
     run = next(button for button in page.button if button.label == "Run k-means on this placement")
@@ -179,8 +186,8 @@ def press(page: AppTest, key: str) -> AppTest:
     return page.button(key=key).click().run()
 
 
-def end(store: Store, run_id: int, verdict: str) -> None:
-    store.finish(run_id, "completed", verdict={"verdict": verdict, "why": "Because.", "next": "Mend it."})
+def end(store: Store, run_id: int, verdict: str, **more: Any) -> None:
+    store.finish(run_id, "completed", verdict={"verdict": verdict, "why": "Because.", "next": "Mend it."}, **more)
 
 
 def test_a_failure_and_its_fix_are_a_click_each_and_then_compared(
@@ -194,10 +201,10 @@ def test_a_failure_and_its_fix_are_a_click_each_and_then_compared(
     fixed = store.runs()[0]
     assert fixed.placement["ranks"] == 2
     assert "Look for" not in plain(page)
-    end(store, broken.id, "Oversubscribed: it is.")
+    end(store, broken.id, "Oversubscribed: it is.", metrics={"seconds": {"prepare": 9.0, "fit": 1.5}})
     end(store, fixed.id, "Well balanced.")
     page.run()
-    assert "Oversubscribed: it is." in plain(page)
+    assert "Oversubscribed: it is.** (1.5 s of work) Because." in plain(page)
     assert "Look for:** The picture shows two colours" in plain(page)
     assert "Look for" in plain(open_page("placement", "instructor")), "whoever comes later sees it, too"
 

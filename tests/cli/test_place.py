@@ -63,6 +63,8 @@ def test_every_way_of_asking_for_the_example(tmp_path: Path) -> None:
         assert answer(*words)["predicted"] == expected, words
     told = answer("--machine", "2x4x2", "--command", "-", given=line.replace("-np 6", "--bogus -np 6"))
     assert told["predicted"] == expected and told["unknown"] == ["--bogus"]
+    unbound = answer("--machine", "2x4x2", "--mpi", "mpich", "--command", "mpiexec -n 2 x")["placement"]
+    assert (unbound["mpi"], unbound["bind_to"]) == ("mpich", "none"), "as MPICH does where nobody asks"
 
 
 @pytest.mark.mpi
@@ -125,6 +127,7 @@ def test_intel_mpi_has_rules() -> None:
         (["--mpi", "lam"], "mpi is 'lam'"),
         (["--command", "ls"], "begins with 'ls'"),
         (["--failure", "bogus"], "no failure 'bogus'"),
+        (["--failure", "polling", "--ranks", "3", "--command", "mpirun x"], "not --ranks, --command"),
     ],
 )
 def test_bad_input_is_one_sentence(tmp_path: Path, words: list[str], sentence: str) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from workshop import machines
 from workshop.errors import BadInput
-from workshop.mpi import command_lines, words
+from workshop.mpi import command_lines, mapper, openmpi, reports, words
 from workshop.placement import Placement, hosts_from
 
 MACHINE = machines.read("2x4x2")
@@ -165,9 +167,17 @@ def test_anything_is_read_or_refused_in_a_sentence(text: str) -> None:
         ("/opt/openmpi/bin/mpirun --np 4 python", {"ranks": 4}, ()),
         ("$ mpirun -n 4 \\\n  --map-by core \\\n python", {"ranks": 4, "map_by": "core"}, ()),
         ("mpirun -n 3 --bind-to socket a", {"ranks": 3, "bind_to": "package"}, ()),
-        ("mpirun -n 2 --map-by :OVERSUBSCRIBE a", {"ranks": 2, "oversubscribe": True}, ()),
-        ("mpirun -n 4 -N 2 a", {"ranks": 4, "map_by": "node", "per_resource": 2}, ()),
-        ("mpirun -n 4 -npernode 2 a", {"ranks": 4, "map_by": "node", "per_resource": 2}, ()),
+        ("mpirun -n 2 --map-by :OVERSUBSCRIBE a", {"ranks": 2, "oversubscribe": True, "bind_to": "none"}, ()),
+        ("mpirun -n 4 -N 2 a", {"ranks": 4, "map_by": "node", "per_resource": 2, "bind_to": "numa"}, ()),
+        ("mpirun -n 4 -npernode 2 a", {"ranks": 4, "map_by": "node", "per_resource": 2, "bind_to": "numa"}, ()),
+        ("mpirun -n 4 --map-by socket a", {"ranks": 4, "map_by": "package", "bind_to": "package"}, ()),
+        ("horovodrun -np 4 python t.py", {"ranks": 4, "bind_to": "none"}, ()),
+        ("mpiexec -n 4 -prepend-rank a", {"mpi": "mpich", "ranks": 4, "bind_to": "none"}, ()),
+        (
+            "mpirun -n 4 -prepend-rank a",  # Intel MPI pins ranks to their share of the host
+            {"mpi": "intelmpi", "ranks": 4, "environment": {"I_MPI_PIN_DOMAIN": "auto"}},
+            (),
+        ),
         ("mpirun -n 2 -x A=1 -x B='x y' a", {"ranks": 2, "environment": {"A": "1", "B": "x y"}}, ()),
         ("A=1 mpirun -n 2 -x A a", {"ranks": 2, "environment": {"A": "1"}}, ()),
         ("mpirun -n 2 -x PATH a", {"ranks": 2}, ("PATH, whose value is not told",)),
@@ -228,7 +238,7 @@ def test_anything_is_read_or_refused_in_a_sentence(text: str) -> None:
         ("mpiexec -bind-to user:0,1 -n 2 x", {"mpi": "mpich", "ranks": 2}, ("-bind-to user:0,1",)),
         (
             "mpiexec –np 4 –hosts pc1,pc2 python t.py",
-            {"mpi": "mpich", "ranks": 4, "hosts": hosts_from("pc1,pc2"), "oversubscribe": True},
+            {"mpi": "mpich", "ranks": 4, "hosts": hosts_from("pc1,pc2"), "oversubscribe": True, "bind_to": "none"},
             (),
         ),
         (
@@ -299,3 +309,48 @@ def test_what_a_command_leaves_open_stays_as_it_was() -> None:
     auto = Placement(ranks=4)
     line = command_lines.commands(auto, MACHINE)["openmpi"]
     assert words.parse(line.replace("-n 4", "-n 5"), auto).placement == Placement(ranks=5)
+
+
+def test_more_unbound_ranks_than_slots_are_refused_as_mpirun_would() -> None:
+    with pytest.raises(BadInput, match=r"9, but the machine has 8 cores.*--oversubscribe"):
+        words.parse("mpirun -n 9 --bind-to none a", None, MACHINE)
+    assert words.parse("mpirun -n 9 --oversubscribe a", None, MACHINE).placement.bind_to == "auto"
+
+
+@pytest.mark.mpi
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from(["2x4x2", "1x4,l3=2", "2x4,numa=2"]),
+    st.integers(1, 10),
+    st.sampled_from(["", "--map-by "]),
+    st.sampled_from(["core", "slot", "node", "package", "numa", "l3cache", "hwthread", "slot:pe=2", "ppr:2:package"]),
+    st.sampled_from(["", ":OVERSUBSCRIBE"]),
+    st.sampled_from(["", "", "--bind-to core", "--bind-to none", "--bind-to package", "--bind-to hwthread"]),
+)
+def test_what_a_command_leaves_open_is_what_mpirun_does(
+    shape: str, ranks: int, mapping: str, by: str, share: str, binding: str
+) -> None:
+    """The prediction for a command is what the mapper says of the command itself."""
+    assume(ranks > 1 or "ppr" not in by)  # of which more are mapped than asked for
+    machine = machines.read(shape)
+    mapped = [mapping.strip(), by + share] if mapping else ["--map-by", share] if share else []
+    options = ["-n", str(ranks), *mapped, *binding.split()]
+    done = subprocess.run(
+        [openmpi.launcher(), "--do-not-launch", "--display", "map", *options, "true"],
+        env=os.environ | openmpi.environment() | {"HWLOC_SYNTHETIC": str(machine.synthetic)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    try:
+        placement = words.parse(f"mpirun {' '.join(options)} true", None, machine).placement
+    except BadInput:
+        assert done.returncode != 0
+        return
+    found = mapper.predict(placement, machine).rank_map
+    if done.returncode != 0 or openmpi.miscounted(done.stdout, placement):
+        assert found is None
+        return
+    told = reports.read(done.stdout, machine.machine).rank_map["ranks"]
+    assert found and [rank["units"] for rank in found["ranks"]] == [rank["units"] for rank in told]

@@ -42,10 +42,10 @@ def difference(
 ) -> list[Difference]:
     """What went elsewhere, in rank order; empty where everything ran as it was meant to, or one of the two is missing.
 
-    The machine of the run (see `workshop.topology`) turns units into cores and tells who is unbound. A prediction for
-    a single host is compared with a run on a single host whatever they are called.
+    The machine of the run (see `workshop.topology`) turns units into cores and tells who is unbound. What the two call
+    their hosts is no difference: see `aligned`.
     """
-    meant, ran = _reports(predicted), _reports(measured)
+    meant, ran = _reports(aligned(predicted, measured)), _reports(measured)
     if not meant or not ran:
         return []
     view = _View(machine, meant, ran)
@@ -119,6 +119,11 @@ class _View:
         rank, host = ran["rank"], ran["host"]
         wanted, got = set(meant["units"]), set(ran["units"])
         if not self.one_host and meant["host"] != host:
+            if self._everything(host, got):
+                could = f"where it could use {self._all(host)}"
+                return Difference(
+                    rank, "host", f"rank {rank} was meant for {self.place(meant)}, ran on {host}, {could}"
+                )
             where = f"was meant for {self.place(meant)}, ran on {self.place(ran)}"
             return Difference(rank, "host", f"rank {rank} {where}{self._together(meant, ran)}")
         if not wanted or not got or wanted == got:  # without units it isn't known where
@@ -131,14 +136,15 @@ class _View:
             return Difference(
                 rank, "bound", f"rank {rank} was meant to be unbound{on}, but was bound to {self.units(host, got)}"
             )
+        whole = self._whole(host, wanted) and self._whole(host, got)  # both in the same words
+        there, here = self.units(host, wanted, whole), self.units(host, got, whole)
         if wanted < got:
-            where = f"was meant for {self.units(host, wanted)}{on}, could run on {self.units(host, got)}"
-            return Difference(rank, "wider", f"rank {rank} {where}{self._together(meant, ran)}")
-        if got < wanted:
-            where = f"was meant for {self.units(host, wanted)}{on}, could run on {self.units(host, got)} only"
-            return Difference(rank, "narrower", f"rank {rank} {where}{self._together(meant, ran)}")
-        where = f"was meant for {self.units(host, wanted)}{on}, ran on {self.units(host, got)}"
-        return Difference(rank, "elsewhere", f"rank {rank} {where}{self._together(meant, ran)}")
+            kind, where = "wider", f"could run on {here}"
+        elif got < wanted:
+            kind, where = "narrower", f"could run on {here} only"
+        else:
+            kind, where = "elsewhere", f"ran on {here}"
+        return Difference(rank, kind, f"rank {rank} was meant for {there}{on}, {where}{self._together(meant, ran)}")
 
     def _strays(self, ran: Report) -> Difference | None:
         """Threads that were seen where their rank may not run: somebody bound them otherwise."""
@@ -164,14 +170,17 @@ class _View:
         where = self._all(host) if self._everything(host, units) else self.units(host, units)
         return f"{where}{'' if self.one_host else f' of {host}'}"
 
-    def units(self, host: str, units: Iterable[int]) -> str:
+    def units(self, host: str, units: Iterable[int], whole: bool = True) -> str:
         """Units as cores, where they are whole ones of a known machine."""
         some, rows = set(units), self._rows(host)
+        if whole and self._whole(host, some):
+            return words.numbered("core", sorted({rows[unit]["core"] for unit in some}))
+        return words.numbered("unit", sorted(some))
+
+    def _whole(self, host: str, some: set[int]) -> bool:
+        rows = self._rows(host)
         cores = {rows[unit]["core"] for unit in some if unit in rows}
-        whole = {unit for unit, row in rows.items() if row["core"] in cores}
-        return (
-            words.numbered("core", sorted(cores)) if cores and whole == some else words.numbered("unit", sorted(some))
-        )
+        return bool(cores) and {unit for unit, row in rows.items() if row["core"] in cores} == some
 
     def _together(self, meant: Report, ran: Report) -> str:
         """With whom a rank had to share, although it wasn't meant to."""
@@ -201,10 +210,28 @@ class _View:
 
 
 def aligned(predicted: Mapping[str, Any] | None, measured: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The prediction under the measured host's name, where both are of a single host; for drawing it."""
-    meant, ran = _reports(predicted), _reports(measured)
-    hosts = {report["host"] for report in ran.values()}
-    if not meant or len(hosts) != 1 or len({report["host"] for report in meant.values()}) != 1:
-        return dict(predicted) if predicted else None
-    (host,) = hosts
-    return {**(predicted or {}), "ranks": [{**report, "host": host} for report in meant.values()]}
+    """The prediction with hosts called as in the measured map.
+
+    A host may call itself by more or less than its placement does (node1.cluster, node1). Where no name says which
+    host is which, they are the same if the same ranks are together on them; single hosts are.
+    """
+    if not predicted:
+        return None
+    meant, ran = _together(predicted), _together(measured)
+    names = {host: host for host in meant if host in ran}
+    short = {host.partition(".")[0]: host for host in ran}
+    if len(short) == len(ran):
+        found = {host: short[label] for host in meant if (label := host.partition(".")[0]) in short}
+        names = found | names if len({*(found | names).values()}) == len(found | names) else names
+    if not names and (len(meant) == len(ran) == 1 or sorted(meant.values()) == sorted(ran.values())):
+        names = dict(zip(sorted(meant, key=meant.__getitem__), sorted(ran, key=ran.__getitem__), strict=True))
+    reports = predicted.get("ranks") or []
+    return {**predicted, "ranks": [{**one, "host": names.get(one["host"], one["host"])} for one in reports]}
+
+
+def _together(rank_map: Mapping[str, Any] | None) -> dict[str, list[int]]:
+    """The ranks of each host."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for rank, report in sorted(_reports(rank_map).items()):
+        found[report["host"]].append(rank)
+    return dict(found)

@@ -75,6 +75,12 @@ def place(
         "oversubscribe": oversubscribe,
     }
     asked = any(value not in (None, []) for value in where.values())
+    beside = [name for name, value in where.items() if name != "hosts" and value not in (None, [])]
+    if failing is not None and (beside or command is not None):
+        more = ", ".join(
+            f"--{name.replace('_', '-')}" for name in [*beside, *(["command"] if command is not None else [])]
+        )
+        raise BadInput(f"--failure is a placement of its own; beside it stand --machine and --hosts, not {more}.")
     example = machine is None and not asked and command is None and failing is None
     described = machines.read(_machine(machine) if machine is not None else EXAMPLE_MACHINE if example else "this")
     if failing is not None:
@@ -116,7 +122,8 @@ def _read(command: str, where: dict[str, Any] | None, described: Described) -> t
     from workshop.mpi import words
 
     text = typer.get_text_stream("stdin").read() if command == "-" else command
-    parsed = words.parse(text, None, described)
+    mpi = (where or {}).get("mpi")  # whose defaults fill in what the command leaves open
+    parsed = words.parse(text, Placement.parse({"mpi": mpi}) if mpi else None, described)
     if where is None:
         return parsed.placement, parsed.unknown
     return common.placement_from(parsed.placement.as_json(), **where), parsed.unknown
@@ -134,6 +141,7 @@ def _document(placement: Placement, described: Described, prediction: Prediction
         "predicted": [{name: report[name] for name in shown} for report in ranks],
         "masks": [masks.mask(report, prediction.machine) for report in ranks],
         "refused": prediction.refused,
+        "own_words": prediction.own_words,
         "advice": prediction.advice,
         "note": prediction.note,
         "commands": command_lines.commands(placement, described),

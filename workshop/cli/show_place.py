@@ -72,7 +72,7 @@ def _console() -> Console:
 
 def _head(out: Console, document: Mapping[str, Any], described: Described) -> None:
     placement = Placement.parse(document["placement"])
-    kind = "" if described.real else "machine "
+    kind = "" if described.synthetic is None else "machine "
     out.print(Text(f"{placement.describe()} ({kind}{described.name})"))
 
 
@@ -80,8 +80,7 @@ def _outcome(out: Console, document: Mapping[str, Any]) -> None:
     for words in document.get("unknown") or []:
         out.print(Text(f"Not understood, and left out: {words}", style="yellow"))
     if document["refused"] is not None:
-        mine = document["placement"]["mpi"] == "openmpi"  # of the others it may be ours: what they have no words for
-        out.print(Text("Refused, in the MPI's own words:" if mine else "Refused:", style="red"))
+        out.print(Text("Refused, in the MPI's own words:" if document["own_words"] else "Refused:", style="red"))
         out.print(Text(document["refused"]))
         if document["advice"]:
             out.print(Text.assemble(("What to change: ", "bold"), document["advice"]))

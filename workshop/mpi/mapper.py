@@ -11,6 +11,7 @@ import os
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from workshop.mpi import advice, mpich, openmpi, prefix, reports, rules
 from workshop.mpi.advice import Change
 from workshop.placement import Host, Placement
 
-SECONDS = 20.0  # within which a mapper must have answered; it takes a hundredth of one
+SECONDS = 20.0  # for all that a mapper is asked about one placement; mostly it takes a tenth of one
 INVENTED = "host"  # what the only host of an invented machine is called
 MOST_PROCESSES = 256  # that MPICH's launcher may start on this machine to tell where they would run
 
@@ -37,7 +38,7 @@ _NOBODY = "240.0.{}.{}"  # addresses that nobody has: names would be looked up, 
 class Prediction:
     """What an MPI's mapper says of a placement.
 
-    A map and the machine that it is of, or why it is refused, in the MPI's own words; `note` says what else one has to
+    A map and the machine that it is of, or why it is refused; `note` says what else one has to
     know, above all why there is no map. `advice` says what to change; `changes` are the same as placements, each of
     which the mapper has taken.
     """
@@ -48,34 +49,48 @@ class Prediction:
     advice: str | None = None
     note: str | None = None
     changes: tuple[Change, ...] = ()
+    own_words: bool = True  # whether the MPI itself says why it refuses; else it is said for it
 
 
-def predict(placement: Placement, described: Described) -> Prediction:
+def predict(placement: Placement, described: Described, seconds: float = SECONDS) -> Prediction:
     """Ask the placement's MPI where its ranks would run on hosts of this kind (one, where it names none).
 
-    Raises BadInput where hwloc can't use the machine, WorkshopError where a mapper doesn't answer.
+    Raises BadInput where hwloc can't use the machine, WorkshopError where a mapper doesn't answer within so many
+    seconds: with a thousand ranks on as many cores it takes long.
     """
+    limit = _Limit(seconds)
     hosts = [host.name for host in placement.hosts] or [socket.gethostname() if described.real else INVENTED]
     machine = described.as_hosts(hosts)
     if placement.mpi == "intelmpi":
         try:
             return Prediction(machine=machine, note=rules.intel_mpi(placement, described))
         except BadInput as error:
-            return Prediction(machine=machine, refused=str(error))
+            return Prediction(machine=machine, refused=str(error), own_words=False)
     if placement.mpi == "mpich":
-        return _ask_hydra(placement, described, machine)
-    answer = _ask_openmpi(placement, described)
+        return _ask_hydra(placement, described, machine, limit)
+    answer = _ask_openmpi(placement, described, limit)
     if answer.refused is None:
         alike = "Hosts are taken to be like this machine." if described.real and placement.hosts else None
         return Prediction(_read(answer.output, described, machine), machine, note=alike)
     taken: dict[str, Change] = {}
     for change in advice.changes(placement, described):
-        if len(taken) == advice.MOST:
+        if len(taken) == advice.MOST or limit.left() <= 0:
             break
-        if change.kind not in taken and _ask_openmpi(change.placement, described).refused is None:
+        if change.kind not in taken and _takes(change.placement, described, limit):
             taken[change.kind] = change
     changes = tuple(taken.values())
-    return Prediction(None, machine, answer.refused, advice.sentence(changes), None, changes)
+    return Prediction(None, machine, answer.refused, advice.sentence(changes), None, changes, not answer.output)
+
+
+class _Limit:
+    """The time by which all answers must be there."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        return self._end - time.monotonic()
 
 
 @dataclass(frozen=True)
@@ -84,7 +99,17 @@ class _Answer:
     refused: str | None
 
 
-def _ask_openmpi(placement: Placement, described: Described) -> _Answer:
+def _takes(placement: Placement, described: Described, limit: _Limit) -> bool:
+    """Whether the mapper takes a placement, and says so in time."""
+    try:
+        return _ask_openmpi(placement, described, limit).refused is None
+    except BadInput:
+        raise
+    except WorkshopError:
+        return False
+
+
+def _ask_openmpi(placement: Placement, described: Described, limit: _Limit) -> _Answer:
     """Have mpirun print its map without launching anything."""
     names = {_NOBODY.format(*divmod(number, 250)): host.name for number, host in enumerate(placement.hosts, 1)}
     hosts = tuple(Host(name=alias, slots=host.slots) for alias, host in zip(names, placement.hosts, strict=True))
@@ -99,7 +124,7 @@ def _ask_openmpi(placement: Placement, described: Described) -> _Answer:
         *arguments,
         "true",
     ]
-    asked = _run(command, described, openmpi.environment(), "Open MPI's", local=not placement.hosts)
+    asked = _run(command, described, openmpi.environment(), "Open MPI's", limit, local=not placement.hosts)
     output = asked.stdout
     said = f"{asked.stdout}\n{asked.stderr}"
     for alias in reversed(names):  # 240.0.0.10 before 240.0.0.1
@@ -144,12 +169,12 @@ def _within_reach(rank_map: dict[str, Any], described: Described) -> dict[str, A
     return {**rank_map, "ranks": ranks}
 
 
-def _ask_hydra(placement: Placement, described: Described, machine: dict[str, Any]) -> Prediction:
+def _ask_hydra(placement: Placement, described: Described, machine: dict[str, Any], limit: _Limit) -> Prediction:
     """Have MPICH's launcher start programs that do nothing, host by host on this machine, and tell where."""
     try:
         options = _on_one_host(mpich.arguments(placement, described.cores, described.machine))
     except BadInput as error:
-        return Prediction(machine=machine, refused=str(error))
+        return Prediction(machine=machine, refused=str(error), own_words=False)
     folder = prefix.installed().get("mpich")
     if folder is None:
         note = "MPICH is not installed, so its mapper can't be asked; `workshop mpi install mpich` does that."
@@ -164,7 +189,7 @@ def _ask_hydra(placement: Placement, described: Described, machine: dict[str, An
     for count in sorted({len(mine) for mine in ranks} - {0}):
         command = [prefix.launcher(folder), "-launcher", "fork", "-n", str(count), *options, "true"]
         variables = {"HYDRA_TOPO_DEBUG": "1", **prefix.environment(folder)}
-        asked = _run(command, described, variables, "MPICH's", local=False)
+        asked = _run(command, described, variables, "MPICH's", limit, local=False)
         if asked.returncode != 0:
             return Prediction(machine=machine, refused=mpich.refusal(asked.stdout + asked.stderr))
         maps[count] = _of_one_host(asked.stdout, count, described)
@@ -204,7 +229,12 @@ def _of_one_host(output: str, count: int, described: Described) -> dict[str, Any
 
 
 def _run(
-    command: Sequence[str], described: Described, variables: Mapping[str, str], whose: str, local: bool
+    command: Sequence[str],
+    described: Described,
+    variables: Mapping[str, str],
+    whose: str,
+    limit: _Limit,
+    local: bool,
 ) -> subprocess.CompletedProcess[str]:
     """Run a launcher that believes to be on the described machine; `local`: it is asked about this one as it is."""
     with _believing(described) as belief:
@@ -217,10 +247,12 @@ def _run(
                 capture_output=True,
                 text=True,
                 errors="replace",
-                timeout=SECONDS,
+                timeout=max(limit.left(), 0),
             )
         except subprocess.TimeoutExpired:
-            raise WorkshopError(f"{whose} mapper has not answered within {SECONDS:.0f} s.") from None
+            raise WorkshopError(
+                f"{whose} mapper has not answered within {limit.seconds:g} s; ask about fewer ranks or cores."
+            ) from None
 
 
 def _plain() -> dict[str, str]:

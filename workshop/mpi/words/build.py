@@ -9,6 +9,7 @@ from workshop import machines
 from workshop.errors import BadInput
 from workshop.machines import Described
 from workshop.mpi import rules
+from workshop.mpi.words.defaults import settle
 from workshop.mpi.words.options import Found
 from workshop.placement import MOST_HOSTS, MPI, THREAD_VARIABLES, Placement, hosts_from
 
@@ -45,6 +46,7 @@ def build(found: Found, base: Placement | None, described: Described | None) -> 
     _places(found, base, mpi, values)
     if found.hardware_threads and "hwthread" not in (found.bind_to, found.map_by):
         found.unknown.append("hardware threads as places for ranks, without --bind-to hwthread")
+    settle(found, values, environment, described)
     if mpi == "intelmpi":
         environment = _pinned(environment, values, described)
     if found.processors and (found.launcher == "srun" or values["bind_to"] == "none"):
@@ -111,6 +113,10 @@ def _places(found: Found, base: Placement | None, mpi: MPI, values: dict[str, An
             )
         values["oversubscribe"] = True  # Hydra begins anew at the first host without being asked
     values["hosts"] = hosts
+    if mpi != "openmpi" and values["map_by"] == "node" and hosts and not values["oversubscribe"]:
+        # Neither does it heed slots where it deals ranks out over hosts.
+        dealt = rules.dealt_out(Placement.parse(values))
+        values["oversubscribe"] = any(len(mine) > host["slots"] for mine, host in zip(dealt, hosts, strict=True))
 
 
 def _ranks(found: Found, base: Placement | None, hosts: list[dict[str, Any]]) -> int:

@@ -41,6 +41,7 @@ class Found:
     bind_to: str | None = None
     oversubscribe: bool = False  # of slots
     overload: bool = False  # of cores
+    said: set[str] = field(default_factory=set)  # "map", "bind": also in words that aren't understood
     hardware_threads: bool = False
     environment: dict[str, str] = field(default_factory=dict)
     before: dict[str, str] = field(default_factory=dict)  # variables before the command
@@ -53,6 +54,8 @@ class Found:
 def read_mapping(found: Found, said: str, words: str) -> None:
     """Open MPI's or Hydra's word for mapping: `core`, `ppr:1:socket:pe=2`, `:OVERSUBSCRIBE`. Raises BadInput."""
     first, *modifiers = said.split(":")
+    if first:
+        found.said.add("map")
     if first.lower() == "ppr":
         count, resource, *modifiers = [*modifiers, "", ""]
         if not (count.isascii() and count.isdigit() and 1 <= int(count[:5]) <= 1024):
@@ -81,6 +84,7 @@ def read_mapping(found: Found, said: str, words: str) -> None:
 
 def read_binding(found: Found, said: str, words: str) -> None:
     """Open MPI's or Hydra's word for binding: `core`, `core:overload-allowed`, `core:2`."""
+    found.said.add("bind")
     first, *modifiers = said.split(":")
     if first.lower() not in {**RESOURCES, "none": ""} or first.lower() in ("slot", "node", "machine"):
         found.unknown.append(words)
