@@ -148,11 +148,11 @@ def _next(store: Store, study_id: int, tried: Mapping[int, int]) -> Trial | None
 
 def _submit(store: Store, study_id: int, trial: Trial, session: SessionRecord) -> RunRecord | None:
     """Put a trial into the session's queue; None where it can't be run at all, which is kept."""
-    _wait_up(store, session)
+    up = _wait_up(store, session)
     try:
         return client.submit(
             store,
-            store.session(session.id),
+            up,
             store.study(study_id).workload,
             trial.params,
             trial.placement,
@@ -201,13 +201,14 @@ def _left(store: Store, trial: Trial) -> RunRecord | None:
     return None
 
 
-def _wait_up(store: Store, session: SessionRecord) -> None:
-    """Wait for a session that may come back. Raises WorkshopError where it doesn't."""
+def _wait_up(store: Store, session: SessionRecord) -> SessionRecord:
+    """Wait for a session that may come back; returns it as it is then. Raises WorkshopError where it doesn't."""
     deadline = time.monotonic() + (0.0 if session.private else REVIVED)
-    while (state := store.session(session.id).state) in DOWN:
-        if state == "stopped" or time.monotonic() > deadline:
-            raise WorkshopError(f"Session {session.name} is {state}, so the study can't go on there.")
+    while (now := store.session(session.id)).state in DOWN:
+        if now.state == "stopped" or time.monotonic() > deadline:
+            raise WorkshopError(f"Session {session.name} is {now.state}, so the study can't go on there.")
         time.sleep(0.2)
+    return now
 
 
 def _cancel(store: Store, study_id: int) -> None:
