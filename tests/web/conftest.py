@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.conftest import leftovers
+from tests.web import seed
 from tests.web.dashboard import Dashboard
 from workshop.bench.viewers import served
+from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
 
@@ -21,3 +24,15 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
         with Store.open() as store, served() as (process, port):
             yield Dashboard(store, process, port)
         assert not leftovers(home)
+
+
+@pytest.fixture
+def store(workshop_home: Path) -> Iterator[Store]:
+    with Store.open() as opened:
+        yield opened
+
+
+@pytest.fixture
+def session(store: Store) -> Iterator[SessionRecord]:
+    with seed.alive(store, "class") as made:
+        yield made

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from tests.web import seed
 from workshop.store.records import RunRecord, SessionRecord
@@ -20,18 +16,6 @@ from workshop.web.sight import Sight
 
 SIZES = (4, 1 << 10, 64 << 20)
 SECONDS = {"own": (1e-5, 1.2e-5, 2e-2), "ring": (4e-5, 5e-5, 3e-2)}
-
-
-@pytest.fixture
-def store(workshop_home: Path) -> Iterator[Store]:
-    with Store.open() as opened:
-        yield opened
-
-
-@pytest.fixture
-def session(store: Store) -> Iterator[SessionRecord]:
-    with seed.alive(store, "class") as made:
-        yield made
 
 
 def begun(store: Store, session: SessionRecord, measured: dict[str, tuple[float, ...]]) -> RunRecord:

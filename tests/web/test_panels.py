@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import plotly.graph_objects as go
@@ -21,18 +19,6 @@ from workshop.web.predictions import PREDICTIONS
 from workshop.web.run_view import RunLook
 from workshop.web.sight import Sight
 from workshop.workloads import Params, Workload, workload
-
-
-@pytest.fixture
-def store(workshop_home: Path) -> Iterator[Store]:
-    with Store.open() as opened:
-        yield opened
-
-
-@pytest.fixture
-def session(store: Store) -> Iterator[SessionRecord]:
-    with seed.alive(store, "class") as made:
-        yield made
 
 
 def shown(store: Store, run: RunRecord) -> dict[str, Card]:

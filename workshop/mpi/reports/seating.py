@@ -136,11 +136,7 @@ def _units(seat: Seat, rows: Rows, given: bool) -> set[int]:
     if missing:
         raise wrong(seat.line, f"unit {missing[0]}, but the machine has units {ranges(sorted(there))}.")
     real = {one["unit"]: one["package"] for one in rows}
-    for unit, package in zip(seat.units, seat.packages, strict=False):
-        if real[unit] != package:
-            raise wrong(
-                seat.line, f"unit {unit} should be in package {package}, but on the machine it is in {real[unit]}."
-            )
+    _check_packages(seat, "unit", seat.units, real)
     return named
 
 
@@ -152,12 +148,18 @@ def _of_cores(seat: Seat, rows: Rows) -> set[int]:
         there = ranges(sorted({one["core"] for one in rows}))
         raise wrong(seat.line, f"core {missing[0]}, but the machine has cores {there}.")
     real = {one["core"]: one["package"] for one in found}
-    for core, package in zip(seat.cores, seat.packages, strict=False):
-        if real[core] != package:
-            raise wrong(
-                seat.line, f"core {core} should be in package {package}, but on the machine it is in {real[core]}."
-            )
+    _check_packages(seat, "core", seat.cores, real)
     return {one["unit"] for one in found}
+
+
+def _check_packages(seat: Seat, what: str, numbers: Sequence[int], real: Mapping[int, int]) -> None:
+    """Refuse a seat that puts a core or unit into a package in which the machine doesn't have it. Raises BadInput."""
+    for number, package in zip(numbers, seat.packages, strict=False):
+        if real[number] != package:
+            raise wrong(
+                seat.line,
+                f"{what} {number} should be in package {package}, but on the machine it is in {real[number]}.",
+            )
 
 
 def _machine(given: Mapping[str, Any] | None, rows: Mapping[str, Rows], hosts: Sequence[str]) -> dict[str, Any] | None:
