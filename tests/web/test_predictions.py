@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.analysis import cases
-from tests.web.test_panels import part, session, shown, store, text
+from tests.web.test_panels import part, shown, text
 from workshop import machines, topology
 from workshop.errors import BadInput
 from workshop.figures import theme
@@ -18,8 +18,6 @@ from workshop.placement import Placement
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.web.predictions import Predictions, described
-
-__all__ = ["session", "store"]  # fixtures
 
 
 def run_on(store: Store, session: SessionRecord, rank_map: dict[str, Any], **placement: Any):
