@@ -1,6 +1,6 @@
-"""A store that version 1 wrote is opened by this one: it gets the new tables and loses nothing.
+"""A store that an older version wrote is opened by this one: it gets the new tables and columns and loses nothing.
 
-tests/store/version1 holds what version 1 really wrote, as SQL.
+tests/store/version1 and version3 hold what those versions really wrote, as SQL.
 """
 
 from __future__ import annotations
@@ -19,20 +19,26 @@ from workshop.store import tables
 from workshop.store.records import Trial
 from workshop.store.store import Store
 
-WRITTEN = Path(__file__).parent / "version1"
+HERE = Path(__file__).parent
+
+
+def written(url: str, by: int) -> str:
+    """Fill a database with what that version has left; returns its URL."""
+    folder = HERE / f"version{by}"
+    if url.startswith("sqlite"):
+        with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
+            connection.executescript((folder / "sqlite.sql").read_text())
+        connection.close()
+    else:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute((folder / "postgresql.sql").read_text())
+    return url
 
 
 @pytest.fixture
 def old(url: str) -> str:
     """The URL of a database in which version 1 has left a session and three runs."""
-    if url.startswith("sqlite"):
-        with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
-            connection.executescript((WRITTEN / "sqlite.sql").read_text())
-        connection.close()
-    else:
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute((WRITTEN / "postgresql.sql").read_text())
-    return url
+    return written(url, 1)
 
 
 def engine_of(url: str) -> Any:
@@ -50,7 +56,7 @@ def version(url: str) -> int:
 def test_everything_is_found_again(old: str) -> None:
     assert version(old) == 1
     with Store.open(old) as store:
-        assert version(old) == tables.VERSION == 3
+        assert version(old) == tables.VERSION == 4
         assert [(run.id, run.status) for run in store.runs()] == [(3, "queued"), (2, "failed"), (1, "completed")]
         done = store.run(1)
         assert (done.submitted_by, done.metrics, done.params["clusters"]) == ("Ada", {"inertia": 4.25}, 4)
@@ -69,8 +75,25 @@ def test_everything_is_found_again(old: str) -> None:
         run = store.submit(store.session("class").id, "kmeans", {}, {"ranks": 1}, trial=(study.id, 1))
         assert run.id == 4, "numbers go on where they were"
         assert store.trials(study.id)[0].run_id == 4
+        assert store.keep_guess(None, "study/1", 2).value == 2
     with Store.open(old) as store:
         assert len(store.runs()) == 4 and len(store.studies()) == 1
+
+
+def test_studies_of_version_3_get_points_and_go_on(url: str) -> None:
+    with Store.open(written(url, 3)) as store:
+        assert version(url) == tables.VERSION
+        (study,) = store.studies()
+        assert (study.submitted_by, study.trials, study.done, study.failed) == ("Ada", 2, 2, 1)
+        first, second = store.trials(study.id)
+        assert (first.run_id, first.point, first.pruned) == (1, {}, None)
+        assert second.error == {"type": "BadInput", "message": "no luck"}
+        assert store.take_study(study.id, "a") is None
+        assert store.add_trials(study.id, "a", [Trial(3, "3 ranks", {}, {"ranks": 3}, 1, point={"ranks": 3})])
+        store.prune_trial(study.id, 3, {"why": "too slow", "rate": 1.5, "seconds": 2.0})
+        third = store.trials(study.id)[2]
+        assert (third.point, third.pruned) == ({"ranks": 3}, {"why": "too slow", "rate": 1.5, "seconds": 2.0})
+        assert store.keep_guess(None, "study/1", [1, 2]).value == [1, 2]
 
 
 def test_several_open_it_at_once(old: str) -> None:

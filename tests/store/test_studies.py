@@ -145,3 +145,35 @@ def test_a_run_that_was_left_by_its_conductor_is_missing(
     (left,) = store.runs(study_id=study.id)
     assert (left.id, left.status) == (run.id, "interrupted")
     assert store.study(study.id).done == 0
+
+
+def test_trials_that_come_later(store: Store, session: SessionRecord, study: StudyRecord) -> None:
+    later = Trial(4, "4 ranks", {"batch": 16}, {"ranks": 4}, 1, point={"ranks": 4, "env.A": None})
+    assert not store.add_trials(study.id, "a", [later]), "nobody works on it"
+    store.take_study(study.id, "a")
+    assert not store.add_trials(study.id, "b", [later]), "somebody else does"
+    assert store.trials(study.id) == WANTED
+    assert store.add_trials(study.id, "a", [later])
+    assert store.trials(study.id) == [*WANTED, later]
+    assert store.study(study.id).trials == 4
+    with pytest.raises(Exception, match=r"(?i)unique|duplicate"):
+        store.add_trials(study.id, "a", [later])
+    deaf(store, study)
+    store.take_study(study.id, "b")
+    assert not store.add_trials(study.id, "a", [Trial(5, "5 ranks", {}, {}, 1)]), "it was taken over"
+
+
+def test_a_pruned_trial_is_done_and_has_not_failed(store: Store, session: SessionRecord, study: StudyRecord) -> None:
+    run = submit(store, session, study, 1)
+    store.request_cancel(run.id)
+    store.finish(run.id, "cancelled")
+    found = {"why": "It did 3 images/s, the best 30.", "rate": 3.0, "seconds": 1.5}
+    store.prune_trial(study.id, 1, found)
+    assert store.trials(study.id)[0].pruned == found
+    assert store.trials(study.id)[1].pruned is None
+    assert (store.study(study.id).done, store.study(study.id).failed) == (1, 0)
+    store.renew_trials(study.id, [1])
+    assert store.trials(study.id) == WANTED and store.study(study.id).done == 0
+    store.prune_trial(study.id, 2, found)
+    submit(store, session, study, 2)
+    assert store.trials(study.id)[1].pruned is None, "it has another run now"

@@ -11,7 +11,7 @@ from workshop.placement import Placement
 from workshop.session import lifecycle
 from workshop.store.store import Store
 from workshop.study import runner
-from workshop.study.report import report
+from workshop.study.kinds import report
 from workshop.study.scaling import KIND, plan
 from workshop.topology import allowed_cores, machine
 from workshop.workloads import workload

@@ -22,8 +22,8 @@ from workshop.session import lifecycle
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.store.tables import studies
-from workshop.study import runner
-from workshop.study.report import report
+from workshop.study import kinds, runner
+from workshop.study.kinds import report
 from workshop.study.scaling import KIND, plan
 from workshop.workloads import workload
 
@@ -116,6 +116,31 @@ def test_a_study_completes_though_one_number_of_ranks_fails(session: Session) ->
     assert run.status == "cancelled"
     said = report(store, done).verdict
     assert "Nothing could be measured." in said["verdict"] and "0.00333333 minutes" in said["why"]
+
+
+@pytest.mark.mpi
+def test_a_kind_wants_more_and_ends_what_is_hopeless(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`more` is asked whenever no trial is missing; a run that `hopeless` has a sentence for is ended and kept so."""
+    store, placed = session.store, Placement(ranks=1).as_json()
+    monkeypatch.setitem(kinds.KINDS, "probing", "tests.study.probing:KIND")
+    study = store.create_study("probing", "work", DESCRIPTION, [Trial(1, "quick", {}, placed, 1)])
+    seen: list[tuple[int, int, int]] = []
+    with runner.working_on(store, study.id) as me:
+        done = runner.run_study(
+            store, study.id, me, session.now, lambda now: seen.append((now.trial.number, now.done, now.total))
+        )
+    assert (done.state, done.trials, done.done, done.failed) == ("completed", 3, 3, 0)
+    assert sorted(set(seen)) == [(1, 0, 3), (2, 1, 3), (3, 2, 3)], "the total counts those that come"
+    quick, slow, last = store.trials(study.id)
+    assert quick.pruned is None and last.pruned is None and slow.error is None
+    assert slow.pruned is not None and slow.pruned["why"] == "1 was quicker."
+    assert slow.pruned["rate"] == 1000.0 and 0.3 < slow.pruned["seconds"] < 20
+    assert [store.run(trial.run_id or 0).status for trial in (quick, slow, last)] == [
+        "completed",
+        "cancelled",
+        "completed",
+    ]
+    assert runner.wanted(store, study.id) == [] and runner.missing(*runner.read(store, study.id)) == []
 
 
 @pytest.mark.mpi

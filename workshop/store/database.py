@@ -134,7 +134,8 @@ class Database:
                 f"({', '.join(sorted(others))}); give the workshop a database of its own."
             )
         tables.metadata.create_all(connection, missing)
-        for column in (part for part in new if isinstance(part, Column)):
+        columns = [part for part in new if isinstance(part, Column)]
+        for column in (one for one in columns if one.table not in missing):  # those just made are whole
             kind = column.type.compile(connection.dialect)
             connection.execute(text(f"ALTER TABLE {column.table.name} ADD COLUMN {column.name} {kind}"))
         connection.execute(tables.schema.update().values(version=tables.VERSION))

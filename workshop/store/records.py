@@ -143,6 +143,9 @@ class Trial:
     repeat: int  # counts from 1 within its cell
     run_id: int | None = None  # None until it was submitted
     error: dict[str, Any] | None = None  # type, message: why it counts as failed, where its run doesn't say so itself
+    point: dict[str, Any] = field(default_factory=dict)  # where it is in its study: axis -> value
+    # Why it was ended before its time (`why`), how much work it did per second (`rate`) and for how long (`seconds`).
+    pruned: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -158,5 +161,16 @@ class StudyRecord:
     created_at: float
     finished_at: float | None
     trials: int
-    done: int  # trials that completed or failed
+    done: int  # trials that completed, failed or were pruned
     failed: int
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What somebody thought would come out of something, before they saw it."""
+
+    about: str  # for instance "study/12/b"
+    identity_id: int | None  # None: on the command line
+    nickname: str
+    value: Any  # as JSON has it
+    created_at: float

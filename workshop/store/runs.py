@@ -101,7 +101,9 @@ class Runs:
                 put(connection, run_id, f"input/{name}", "application/octet-stream", data)
             if trial is not None:
                 of_study = (trials.c.study_id == trial[0], trials.c.number == trial[1])
-                kept = connection.execute(trials.update().where(*of_study).values(run_id=run_id, error=None))
+                kept = connection.execute(
+                    trials.update().where(*of_study).values(run_id=run_id, error=None, pruned=None)
+                )
                 if kept.rowcount == 0:
                     raise BadInput(f"Study {trial[0]} has no trial {trial[1]}.")
         return self.run(run_id)

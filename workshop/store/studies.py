@@ -103,16 +103,36 @@ class Studies:
         """All its trials have ended."""
         self._as_runner(study_id, runner, state=state, finished_at=time.time())
 
+    def add_trials(self, study_id: int, runner: str, wanted: Sequence[Trial]) -> bool:
+        """Have the study want more trials, whose numbers go on from those it has. False, and nothing written, where
+        somebody else has taken the study over."""
+        with self.database.writing() as connection:
+            mine = select(studies.c.id).where(studies.c.id == study_id, studies.c.runner == runner)
+            if connection.scalar(mine) is None:
+                return False
+            connection.execute(trials.insert(), [{"study_id": study_id, **vars(trial)} for trial in wanted])
+        return True
+
+    def ask_study(self, study_id: int, runner: str, description: Mapping[str, Any]) -> bool:
+        """Have the study find out what this description asks for, beyond what it has; it isn't complete any more.
+        False where somebody else has taken the study over."""
+        return self._as_runner(study_id, runner, description=dict(description), state=OPEN, finished_at=None)
+
     def fail_trial(self, study_id: int, number: int, error: Mapping[str, Any]) -> None:
         """A trial counts as failed: it could not be submitted, or its run was ended for a reason of the study's."""
         with self.database.writing() as connection:
             connection.execute(trials.update().where(*_this(study_id, number)).values(error=dict(error)))
 
+    def prune_trial(self, study_id: int, number: int, pruned: Mapping[str, Any]) -> None:
+        """A trial was ended early because it could no longer win: `why`, and the `rate` it had after `seconds`."""
+        with self.database.writing() as connection:
+            connection.execute(trials.update().where(*_this(study_id, number)).values(pruned=dict(pruned)))
+
     def renew_trials(self, study_id: int, numbers: Sequence[int]) -> None:
         """Forget what became of trials: the study wants them again. Their runs stay where they are."""
         with self.database.writing() as connection:
             of_these = (trials.c.study_id == study_id, trials.c.number.in_(numbers))
-            connection.execute(trials.update().where(*of_these).values(run_id=None, error=None))
+            connection.execute(trials.update().where(*of_these).values(run_id=None, error=None, pruned=None))
             connection.execute(studies.update().where(studies.c.id == study_id).values(state=OPEN, finished_at=None))
 
     def _as_runner(self, study_id: int, runner: str, /, **values: Any) -> bool:
@@ -137,7 +157,7 @@ def _select() -> Select[Any]:
     columns = (read if column is studies.c.state else column for column in studies.c)
     hidden = (studies.c.runner, studies.c.heartbeat_at)
     failed = or_(trials.c.error.is_not(None), func.coalesce(runs.c.status, "") == "failed")
-    done = or_(failed, func.coalesce(runs.c.status, "") == "completed")
+    done = or_(failed, trials.c.pruned.is_not(None), func.coalesce(runs.c.status, "") == "completed")
     return select(
         *(column for column in columns if not any(column is one for one in hidden)),
         _count().label("trials"),
@@ -153,4 +173,4 @@ def _count(*conditions: Any) -> Any:
 
 
 def _trial(row: Row[Any]) -> Trial:
-    return Trial(**row._mapping)
+    return Trial(**{**row._mapping, "point": row.point or {}})

@@ -22,7 +22,7 @@ from sqlalchemy import (
     TypeDecorator,
 )
 
-VERSION = 3
+VERSION = 4
 SPANS = 2000  # rows of `spans`: the most points that a thinned series can have
 
 
@@ -204,7 +204,25 @@ trials = Table(
     Column("repeat", Integer, nullable=False),
     Column("run_id", ForeignKey(runs.c.id), index=True),
     Column("error", Json),
+    Column("point", Json),  # None: a study of one axis, whose label says it
+    Column("pruned", Json),  # why it was ended before its time, and what it had reached
+)
+
+# What people thought would come out, before they saw it.
+guesses = Table(
+    "guesses",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("about", String(200), nullable=False, index=True),  # for instance "study/12/b"
+    Column("identity_id", ForeignKey(identities.c.id)),
+    Column("value", Json, nullable=False),
+    Column("created_at", Double, nullable=False),
+    sqlite_autoincrement=True,
 )
 
 # The tables and columns that came with a version; an older store gets those it lacks.
-SINCE: dict[int, tuple[Table | Column[Any], ...]] = {2: (studies, trials), 3: (sessions.c.site,)}
+SINCE: dict[int, tuple[Table | Column[Any], ...]] = {
+    2: (studies, trials),
+    3: (sessions.c.site,),
+    4: (trials.c.point, trials.c.pruned, guesses),
+}

@@ -20,11 +20,14 @@ from workshop.session import client
 from workshop.store.records import RunRecord, SessionRecord, StudyRecord, Trial
 from workshop.store.sessions import SILENT
 from workshop.store.store import Store
-from workshop.study.trials import missing, remaining, status
+from workshop.study.kinds import Kind, Sofar, kind, read
+from workshop.study.trials import impossible, missing, remaining, status
+from workshop.study.watching import Watch
 
 HEARTBEAT = 1.0  # seconds
 LIMIT = 30 * 60.0  # seconds that a trial may take, its ranks' start and others' measurements included
 QUEUE = 2 * 3600.0  # seconds that it may wait for its turn before that
+JUDGED = 0.5  # seconds between looks whether a run is hopeless
 CANCELLED = 30.0  # seconds within which a run that was asked to end has ended
 REVIVED = 60.0  # seconds that a session gets to come back after its conductor has died
 DOWN = ("stopped", "failed", "lost")
@@ -93,30 +96,38 @@ def run_study(
     where the session is no longer there, or somebody else has taken the study over.
     """
     tried: dict[int, int] = {}
+    wait = _Waiting(store, store.study(study_id), on_look, limit)
     try:
         for trial in missing(*read(store, study_id)):
             if run := _left(store, trial):
-                _wait(store, study_id, trial, run, on_look, limit)
-        while trial := _next(store, study_id, tried):
+                wait.until_ended(trial, run)
+        while trial := _next(store, study_id, tried) or _more(store, study_id, runner, wait.kind):
             tried[trial.number] = tried.get(trial.number, 0) + 1
             if not store.keep_study(study_id, runner):  # this computer slept, and somebody thought us dead
                 raise WorkshopError(f"Study {study_id} has been taken over by another command.")
             if run := _submit(store, study_id, trial, session):
-                _wait(store, study_id, trial, run, on_look, limit)
+                wait.until_ended(trial, run)
     except KeyboardInterrupt:
         _cancel(store, study_id)
         raise
+    finish(store, study_id, runner)
+    return store.study(study_id)
+
+
+def wanted(store: Store, study_id: int) -> list[Trial]:
+    """What a study still has to run as it is now: the trials that are missing, or those that its kind wants beyond
+    those it has; none: it is complete."""
+    study = store.study(study_id)
+    trials, runs = read(store, study_id)
+    return missing(trials, runs) or kind(study.kind).more(Sofar(study, trials, runs))
+
+
+def finish(store: Store, study_id: int, runner: str) -> None:
+    """Note that a study has all its trials, if it has."""
     trials, runs = read(store, study_id)
     if not missing(trials, runs):
         completed = any(status(trial, runs) == "completed" for trial in trials)
         store.finish_study(study_id, runner, "completed" if completed else "failed")
-    return store.study(study_id)
-
-
-def read(store: Store, study_id: int) -> tuple[list[Trial], dict[int, RunRecord]]:
-    """A study's trials and their runs by id."""
-    trials = store.trials(study_id)
-    return trials, {run.id: run for run in store.runs(study_id=study_id, limit=None)}
 
 
 def unfinished(store: Store, kind: str, workload: str, description: Mapping[str, Any]) -> StudyRecord | None:
@@ -128,9 +139,9 @@ def unfinished(store: Store, kind: str, workload: str, description: Mapping[str,
 
 
 def renew_failed(store: Store, study_id: int) -> int:
-    """Have the study's failed trials run again. Returns how many there are."""
+    """Have the study's failed trials run again, but for those that can't be. Returns how many there are."""
     trials, runs = read(store, study_id)
-    failed = [trial.number for trial in trials if status(trial, runs) == "failed"]
+    failed = [trial.number for trial in trials if status(trial, runs) == "failed" and not impossible(trial)]
     if failed:
         store.renew_trials(study_id, failed)
     return len(failed)
@@ -166,27 +177,71 @@ def _submit(store: Store, study_id: int, trial: Trial, session: SessionRecord) -
         return None
 
 
-def _wait(store: Store, study_id: int, trial: Trial, run: RunRecord, on_look: Look, limit: float) -> None:
-    """Wait for a trial's run, and end one that takes too long."""
+def _more(store: Store, study_id: int, runner: str, of: Kind) -> Trial | None:
+    """The first of the trials that the study wants beyond those it has; None where it wants none, or still has some
+    that were tried in vain."""
     trials, runs = read(store, study_id)
-    done = len(trials) - len(missing(trials, runs))
+    if missing(trials, runs):
+        return None
+    further = of.more(Sofar(store.study(study_id), trials, runs))
+    if not further:
+        return None
+    if not store.add_trials(study_id, runner, further):
+        raise WorkshopError(f"Study {study_id} has been taken over by another command.")
+    return further[0]
 
-    def look(now: RunRecord) -> None:
-        left = remaining(trials, {**runs, now.id: now}, time.time())
-        on_look(Progress(trial, now, done, len(trials), left))
-        if now.status == "running" and time.time() - (now.started_at or 0.0) > limit:
-            raise _TooLong
 
-    try:
-        client.wait(store, run.id, look, timeout=QUEUE + limit)
-    except _TooLong:
-        words = f"it took longer than the {limit / 60:g} minutes that a trial may take"
-        _end(store, run.id)
-        store.fail_trial(study_id, trial.number, {"type": "TimeLimit", "message": words})
+class _Waiting:
+    """Waits for trials' runs, and ends those that take too long or can no longer win."""
+
+    def __init__(self, store: Store, study: StudyRecord, on_look: Look, limit: float) -> None:
+        self.store, self.study, self.on_look, self.limit = store, study, on_look, limit
+        self.kind = kind(study.kind)
+        self.watch = Watch(store)
+        self._judged = 0.0
+
+    def until_ended(self, trial: Trial, run: RunRecord) -> None:
+        study_id = self.study.id
+        trials, runs = read(self.store, study_id)
+        sofar = Sofar(self.study, trials, runs)
+        done = len(trials) - len(missing(trials, runs))
+        total = max(self.kind.total(sofar), len(trials))
+
+        def look(now: RunRecord) -> None:
+            left = remaining(trials, {**runs, now.id: now}, time.time(), total)
+            self.on_look(Progress(trial, now, done, total, left))
+            if now.status != "running":
+                return
+            if time.time() - (now.started_at or 0.0) > self.limit:
+                raise _TooLong
+            if time.monotonic() - self._judged > JUDGED:
+                self._judged = time.monotonic()
+                watched = self.watch.look(now)
+                if why := self.kind.hopeless(sofar, trial, watched):
+                    raise _Hopeless({"why": why, "rate": watched.rate, "seconds": watched.seconds})
+
+        try:
+            client.wait(self.store, run.id, look, timeout=QUEUE + self.limit)
+        except _TooLong:
+            words = f"it took longer than the {self.limit / 60:g} minutes that a trial may take"
+            _end(self.store, run.id)
+            self.store.fail_trial(study_id, trial.number, {"type": "TimeLimit", "message": words})
+        except _Hopeless as hopeless:
+            _end(self.store, run.id)
+            if self.store.run(run.id).status != "completed":  # it may have ended just now
+                self.store.prune_trial(study_id, trial.number, hopeless.found)
 
 
 class _TooLong(Exception):
     """A run takes longer than a trial may."""
+
+
+class _Hopeless(Exception):
+    """A run can no longer win."""
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        super().__init__(found["why"])
+        self.found = found
 
 
 def _left(store: Store, trial: Trial) -> RunRecord | None:

@@ -1,4 +1,4 @@
-"""Settings of a study's trials as words of a command line: name=value."""
+"""Settings and axes of a study as words of a command line: name=value, name=value,value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from workshop.errors import BadInput
+from workshop.study.axes import VARIABLE
 from workshop.workloads import Workload
+
+UNSET = ("unset", "default", "")  # how a value that is none is written
 
 
 def read_settings(words: Sequence[str], workload: Workload) -> dict[str, Any]:
@@ -23,7 +26,7 @@ def read_settings(words: Sequence[str], workload: Workload) -> dict[str, Any]:
             raise BadInput(f"--set {word} should be like --set name=value.")
         if name in values:
             raise BadInput(f"{name} is set twice: {values[name]} and {value}.")
-        values[name] = _whole_path(workload, name, value)
+        values[name] = whole_path(workload, name, value)
     return values
 
 
@@ -43,11 +46,33 @@ def read_options(words: Sequence[str]) -> list[str]:
     return found
 
 
-def _whole_path(workload: Workload, name: str, value: str) -> str:
+def read_axes(words: Sequence[str]) -> dict[str, list[str | None]]:
+    """What to vary, from words like "ranks=1,2,4"; values that hold commas themselves are parted by | instead.
+    Raises BadInput."""
+    axes: dict[str, list[str | None]] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise BadInput(f"--vary {word} should be like --vary ranks=1,2,4.")
+        if not name.startswith(VARIABLE):
+            name = name.replace("-", "_")
+        if name in axes:
+            raise BadInput(f"{name} is varied twice; give all its values at once.")
+        values = [value.strip() for value in text.split("|" if "|" in text else ",")]
+        if values == [""]:
+            raise BadInput(f"--vary {word} has no values; it should be like --vary ranks=1,2,4.")
+        axes[name] = [None if value in UNSET else value for value in values]
+    return axes
+
+
+def whole_path(workload: Workload, name: str, value: str, folder: Path | None = None) -> str:
+    """The whole path of a file that a param names, from `folder` on (default: where we are); other values as they
+    are."""
     field = workload.params.model_fields.get(name)
     extra = field.json_schema_extra if field is not None else None
     about = extra.get("file") if isinstance(extra, dict) else None
     if not isinstance(about, dict) or value in (about.get("choices") or []) or value.isdecimal():
         return value  # what everybody has, or a run's number
-    path = Path(value).expanduser()
+    path = (folder or Path()) / Path(value).expanduser()
     return str(path.absolute()) if value and path.exists() else value

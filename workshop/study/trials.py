@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Literal
 
 from workshop.store.records import RunRecord, Trial
 
-TrialStatus = Literal["waiting", "queued", "running", "completed", "failed", "cancelled", "interrupted"]
-RESULTS: frozenset[TrialStatus] = frozenset({"completed", "failed"})  # what a study keeps
+TrialStatus = Literal["waiting", "queued", "running", "completed", "failed", "pruned", "cancelled", "interrupted"]
+RESULTS: frozenset[TrialStatus] = frozenset({"completed", "failed", "pruned"})  # what a study keeps
+IMPOSSIBLE = "Impossible"  # type of the error of a trial that can't be run at all
 
 
 @dataclass(frozen=True)
@@ -21,28 +22,46 @@ class Cell:
     label: str
     params: Mapping[str, Any]
     placement: Mapping[str, Any]
+    point: Mapping[str, Any] = field(default_factory=dict)  # axis -> value
+    why: str = ""  # why it can't be run, in a sentence: its trials have failed before they begin
 
 
-def interleave(cells: Sequence[Cell], repeats: int) -> list[Trial]:
-    """Each cell `repeats` times, in rounds that hold every cell once.
+def interleave(cells: Sequence[Cell], repeats: int, first: int = 1, repeat: int = 1) -> list[Trial]:
+    """Each cell `repeats` times, in rounds that hold every cell once; numbered from `first` on, rounds from `repeat`.
 
     Whatever changes slowly on a machine (its temperature, its other users) then meets all cells alike; and because
     each round begins with another cell, none is always first, or always behind the same pause.
     """
     rounds = [
-        [(cells[(begin + place) % len(cells)], begin + 1) for place in range(len(cells))] for begin in range(repeats)
+        [(cells[(begin + place) % len(cells)], begin + repeat) for place in range(len(cells))]
+        for begin in range(repeats)
     ]
     ordered = [trial for one in rounds for trial in one]
     return [
-        Trial(number, cell.label, dict(cell.params), dict(cell.placement), repeat)
-        for number, (cell, repeat) in enumerate(ordered, 1)
+        Trial(
+            number,
+            cell.label,
+            dict(cell.params),
+            dict(cell.placement),
+            which,
+            error={"type": IMPOSSIBLE, "message": cell.why} if cell.why else None,
+            point=dict(cell.point),
+        )
+        for number, (cell, which) in enumerate(ordered, first)
     ]
+
+
+def impossible(trial: Trial) -> bool:
+    """Whether it was known beforehand that this trial can't be run; to try it again is in vain."""
+    return trial.error is not None and trial.error["type"] == IMPOSSIBLE
 
 
 def status(trial: Trial, runs: Mapping[int, RunRecord]) -> TrialStatus:
     """What became of a trial; `runs` are the study's, by id."""
     if trial.error is not None:
         return "failed"
+    if trial.pruned is not None:
+        return "pruned"
     if trial.run_id is None or trial.run_id not in runs:
         return "waiting"
     return runs[trial.run_id].status
@@ -53,8 +72,11 @@ def missing(trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> list[Tria
     return [trial for trial in trials if status(trial, runs) not in RESULTS]
 
 
-def remaining(trials: Sequence[Trial], runs: Mapping[int, RunRecord], now: float) -> float | None:
-    """Seconds that a study is likely to take from `now` (seconds since the epoch) on; None where nothing is known.
+def remaining(
+    trials: Sequence[Trial], runs: Mapping[int, RunRecord], now: float, total: int | None = None
+) -> float | None:
+    """Seconds that a study of `total` trials (None: those it has) is likely to take from `now` (seconds since the
+    epoch) on; None where nothing is known.
 
     A trial takes as long as the median of its cell's trials that have ended, from the queue to the end, or of all
     where its cell has none.
@@ -73,4 +95,4 @@ def remaining(trials: Sequence[Trial], runs: Mapping[int, RunRecord], now: float
         run = runs.get(trial.run_id or 0)
         spent = now - run.queued_at if run is not None and not run.ended else 0.0
         expected += max(usual.get(trial.label, fallback) - spent, 0.0)
-    return expected
+    return expected + fallback * max((total or 0) - len(trials), 0)

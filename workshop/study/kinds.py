@@ -1,0 +1,113 @@
+"""Kinds of studies: which trials one wants, when one of them is hopeless, and what it has found.
+
+The runner knows nothing of any of this: it runs what is missing, asks the study's kind for more when nothing is, and
+ends when there is no more. A kind decides from what the store has, so that whoever goes on with a study after a crash
+decides alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+from workshop.errors import BadInput
+from workshop.store.records import RunRecord, StudyRecord, Trial
+from workshop.store.store import Store
+
+# Imported when one is asked for: samplers take seconds to load.
+KINDS = {
+    "scaling": "workshop.study.scaling_kind:KIND",
+    "grid": "workshop.study.grid_kind:KIND",
+    "tune": "workshop.study.tune.kind:KIND",
+    "path": "workshop.study.path.kind:KIND",
+}
+
+
+@dataclass(frozen=True)
+class Sofar:
+    """A study as it is: its trials in their order, their runs by id."""
+
+    study: StudyRecord
+    trials: Sequence[Trial]
+    runs: Mapping[int, RunRecord]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A trial's run while it goes on: how long it has been measured, and the median of its work per second."""
+
+    run: RunRecord
+    seconds: float
+    rate: float | None  # None: it has told none yet
+
+
+class Report(Protocol):
+    """What a study has found so far."""
+
+    study: StudyRecord
+    trials: Sequence[Trial]
+    runs: Mapping[int, RunRecord]
+    verdict: Mapping[str, str]  # verdict, why, next
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of `workshop study run|show|resume --json`."""
+        ...
+
+
+def read(store: Store, study_id: int) -> tuple[list[Trial], dict[int, RunRecord]]:
+    """A study's trials and their runs by id."""
+    trials = store.trials(study_id)
+    return trials, {run.id: run for run in store.runs(study_id=study_id, limit=None)}
+
+
+def _no_more(sofar: Sofar) -> list[Trial]:
+    return []
+
+
+def _those_it_has(sofar: Sofar) -> int:
+    return len(sofar.trials)
+
+
+def _never(sofar: Sofar, trial: Trial, watched: Watched) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind. All functions are pure but for `report`, which reads the store.
+
+    `more` is asked whenever no trial is missing and returns further ones, whose numbers go on; none: the study is
+    complete. `total` is how many trials there will be in all, as far as one can tell. `hopeless` is asked about twice
+    a second while a trial goes on, and returns the sentence with which it is pruned.
+    """
+
+    name: str
+    title: Callable[[StudyRecord], str]
+    report: Callable[[Store, StudyRecord], Report]
+    more: Callable[[Sofar], list[Trial]] = _no_more
+    total: Callable[[Sofar], int] = _those_it_has
+    hopeless: Callable[[Sofar, Trial, Watched], str | None] = _never
+
+
+def kind(name: str) -> Kind:
+    """The kind of that name. Raises BadInput for one that this program doesn't know."""
+    if name not in KINDS:
+        raise BadInput(f"There is no kind of study {name!r}; this workshop knows {', '.join(KINDS)}.")
+    module, _, attribute = KINDS[name].partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def title(study: StudyRecord) -> str:
+    """A study in a few words, of whatever kind."""
+    if study.kind not in KINDS:
+        return f"{study.kind} of {study.workload}"
+    return kind(study.kind).title(study)
+
+
+def report(store: Store, study: StudyRecord) -> Report:
+    """What a study has found so far. Raises BadInput for a kind that this program doesn't know."""
+    if study.kind not in KINDS:
+        raise BadInput(f"Study {study.id} is of the kind {study.kind!r}, which this workshop can't show.")
+    return kind(study.kind).report(store, study)

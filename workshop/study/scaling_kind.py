@@ -1,0 +1,84 @@
+"""Scaling studies as a kind: what one has found so far, from the store to `workshop.analysis`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workshop.analysis.limits import scaling_verdict
+from workshop.analysis.published import Published, references
+from workshop.analysis.scaling import Measurement, Row, measurement, rows
+from workshop.placement import Placement
+from workshop.store.records import RunRecord, StudyRecord, Trial
+from workshop.store.store import Store
+from workshop.study import scaling
+from workshop.study.kinds import Kind, read
+from workshop.study.report import study_json, trial_json
+
+
+@dataclass(frozen=True)
+class ScalingReport:
+    """A scaling study and what it has found."""
+
+    study: StudyRecord
+    trials: list[Trial]
+    runs: Mapping[int, RunRecord]  # by id
+    rows: list[Row]
+    limit: str
+    verdict: dict[str, str]
+    references: list[Published]
+
+    @property
+    def unit(self) -> str:
+        return self.study.description["unit"]
+
+    @property
+    def weak(self) -> bool:
+        return self.study.description["weak"]
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of `workshop study run|show|resume --json`."""
+        study = self.study
+        return {
+            **study_json(study),
+            "weak": self.weak,
+            "unit": self.unit,
+            "params": study.description["params"],
+            "placement": study.description["placement"],
+            "rows": [row.as_json() for row in self.rows],
+            "limit": self.limit,
+            "verdict": self.verdict,
+            "references": [one.as_json() for one in self.references],
+            "trials": [trial_json(trial, self.runs, study.description["rate"]) for trial in self.trials],
+        }
+
+
+def title(study: StudyRecord) -> str:
+    """A scaling study in a few words."""
+    return f"{'weak' if study.description['weak'] else 'strong'} scaling of {study.workload}"
+
+
+def scaling_report(store: Store, study: StudyRecord) -> ScalingReport:
+    """What a scaling study has found so far."""
+    trials, runs = read(store, study.id)
+    rate = study.description["rate"]
+    found = rows(_measured(store, trial, runs.get(trial.run_id or 0), rate) for trial in trials)
+    limit, verdict = scaling_verdict(found, study.description["weak"])
+    largest = max((row.ranks for row in found), default=1)
+    known = references(largest) if found and found[0].ranks == 1 else []
+    return ScalingReport(study, trials, runs, found, limit, verdict, known)
+
+
+def _measured(store: Store, trial: Trial, run: RunRecord | None, rate: str) -> Measurement:
+    where = Placement.parse(trial.placement)
+    if trial.error is not None:
+        failed = f"{trial.error['type']}: {trial.error['message']}"
+        return Measurement(where.ranks, where.threads_per_rank, trial.run_id, failed=failed)
+    if run is None:
+        return Measurement(where.ranks, where.threads_per_rank)
+    totals = {} if run.metrics.get("phases") else store.totals(run.id)
+    return measurement(run, totals, rate)
+
+
+KIND = Kind(scaling.KIND, title, scaling_report)
