@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
+import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests import mpis
-from tests.hosts import emulated, running, session_on
+from tests.control_groups import control_group, joined
+from tests.hosts import WORKSHOP, emulated, running, session_on
 from tests.support import need, until
 from workshop import topology
 from workshop.demo.hosts import EmulatedHosts
 from workshop.errors import BadInput
 from workshop.placement import Placement, hosts_from
 from workshop.session import hosts as site
+from workshop.store.store import Store
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(240)]
 SSHD = """\
@@ -111,6 +116,26 @@ def test_a_killed_conductor_leaves_nothing_on_other_hosts(workshop_home: Path, p
             until(lambda name=name: not running(hosts, name), 15, f"{name} to be clean")
 
 
+def test_one_command_brings_up_hosts_and_the_dashboard(workshop_home: Path) -> None:
+    with emulated(2) as hosts, Store.open() as store, ThreadPoolExecutor(1) as aside:
+        words = ["up", "--hosts", "hostA:1,hostB:1", "--bind-to", "none", "--port", "8501", "--json"]
+        ended = aside.submit(hosts.run, "hostA", *WORKSHOP, *words, seconds=120.0)
+        try:
+            ask = "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/join', timeout=5)"
+            asked = [sys.executable, "-c", ask]
+            until(lambda: ended.done() or hosts.run("hostA", *asked).returncode == 0, 60, "the dashboard to answer")
+            until(lambda: ended.done() or store.session("workshop").state == "ready", 60, "the session to be ready")
+            there = store.session("workshop").rank_map["ranks"]
+            assert [rank["host"] for rank in there] == ["hostA", "hostB"]
+        finally:
+            hosts.run("hostA", "pkill", "-INT", "-f", "workshop up")
+        done = ended.result(60)
+        assert json.loads(done.stdout)["session"] == "workshop"
+        assert done.stderr.rstrip().endswith("Everything has ended."), done.stderr
+        for name in hosts.names:
+            until(lambda name=name: not running(hosts, name), 15, f"{name} to be clean")
+
+
 def test_what_the_other_hosts_are_asked_to_reach() -> None:
     assert site.is_here(socket.gethostname())
     assert site.is_here("127.0.0.1")
@@ -194,3 +219,20 @@ def test_real_ssh(workshop_home: Path, probe_workloads: None, tmp_path: Path, mo
             assert (ended.status, ended.error["type"]) == ("failed", "SiteLost")
             assert "hostB is lost" in ended.error["message"]
             until(lambda: not running(hosts, "hostB"), 15, "hostB to be clean")
+
+
+def test_a_host_whose_memory_is_full(workshop_home: Path, probe_workloads: None) -> None:
+    """The emulated hosts share a control group, as they would share a machine; only hostB has ranks."""
+    with (
+        control_group(1400 << 20) as group,
+        joined(group),
+        emulated(2) as hosts,
+        session_on(hosts, workshop_home, "hostA:2,hostB:2") as session,
+    ):
+        there = Placement(ranks=2, hosts=hosts_from("hostB:2"), bind_to="none")
+        for batch in (8, 2000):  # bit by bit, and faster than anybody can look
+            ended = session.run("fill", there, rank=1, batch=batch, epochs=1000)
+            assert (ended.status, ended.error["type"]) == ("failed", "OutOfMemory"), ended.error
+            assert (ended.error["rank"], ended.error["host"]) == (1, "hostB")
+            assert "hostB" in ended.error["message"] and "fewer ranks" in ended.error["message"]
+        assert session.run("fill", there, epochs=2).status == "completed"

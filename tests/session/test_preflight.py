@@ -171,7 +171,9 @@ def test_an_outpost_answers_and_ends_with_its_input() -> None:
     command = [sys.executable, "-m", "workshop.session.outpost", "a tag that nobody has"]
     asked = "".join(json.dumps({"about": "clock"}) + "\n" for _ in range(3))
     done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=20)
-    assert [json.loads(line)["about"] for line in done.stdout.splitlines()] == ["clock"] * 3
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["about"] for answer in answers] == ["clock"] * 3
+    assert all(answer["kills"] >= 0 for answer in answers)
     assert done.returncode == 0
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import need, until
+from workshop import config
 from workshop.errors import BadInput
 from workshop.mpi import horovod
 from workshop.placement import Placement
@@ -31,8 +32,11 @@ def test_a_run_that_lost_a_rank_is_gone_on_from_and_ends_as_one_that_did_not(ses
 
     paced = session.submit("mnist", **SMALL, pace=0.15)
     until(lambda: len(told(session, paced.id)) >= 2, 90, "two epochs")
+    generated = list((config.session_folder(session.record.id) / config.TEMPORARY).glob("__autograph_*"))
     os.kill(session.now.rank_map["ranks"][1]["pid"], signal.SIGKILL)
     killed = session.wait(paced, 60)
+    assert generated, "TensorFlow's code, which a rank that is killed leaves"
+    until(lambda: not any(file.exists() for file in generated), 20, "that to be gone with the ranks")
     assert killed.status == "failed"
     assert killed.error["type"] == "RankDied"
     assert killed.metrics["exchange"] == whole.metrics["exchange"], "what was known when it began"

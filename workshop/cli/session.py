@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from workshop.cli import common
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from workshop.placement import Placement
-    from workshop.store.records import SessionRecord
+from workshop.cli import common, sites
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="The session's name: lower-case letters, digits and -.")]
@@ -33,99 +25,39 @@ def start(
     hosts: common.Hosts = None,
     mpi: common.Mpi = None,
     oversubscribe: common.Oversubscribe = None,
-    address: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Of this host, by which other hosts and nodes reach it.")
-    ] = None,
-    slurm: Annotated[bool, typer.Option("--slurm", help="Run it in an allocation of Slurm.")] = False,
-    partition: Annotated[str | None, typer.Option(metavar="NAME", help="Slurm's partition.")] = None,
-    account: Annotated[str | None, typer.Option(metavar="NAME", help="Slurm's account.")] = None,
-    time: Annotated[str | None, typer.Option(metavar="MINUTES", help="How long Slurm gives the session.")] = None,
-    nodes: Annotated[str | None, typer.Option(metavar="N", help="Nodes of Slurm for the ranks.")] = None,
-    wait: Annotated[str | None, typer.Option(metavar="MINUTES", help="How long to wait in Slurm's queue.")] = None,
-    template: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="An sbatch script to use instead (docs/slurm.md).")
-    ] = None,
+    address: sites.Address = None,
+    slurm: sites.Slurm = False,
+    partition: sites.Partition = None,
+    account: sites.Account = None,
+    time: sites.Time = None,
+    nodes: sites.Nodes = None,
+    wait: sites.Wait = None,
+    template: sites.Template = None,
     as_json: common.JSON = False,
 ) -> None:
-    """Launch a session, which runs until it is stopped."""
+    """Launch a session, which runs until it is stopped.
+
+    The variable WORKSHOP_MEMORY (like 6G or 800M) is how much memory all its ranks on this machine may have together; a
+    run that takes more fails with a sentence that says so, and the session goes on. Without it they may have what there
+    is.
+    """
     from workshop.cli.show import session_json
-    from workshop.session import lifecycle, site
+    from workshop.session import lifecycle
     from workshop.store.store import Store
 
     placement = common.placement_from(
         {}, ranks, map_by, per_resource, cores_per_rank, bind_to, threads, env, hosts, mpi, oversubscribe
     )
-    where = _on_slurm(slurm, placement, partition, account, time, nodes, wait, template, address)
-    where = _on_hosts(placement, address, where)
+    where = sites.site_from(placement, address, slurm, partition, account, time, nodes, wait, template)
     store = Store.open()
     err = common.stderr()
-    session, conductor = lifecycle.start_session(store, name, placement, at=where or site.LOCAL)
+    session, conductor = lifecycle.start_session(store, name, placement, at=where)
     err.print(f"Starting session {name}: {placement.describe()}")
-    ready = lifecycle.wait_ready(store, session, conductor, on_look=_said(err))
+    ready = lifecycle.wait_ready(store, session, conductor, on_look=lifecycle.saying(err.print))
     if as_json:
         common.answer(session_json(ready))
     else:
         err.print(f"Session {name} is ready; stop it with: workshop session stop {name}")
-
-
-def _on_slurm(
-    slurm: bool,
-    placement: Placement,
-    partition: str | None,
-    account: str | None,
-    time: str | None,
-    nodes: str | None,
-    wait: str | None,
-    template: Path | None,
-    address: str | None,
-) -> dict[str, Any] | None:
-    """The site that --slurm and what goes with it ask for; None without. Raises BadInput."""
-    from workshop.errors import BadInput
-    from workshop.session.slurm import commands, script
-
-    given = {
-        "partition": partition, "account": account, "time": time, "nodes": nodes, "wait": wait, "template": template,
-    }  # fmt: skip
-    if not slurm:
-        if lost := next((name for name, value in given.items() if value is not None), None):
-            raise BadInput(f"--{lost} is for a session on Slurm; give --slurm, too.")
-        return None
-    commands.installed()
-    return script.options(
-        placement,
-        partition=partition,
-        account=account,
-        time=time,
-        nodes=nodes,
-        wait=wait,
-        template=template,
-        address=address,
-    )
-
-
-def _on_hosts(placement: Placement, address: str | None, where: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The site that --hosts asks for, reached over ssh; what was asked for before without it. Raises BadInput."""
-    from workshop.errors import BadInput
-    from workshop.session import hosts
-
-    if not placement.hosts:
-        if address is not None and where is None:
-            raise BadInput("--address is for a session on several hosts; give --hosts or --slurm, too.")
-        return where
-    return hosts.options(placement.hosts, address)
-
-
-def _said(err: Console) -> Callable[[SessionRecord], None]:
-    """Print what a session that starts says that it is doing, as often as that changes."""
-    last = ""
-
-    def look(session: SessionRecord) -> None:
-        nonlocal last
-        if session.state == "starting" and session.message not in ("", last):
-            last = session.message
-            err.print(f"{last[0].upper()}{last[1:]}")
-
-    return look
 
 
 @app.command("list")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from workshop.cli import common
+from workshop.cli import common, sites
 
 
 def up(
@@ -19,24 +19,37 @@ def up(
     bind_to: common.BindTo = None,
     threads: common.ThreadsPerRank = None,
     env: common.Environment = None,
+    hosts: common.Hosts = None,
+    mpi: common.Mpi = None,
+    oversubscribe: common.Oversubscribe = None,
+    address: sites.Address = None,
+    slurm: sites.Slurm = False,
+    partition: sites.Partition = None,
+    account: sites.Account = None,
+    time: sites.Time = None,
+    nodes: sites.Nodes = None,
+    wait: sites.Wait = None,
+    template: sites.Template = None,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Address to listen on; others can reach it only if you say so.")
+        str,
+        typer.Option(metavar="ADDRESS", help="Where the dashboard listens; others can reach it only if you say so."),
     ] = "127.0.0.1",
     port: Annotated[str, typer.Option(metavar="N", help="The dashboard's port.")] = "8501",
     as_json: common.JSON = False,
 ) -> None:
-    from workshop.session import site
     from workshop.session.supervisor import Supervisor, check_port, only_one
     from workshop.store.store import Store
     from workshop.web.auth import new_secrets
 
-    placement = common.placement_from({}, ranks, map_by, per_resource, cores_per_rank, bind_to, threads, env)
-    site.check(site.LOCAL, placement)
+    placement = common.placement_from(
+        {}, ranks, map_by, per_resource, cores_per_rank, bind_to, threads, env, hosts, mpi, oversubscribe
+    )
+    at = sites.site_from(placement, address, slurm, partition, account, time, nodes, wait, template)
     err = common.stderr()
     with only_one():
         number = check_port(host, port)
         store = Store.open()
-        supervisor = Supervisor(store, name, placement, host, number, err.print)
+        supervisor = Supervisor(store, name, placement, host, number, err.print, at)
         for asked in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(asked, lambda *_: supervisor.ending.set())
         try:

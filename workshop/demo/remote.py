@@ -183,32 +183,42 @@ def call(line: socket.socket, command: str, environment: Mapping[str, str] | Non
             ready = {key.fileobj for key, _ in watched.select(EVERY / 2)}
             now = time.monotonic()
             try:
-                if now - told > EVERY:
-                    line.sendall(_packed(b"k"))
-                    told = now
-                if ready - {line}:
-                    data = os.read(sys.stdin.fileno(), CHUNK)
-                    line.sendall(_packed(b"i", data))
-                    if not data:
-                        watched.unregister(sys.stdin.fileno())
                 if line in ready:
                     received = line.recv(CHUNK)
                     if not received:
                         return LOST
                     heard, buffer = now, buffer + received
+                    code, buffer = _taken(buffer)
+                    if code is not None:
+                        return code
             except OSError:
                 return LOST
+            # The other end hangs up behind its last word: what can't be sent is no reason not to read that.
+            with contextlib.suppress(OSError):
+                if now - told > EVERY:
+                    told = now
+                    line.sendall(_packed(b"k"))
+                if ready - {line}:
+                    data = os.read(sys.stdin.fileno(), CHUNK)
+                    if not data:
+                        watched.unregister(sys.stdin.fileno())
+                    line.sendall(_packed(b"i", data))
             if over_network and now - heard > SILENCE:
                 return LOST
-            while len(buffer) >= _HEAD.size:
-                kind, length = _HEAD.unpack_from(buffer)
-                if len(buffer) < _HEAD.size + length:
-                    break
-                data, buffer = buffer[_HEAD.size : _HEAD.size + length], buffer[_HEAD.size + length :]
-                if kind == b"x":
-                    return int(data)
-                if kind in b"oe":
-                    _write(1 if kind == b"o" else 2, data)
+
+
+def _taken(buffer: bytes) -> tuple[int | None, bytes]:
+    """Write what whole frames hold to our standard streams; returns the exit code, if it came, and what is left."""
+    while len(buffer) >= _HEAD.size:
+        kind, length = _HEAD.unpack_from(buffer)
+        if len(buffer) < _HEAD.size + length:
+            break
+        data, buffer = buffer[_HEAD.size : _HEAD.size + length], buffer[_HEAD.size + length :]
+        if kind == b"x":
+            return int(data), buffer
+        if kind in b"oe":
+            _write(1 if kind == b"o" else 2, data)
+    return None, buffer
 
 
 def _write(descriptor: int, data: bytes) -> None:

@@ -10,12 +10,12 @@ import argparse
 import json
 import os
 import sys
-import traceback
 from pathlib import Path
 from typing import Any
 
 from workshop import config
 from workshop.documents import finite
+from workshop.engine import failing, threads
 from workshop.engine.context import Memory, RankContext
 from workshop.errors import WorkshopError
 from workshop.mpi import openmpi
@@ -74,12 +74,13 @@ def main() -> int:
         return error.exit_code
     ctx = RankContext(world, sink, found)
     try:
-        metrics = chosen.load()(ctx, params)
+        metrics = threads.told(ctx, chosen.load()(ctx, params))
         if output is not None:
             _write(output, world.rank, sink)
     except Exception as error:
-        bad = isinstance(error, WorkshopError)
-        print(f"rank {world.rank}: {error if bad else traceback.format_exc()}", file=sys.stderr)
+        said = failing.described(error, world.rank)
+        plain = isinstance(error, WorkshopError) or said["type"] == failing.OUT_OF_MEMORY
+        print(f"rank {world.rank}: {said['message' if plain else 'traceback']}", file=sys.stderr)
         sys.stderr.flush()
         code = error.exit_code if isinstance(error, WorkshopError) else 1
         if world.size > 1:

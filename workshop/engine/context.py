@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from workshop.engine.threads import Census
+
 LARGEST_ARTIFACT = 64 << 20  # bytes
 
 
@@ -57,6 +59,7 @@ class RankContext:
         self.rank: int = comm.Get_rank()
         self.size: int = comm.Get_size()
         self.inputs: Mapping[str, bytes] = inputs or {}
+        self.threads = Census()  # begun by whoever trains
         self.phase_seconds: dict[str, float] = {}  # since the run began
         self._step_seconds: dict[str, float] = {}  # since the last end_step
         self._sink: Sink = sink if sink is not None else Memory()

@@ -10,12 +10,14 @@ import json
 import os
 import socket
 import sys
-import traceback
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from workshop import rankmap, topology
+from workshop.config import TEMPORARY
+from workshop.engine import failing, threads
 from workshop.engine.context import RankContext
 from workshop.engine.reporter import Reporter
 from workshop.workloads import workload
@@ -65,16 +67,11 @@ def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes
         chosen = workload(name)
         comm = _world().Dup()  # the run's own: a message that an earlier run left behind never reaches it
         ctx = RankContext(comm, reporter, inputs)
-        metrics = chosen.load()(ctx, chosen.check(values))
+        metrics = threads.told(ctx, chosen.load()(ctx, chosen.check(values)))
         comm.Free()
         word = {"kind": "finished", "metrics": _plain(metrics) if ctx.rank == 0 else {}}
     except BaseException as error:  # also KeyboardInterrupt and SystemExit: the conductor must hear of every end
-        word = {
-            "kind": "failed",
-            "type": type(error).__name__,
-            "message": str(error),
-            "traceback": traceback.format_exc(),
-        }
+        word = {"kind": "failed", **failing.described(error, reporter.rank)}
     reporter.threads.look()
     reporter.end({**word, "threads": reporter.threads.as_json()})
     return word["kind"]
@@ -91,13 +88,26 @@ def _plain(metrics: Mapping[str, Any]) -> Any:
     return json.loads(json.dumps(dict(metrics), default=convert))
 
 
+def _keep_temporary_files(session: Path) -> None:
+    """Have Python's libraries put theirs into the session's folder: what a rank that is killed has left goes with it.
+
+    TMPDIR stays as it is. Every MPI has sockets there, for whose paths there are but 107 bytes.
+    """
+    folder = session / TEMPORARY
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        tempfile.tempdir = str(folder)
+
+
 def main() -> None:
     """Become an engine. Command-line options are ipyparallel's own."""
     global _reporter
     # Where memory runs out, the kernel should end a rank before anybody else's program.
     with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("500")
-    channel = json.loads(Path(os.environ[CHANNEL]).read_text())
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    file = Path(os.environ[CHANNEL])
+    channel = json.loads(file.read_text())
+    _keep_temporary_files(file.parent)
     from ipyparallel.engine.app import main as engine_main
 
     # This module is __main__ here, but the conductor's calls arrive at its importable name.

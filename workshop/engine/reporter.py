@@ -24,6 +24,7 @@ from typing import Any
 import psutil
 import zmq
 
+from workshop.memory import Gauge
 from workshop.rankmap import Threads
 
 EVERY = 0.1  # seconds between batches
@@ -133,11 +134,12 @@ class Reporter:
         line.linger = 0
         line.connect(self._channel["address"])
         greeting = 0.0
+        gauge = Gauge()
         while not self._closing.is_set():
             now = time.monotonic()
             if now - greeting > 1.0:
                 greeting = now
-                self._send(line, {"kind": "alive", **_memory()})
+                self._send(line, {"kind": "alive", **_memory(gauge)})
                 self.threads.look()
             if line.poll(EVERY * 1000):
                 self._heard = time.monotonic()
@@ -199,9 +201,9 @@ class Reporter:
         line.send_multipart(sealed)
 
 
-def _memory() -> dict[str, Any]:
-    """What this rank holds, and what its host has left, in bytes."""
-    host = psutil.virtual_memory()
+def _memory(gauge: Gauge) -> dict[str, Any]:
+    """What this rank holds, and what its host, or what limits it there, has left, in bytes."""
+    host = gauge.tightest()
     return {
         "rss": psutil.Process().memory_info().rss,
         "host": socket.gethostname(),

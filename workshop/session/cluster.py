@@ -11,7 +11,6 @@ import contextlib
 import logging
 import os
 import shutil
-import socket
 import sys
 import threading
 import time
@@ -22,12 +21,12 @@ from typing import Any, TypeVar
 import ipyparallel as ipp
 from traitlets.config import Config
 
-from workshop import mpi, rankmap, topology
+from workshop import rankmap, topology
 from workshop.engine import host as engine
 from workshop.errors import WorkshopError
-from workshop.mpi.openmpi import Death
 from workshop.placement import Placement
-from workshop.session import processes, segments
+from workshop.session import processes, segments, temporary
+from workshop.session.engines import Engines, EnginesFailed
 from workshop.session.guard import guarded
 from workshop.session.site import Site
 from workshop.session.vigil import Vigil
@@ -37,44 +36,6 @@ READY = 60.0  # seconds within which engines must have registered
 STOP = 10.0  # seconds within which a stop must have happened
 NOTICED = 3.0  # seconds within which the controller must have noticed that engines are gone
 HEARTBEAT = 200  # milliseconds; engines count as registered after one, and as dead after 25
-
-
-class EnginesFailed(WorkshopError):
-    """Engines did not start; the text holds the MPI's own words."""
-
-
-class Engines:
-    """What is known of the set of engines that is up."""
-
-    def __init__(self, placement: Placement, set_id: str, tag: str, launcher: Any) -> None:
-        self.placement = placement
-        self.mpi = mpi.of(placement.mpi)
-        self.set_id = set_id
-        self.tag = tag
-        self.launcher = launcher
-        self.died = threading.Event()
-        self.rank_map: dict[str, Any] = {}
-        self.machine: dict[str, Any] = {}
-        self.vigil: Vigil | None = None
-        launcher.on_stop(lambda _: self.died.set())
-
-    @property
-    def output(self) -> str:
-        """What mpirun and the ranks printed, once they have ended; ipyparallel removes the file then."""
-        return self.launcher.get_output(remove=False) if self.died.is_set() else ""
-
-    def death(self) -> Death | None:
-        """Which rank died first, once they have ended; None where the launcher says of none that it did.
-
-        Where a launcher tells a single process, that may be one that it has ended itself. What this machine saw counts
-        for more, where all ranks are on it; elsewhere no rank is blamed.
-        """
-        died = self.mpi.death(self.output)
-        if died is None or died.rank is not None or self.vigil is None or self.vigil.first is None:
-            return died
-        pid, number = self.vigil.first
-        rank = next((report["rank"] for report in self.rank_map.get("ranks", []) if report["pid"] == pid), None)
-        return Death(rank, pid, died.host, number or died.signal)
 
 
 class Cluster:
@@ -174,13 +135,12 @@ class Cluster:
             replies = self._client[:].apply_async(engine.report).get(READY)
             self._check_world(replies, placement)
         except (EnginesFailed, TimeoutError, ipp.error.IPythonError) as error:
-            text = error if isinstance(error, EnginesFailed) else self._why(engines, error)
+            failed = error if isinstance(error, EnginesFailed) else EnginesFailed(self._why(engines, error))
             self.stop_engines()
-            raise EnginesFailed(str(text)) from error
+            raise failed from error
         engines.rank_map = rankmap.rank_map(reply["report"] for reply in replies)
-        here = socket.gethostname()
-        if all(reply["report"]["host"] == here for reply in replies):
-            engines.vigil = Vigil(reply["report"]["pid"] for reply in replies)
+        if len(engines.local) == placement.ranks:
+            engines.vigil = Vigil(engines.local.values())
         # Of all hosts: several may share this one's memory under other names, and elsewhere there is no such file.
         segments.remember(self._folder, (path for reply in replies for path in reply["segments"]))
         engines.machine = topology.together(reply["machine"] for reply in replies if reply["machine"])
@@ -191,20 +151,13 @@ class Cluster:
         deadline = time.monotonic() + READY
         while len(self._client.ids) < engines.placement.ranks:
             if engines.died.wait(0.02):
-                raise EnginesFailed(self._why_not_started(engines))
+                raise engines.refused()
             if self._ending.is_set():
                 raise EnginesFailed("the session was asked to end")
             if time.monotonic() > deadline:
                 raise EnginesFailed(
                     f"{len(self._client.ids)} of {engines.placement.ranks} ranks have started within {READY:.0f} s"
                 )
-
-    @staticmethod
-    def _why_not_started(engines: Engines) -> str:
-        if died := engines.death():
-            who = f"process {died.pid}" if died.rank is None else f"rank {died.rank}"
-            return f"{who} (on {died.host}) was ended by signal {died.signal} while the ranks were starting"
-        return f"{engines.mpi.REFUSED}\n{engines.mpi.refusal(engines.output)}"
 
     @staticmethod
     def _check_world(replies: list[dict[str, Any]], placement: Placement) -> None:
@@ -250,6 +203,7 @@ class Cluster:
         if engines is not None:
             processes.end_all(processes.ENGINES_TAG, engines.tag, seconds=0.5)
             segments.remove(self._folder)
+            temporary.remove(self._folder)
 
     def stop(self) -> None:
         """End everything."""

@@ -23,16 +23,18 @@ from typing import Any
 
 import psutil
 
-from workshop import config, topology
+from workshop import config, memory, topology
 from workshop.analysis.verdict import verdict
 from workshop.engine import host as engine
 from workshop.errors import WorkshopError
 from workshop.placement import Placement
-from workshop.session import processes, segments
+from workshop.session import processes, segments, temporary
 from workshop.session import site as sites
 from workshop.session.channel import Channel
-from workshop.session.cluster import Cluster, EnginesFailed
+from workshop.session.cluster import Cluster
+from workshop.session.engines import EnginesFailed
 from workshop.session.lifecycle import cancel_queue
+from workshop.session.lookout import Lookout
 from workshop.session.measuring import GaveUp, measuring_lock
 from workshop.session.watch import Outcome, Watch, problem
 from workshop.store.records import RunRecord
@@ -42,7 +44,8 @@ LOOK = 0.1  # seconds between looks at the store
 HEARTBEAT = 1.0  # seconds
 TRIES = 3  # failures in a row, PAUSE seconds apart, after which a session gives up
 PAUSE = 2.0
-MEMORY_GROWTH = 2 << 30  # bytes by which equal placements may grow before their engines are started anew
+MEMORY_GROWTH = 2 << 30  # bytes by which a rank may grow before equal placements get new engines
+MEMORY_KEPT = 0.1  # share of the memory that all ranks together may keep of earlier runs before that
 
 
 class Conductor:
@@ -53,6 +56,7 @@ class Conductor:
         self.store = Store.open()
         self.session = self.store.session(session_id)
         self.machine = topology.machine()
+        self.memory_limit = config.memory_limit()
         self.ending = threading.Event()
         self.site = sites.of(self.session.site, self.folder, Placement.parse(self.session.placement))
         self.channel: Channel  # both from when the site is prepared
@@ -73,6 +77,7 @@ class Conductor:
         processes.end_all(processes.TAG, tag)
         self.site.clear_up()
         segments.remove(self.folder)
+        temporary.remove(self.folder)
         self.store.interrupt_left(self.id)
         self._say("starting", "starting the controller and the ranks", conductor_pid=os.getpid(), machine=self.machine)
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
@@ -231,7 +236,9 @@ class Conductor:
         try:
             self._engines_for(run)
         except EnginesFailed as refused:
-            return Outcome("failed", error=problem("EnginesFailed", str(refused)), reusable=False)
+            if self.ending.is_set():  # nothing is wrong with the run
+                return Outcome("cancelled", reusable=False)
+            return Outcome("failed", error=problem(type(refused).__name__, str(refused)), reusable=False)
         engines = self.cluster.engines
         assert engines is not None, "just brought up"
         self.store.set_run(run.id, rank_map=engines.rank_map, machine=engines.machine)
@@ -240,8 +247,12 @@ class Conductor:
             for artifact in self.store.artifacts(run.id)
             if artifact.name.startswith("input/")
         }
-        result = self.cluster.call(engine.execute, run.id, run.workload, run.params, inputs)
-        return Watch(self, run, engines.placement.ranks, result).until_ended()
+        with Lookout(engines.local, self.memory_limit, run.measured) as lookout:
+            result = self.cluster.call(engine.execute, run.id, run.workload, run.params, inputs)
+            outcome = Watch(self, run, engines.placement.ranks, result, lookout).until_ended()
+        if lookout.found:  # perhaps just when all had finished
+            outcome.reusable = False
+        return outcome
 
     def _engines_for(self, run: RunRecord) -> None:
         """Equal placements share engines until they have grown; whoever measures gets fresh ones."""
@@ -251,7 +262,8 @@ class Conductor:
             grown = {
                 rank: now - self._baseline.setdefault(rank, now) for rank, now in dict(self.channel.memory).items()
             }
-            if max(grown.values(), default=0) < MEMORY_GROWTH:
+            there = self.memory_limit or memory.Gauge().tightest().total
+            if max(grown.values(), default=0) < MEMORY_GROWTH and sum(grown.values()) < MEMORY_KEPT * there:
                 return
         self.store.update_session(self.id, message=f"starting {placement.describe()} for run {run.id}")
         self._bring_up(placement)

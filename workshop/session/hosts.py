@@ -164,6 +164,9 @@ class Site(site.Site):
                 return f"the host {host} is lost: none of its ranks was heard of for {seconds:.0f} s."
         return None
 
+    def kills(self) -> int:
+        return sum(post.kills for post in self._posts)
+
     def _last_call(self) -> None:
         """Give hosts the time to answer, or their lines the time to break: the launcher has ended, perhaps because
         one of them has."""

@@ -14,7 +14,7 @@ from workshop import config, topology
 from workshop.errors import BadInput, WorkshopError
 from workshop.mpi import REFUSES
 from workshop.placement import Placement
-from workshop.session import processes, segments, site
+from workshop.session import processes, segments, site, temporary
 from workshop.store.records import Limits, SessionRecord, SessionState
 from workshop.store.store import Store
 
@@ -51,6 +51,7 @@ def start_session(
     session runs already or the placement can't.
     """
     site.check(at, placement)
+    config.memory_limit()  # which the conductor will want to know
     known = next((session for session in store.sessions() if session.name == name), None)
     if known is not None and known.state == "lost":
         clean_up(store, known, state="failed")  # its queue goes on
@@ -102,6 +103,19 @@ def wait_ready(
     raise kind(f"Session {session.name} did not start: {why}")
 
 
+def saying(say: Callable[[str], None]) -> Callable[[SessionRecord], None]:
+    """Says what a session that starts says that it is doing, as often as that changes."""
+    last = ""
+
+    def look(session: SessionRecord) -> None:
+        nonlocal last
+        if session.state == "starting" and session.message not in ("", last):
+            last = session.message
+            say(f"{last[0].upper()}{last[1:]}")
+
+    return look
+
+
 def _last_line(session_id: int) -> str:
     lines = (config.session_folder(session_id) / "conductor.log").read_text(errors="replace").splitlines()
     return lines[-1] if lines else ""
@@ -132,6 +146,7 @@ def clean_up(store: Store, session: SessionRecord, state: SessionState = "stoppe
     processes.end_all(processes.TAG, processes.session_tag(session.id))
     folder = config.session_folder(session.id)
     segments.remove(folder)
+    temporary.remove(folder)
     site.of(session.site, folder, Placement.parse(session.placement)).clear_up()
     store.interrupt_left(session.id)
     if state == "stopped":
@@ -149,6 +164,8 @@ def private_session(store: Store, placement: Placement, at: Mapping[str, Any] = 
         yield wait_ready(store, session, conductor)
     finally:
         end_conductor(conductor)
+        if store.session(session.id).state not in ("stopped", "failed"):  # it was killed, and nobody else comes by
+            clean_up(store, session)
 
 
 def shared_session(store: Store, name: str | None) -> SessionRecord | None:

@@ -23,6 +23,7 @@ from typing import Any
 import psutil
 
 from workshop import topology
+from workshop.memory import machine_kills
 from workshop.session import processes
 
 SILENCE = 7.0  # seconds
@@ -99,8 +100,10 @@ def _is_rank(process: psutil.Process) -> bool:
 
 
 def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What is said to one question."""
-    return {"about": asked["about"], "clock": time.time()} | (look(asked) if asked["about"] == "look" else {})
+    """What is said to one question. `kills` counts whom the kernel has ended for want of memory: ranks are in another
+    control group than we."""
+    said = {"about": asked["about"], "clock": time.time(), "kills": machine_kills()}
+    return said | (look(asked) if asked["about"] == "look" else {})
 
 
 def main() -> None:

@@ -45,6 +45,7 @@ class Post:
     def __init__(self, host: str, ssh: str, tag: str) -> None:
         self.host = host
         self.answered = False
+        self.kills = 0  # by its kernel, of processes for want of memory, when it answered last
         self.heard = time.monotonic()  # when it answered last, or was opened
         self._samples: deque[clocks.Sample] = deque(maxlen=SAMPLES)
         self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
@@ -144,6 +145,7 @@ class Post:
             with self._lock:
                 asked = self._asked.popleft()
             self.heard, self.answered = time.monotonic(), True
+            self.kills = answer.get("kills", 0)
             if about != "look":  # which takes its time
                 self._samples.append(clocks.Sample(asked, there, answered))
             if about != ALIVE:  # which nobody waits for

@@ -92,6 +92,11 @@ class Site:
         """
         return None
 
+    def kills(self) -> int:
+        """How many processes the kernels of other hosts had ended for want of memory when they were last heard of, as
+        far as anybody tells; after `lost` was asked with infinite silence, that is now."""
+        return 0
+
     def close(self) -> None:
         """Give back what `prepare` took; the ranks have ended."""
 

@@ -16,16 +16,17 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import psutil
 
 from workshop import config
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
-from workshop.session import lifecycle, processes
+from workshop.session import lifecycle, processes, site
 from workshop.session.guard import guarded
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
@@ -79,6 +80,7 @@ class Supervisor:
     host: str
     port: int
     say: Callable[[str], None]
+    at: Mapping[str, Any] = field(default_factory=lambda: site.LOCAL)  # where the ranks run
     ending: threading.Event = field(default_factory=threading.Event)
     session: SessionRecord | None = None
     _conductor: subprocess.Popen[bytes] | None = None
@@ -93,10 +95,14 @@ class Supervisor:
         """Bring up both at once, and wait until both answer. Raises WorkshopError with the reason where one doesn't."""
         began = time.monotonic()
         self.say(f"Starting session {self.name}: {self.placement.describe()}")
-        session, self._conductor = lifecycle.start_session(self.store, self.name, self.placement, attached=True)
+        session, self._conductor = lifecycle.start_session(
+            self.store, self.name, self.placement, attached=True, at=self.at
+        )
         self.say("Starting the dashboard")
         self._dashboard = self._start_dashboard()
-        self.session = lifecycle.wait_ready(self.store, session, self._conductor, give_up=self.ending.is_set)
+        self.session = lifecycle.wait_ready(
+            self.store, session, self._conductor, give_up=self.ending.is_set, on_look=lifecycle.saying(self.say)
+        )
         self.say(f"The session's ranks are ready after {time.monotonic() - began:.1f} s")
         self._wait_dashboard()
         self.say(f"The dashboard answers after {time.monotonic() - began:.1f} s")

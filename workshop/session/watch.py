@@ -6,14 +6,13 @@ import queue
 import signal
 import socket
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
 from workshop import rankmap
-from workshop.session.channel import Host
+from workshop.session import shortage
+from workshop.session.lookout import Lookout
+from workshop.session.shortage import Shortage
 from workshop.store.records import RunRecord, RunStatus
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ LOOK = 0.1  # seconds between looks at the ranks
 ASK = 0.3  # seconds between looks for a reason to end, which take processor time from the ranks
 GRACE = 2.0  # seconds that the other ranks get to end by themselves after one has failed
 CANCEL = 5.0  # seconds that ranks get to end after a stop request, before their engines are ended
-MEMORY_LEFT = 0.04  # share of a host's memory that a run must leave, before the kernel ends somebody else
 
 
 @dataclass
@@ -42,31 +40,20 @@ def problem(
     return {"rank": rank, "host": host, "type": type_, "message": message, "traceback": trace}
 
 
-def full_host(hosts: Mapping[str, Host], held: Mapping[int, int]) -> tuple[str, str] | None:
-    """A host that has too little memory left for its ranks to go on, and what to say of it; None where all have enough.
-
-    `held` are the bytes of each rank. This host is asked directly: its ranks may be too busy to tell.
-    """
-    here = socket.gethostname()
-    for name, told in hosts.items():
-        memory = psutil.virtual_memory() if name == here else told
-        if memory.available < MEMORY_LEFT * memory.total:
-            used = sum(held.get(rank, 0) for rank in told.ranks)
-            return name, (
-                f"the memory of {name} ran out: its ranks hold {used / 2**30:.1f} of {memory.total / 2**30:.1f} GiB; "
-                "take fewer ranks there or less data"
-            )
-    return None
+def _out_of_memory(found: Shortage) -> Outcome:
+    return Outcome("failed", error=problem(shortage.TYPE, found.words, found.rank, found.host), reusable=False)
 
 
 class Watch:
     """Watches one run until it has ended, whichever way."""
 
-    def __init__(self, conductor: Conductor, run: RunRecord, ranks: int, result: Any) -> None:
+    def __init__(self, conductor: Conductor, run: RunRecord, ranks: int, result: Any, lookout: Lookout) -> None:
         self.conductor = conductor
         self.run = run
         self.ranks = ranks
         self.result = result
+        self.lookout = lookout
+        self.killed = conductor.site.kills()
         self.finished: dict[int, dict[str, Any]] = {}
         self.failed: dict[int, dict[str, Any]] = {}
         self.started = self.asked = time.monotonic()
@@ -109,6 +96,8 @@ class Watch:
         cluster = self.conductor.cluster
         if len(self.finished) + len(self.failed) == self.ranks:
             return self._last_words()
+        if self.lookout.found:
+            return _out_of_memory(self.lookout.found)
         if not cluster.alive:
             return self._last_words() if self.failed else self._death()
         if self.result.ready() and not self.result.successful():
@@ -138,17 +127,25 @@ class Watch:
 
     def _death(self) -> Outcome:
         engines = self.conductor.cluster.engines
+        died = engines.death() if engines is not None and engines.died.is_set() else None
+        here = died is None or died.host == socket.gethostname()
+        killed = died is None or died.signal == signal.SIGKILL
+        if here and killed and (found := self.lookout.killed(died.rank if died else None)):
+            return _out_of_memory(found)
         if not self.conductor.cluster.controller_alive:
             failure = problem("ControllerDied", "the session's controller died in the middle of the run")
             return Outcome("failed", error=failure, reusable=False)
         if lost := self.conductor.lost():
             return Outcome("failed", error=problem("SiteLost", lost), reusable=False)
         assert engines is not None, "a run has engines until it has ended"
-        died = engines.death()
+        if died is not None and killed and not here and self.conductor.site.kills() != self.killed:
+            return _out_of_memory(shortage.killed(died.host, died.rank, {}))
         if died is None:
             words = engines.mpi.refusal(engines.output) or "without a word"
             message = f"the launcher of {engines.mpi.NAME} ended: {words}"
             return Outcome("failed", error=problem("EnginesDied", message), reusable=False)
+        if died.signal == signal.SIGABRT and "std::bad_alloc" in engines.output:
+            return _out_of_memory(shortage.refused(died.rank, died.host, engines.placement.ranks))
         name = signal.Signals(died.signal).name if died.signal in signal.valid_signals() else f"signal {died.signal}"
         who = "a rank" if died.rank is None else f"rank {died.rank}"
         message = f"{who} (process {died.pid} on {died.host}) was ended by {name}"
@@ -171,12 +168,13 @@ class Watch:
         elif run.identity_id is not None and time.monotonic() - self.started > minutes * 60:
             words = f"the run took longer than the {minutes:g} minutes that this session allows"
             because = Outcome("failed", error=problem("TimeLimit", words))
-        elif full := full_host(dict(conductor.channel.hosts), dict(conductor.channel.memory)):
-            host, words = full
-            because = Outcome("failed", error=problem("MemoryLimit", words, host=host), reusable=False)
+        elif short := shortage.elsewhere(
+            dict(conductor.channel.hosts), dict(conductor.channel.memory), socket.gethostname()
+        ):
+            because = _out_of_memory(short)
         else:
             return
         self.because = because
-        hopeless = because.error is not None and because.error["type"] in ("MemoryLimit", "SiteLost")
+        hopeless = because.error is not None and because.error["type"] in (shortage.TYPE, "SiteLost")
         self.deadline = time.monotonic() + (0.0 if hopeless else CANCEL)
         conductor.channel.stop(run.id)

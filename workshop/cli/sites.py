@@ -1,0 +1,57 @@
+"""The options that say where a session's ranks run: this machine, several hosts, an allocation of Slurm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from workshop.placement import Placement
+
+Address = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Of this host, by which other hosts and nodes reach it.")
+]
+Slurm = Annotated[bool, typer.Option("--slurm", help="Run it in an allocation of Slurm.")]
+Partition = Annotated[str | None, typer.Option(metavar="NAME", help="Slurm's partition.")]
+Account = Annotated[str | None, typer.Option(metavar="NAME", help="Slurm's account.")]
+Time = Annotated[str | None, typer.Option(metavar="MINUTES", help="How long Slurm gives the session.")]
+Nodes = Annotated[str | None, typer.Option(metavar="N", help="Nodes of Slurm for the ranks.")]
+Wait = Annotated[str | None, typer.Option(metavar="MINUTES", help="How long to wait in Slurm's queue.")]
+Template = Annotated[Path | None, typer.Option(metavar="FILE", help="An sbatch script to use instead (docs/slurm.md).")]
+
+
+def site_from(
+    placement: Placement,
+    address: str | None = None,
+    slurm: bool = False,
+    partition: str | None = None,
+    account: str | None = None,
+    time: str | None = None,
+    nodes: str | None = None,
+    wait: str | None = None,
+    template: Path | None = None,
+) -> Mapping[str, Any]:
+    """The site that these options ask for, this machine without any of them. Raises BadInput for one that can't take
+    the placement, and for an option that goes with a site that nobody asks for."""
+    from workshop.errors import BadInput
+    from workshop.session import hosts, site
+    from workshop.session.slurm import commands, script
+
+    of_slurm: dict[str, Any] = {
+        "partition": partition, "account": account, "time": time, "nodes": nodes, "wait": wait, "template": template,
+    }  # fmt: skip
+    where: Mapping[str, Any] = site.LOCAL
+    if slurm:
+        commands.installed()
+        where = script.options(placement, **of_slurm, address=address)
+    elif lost := next((name for name, value in of_slurm.items() if value is not None), None):
+        raise BadInput(f"--{lost} is for a session on Slurm; give --slurm, too.")
+    if placement.hosts:
+        where = hosts.options(placement.hosts, address)
+    elif address is not None and not slurm:
+        raise BadInput("--address is for a session on several hosts; give --hosts or --slurm, too.")
+    site.check(where, placement)
+    return where

@@ -1,0 +1,78 @@
+"""What is known of the set of engines that is up, which are the ranks of one MPI world."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+from typing import Any
+
+from workshop import mpi
+from workshop.errors import WorkshopError
+from workshop.memory import Gauge
+from workshop.mpi.openmpi import Death
+from workshop.placement import Placement
+from workshop.session.vigil import Vigil
+
+
+class EnginesFailed(WorkshopError):
+    """Engines did not start; the text holds the MPI's own words."""
+
+
+class OutOfMemory(EnginesFailed):
+    """The kernel has ended a rank that was starting, for want of memory."""
+
+
+class Engines:
+    """What is known of the set of engines that is up."""
+
+    def __init__(self, placement: Placement, set_id: str, tag: str, launcher: Any) -> None:
+        self.placement = placement
+        self.mpi = mpi.of(placement.mpi)
+        self.set_id = set_id
+        self.tag = tag
+        self.launcher = launcher
+        self.died = threading.Event()
+        self.rank_map: dict[str, Any] = {}
+        self.machine: dict[str, Any] = {}
+        self.vigil: Vigil | None = None
+        self._gauge = Gauge()
+        self._killed = self._gauge.kills()
+        launcher.on_stop(lambda _: self.died.set())
+
+    @property
+    def local(self) -> dict[int, int]:
+        """The processes of this machine's ranks, by rank."""
+        here = socket.gethostname()
+        return {report["rank"]: report["pid"] for report in self.rank_map.get("ranks", []) if report["host"] == here}
+
+    @property
+    def output(self) -> str:
+        """What mpirun and the ranks printed, once they have ended; ipyparallel removes the file then."""
+        return self.launcher.get_output(remove=False) if self.died.is_set() else ""
+
+    def death(self) -> Death | None:
+        """Which rank died first, once they have ended; None where the launcher says of none that it did.
+
+        Where a launcher tells a single process, that may be one that it has ended itself. What this machine saw counts
+        for more, where all ranks are on it; elsewhere no rank is blamed.
+        """
+        died = self.mpi.death(self.output)
+        if died is None or died.rank is not None or self.vigil is None or self.vigil.first is None:
+            return died
+        pid, number = self.vigil.first
+        rank = next((report["rank"] for report in self.rank_map.get("ranks", []) if report["pid"] == pid), None)
+        return Death(rank, pid, died.host, number or died.signal)
+
+    def refused(self) -> EnginesFailed:
+        """Why they have ended while they were starting."""
+        died = self.death()
+        if died is None:
+            return EnginesFailed(f"{self.mpi.REFUSED}\n{self.mpi.refusal(self.output)}")
+        who = f"process {died.pid}" if died.rank is None else f"rank {died.rank}"
+        if died.signal == signal.SIGKILL and self._gauge.kills() != self._killed:
+            return OutOfMemory(
+                f"the kernel ended {who} (on {died.host}) for want of memory while {self.placement.ranks} ranks "
+                "were starting; take fewer ranks"
+            )
+        return EnginesFailed(f"{who} (on {died.host}) was ended by signal {died.signal} while the ranks were starting")

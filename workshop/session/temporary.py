@@ -1,0 +1,18 @@
+"""The folder for temporary files of a session's ranks.
+
+Libraries remove theirs when a process ends by itself, which ranks don't: they are killed. TensorFlow leaves the code
+that it has generated.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from workshop.config import TEMPORARY
+
+
+def remove(folder: Path) -> None:
+    """Remove what the ranks of a session have left; only to be called when they have ended. `folder` is the session's
+    own, which all of its hosts see."""
+    shutil.rmtree(folder / TEMPORARY, ignore_errors=True)
