@@ -202,6 +202,39 @@ ENDED: dict[str, tuple[dict[str, Any], str, list[str], str]] = {
         ["The run took longer than the 10 minutes"],
         "less work",
     ),
+    "out of memory": (
+        {
+            "status": "failed",
+            "params": {"batch": 64, "size": 56, "data": "digits"},
+            "placement": {"ranks": 4},
+            "error": problem("OutOfMemory", "the memory of laptop ran out: rank 3 had most", 3),
+        },
+        "Out of memory.",
+        ["The memory of laptop ran out: rank 3 had most.", "5.0 s"],
+        "on 2 ranks (--ranks 2), with half the batch (--batch 32) or with half the size (--size 28): what every rank",
+    ),
+    "out of memory with k-means, as kept by an earlier version": (
+        {
+            "status": "failed",
+            "params": {"batch": 64, "mode": "batch", "data": "blobs", "points": 1000, "size": 28},
+            "placement": {"ranks": 2},
+            "error": problem("MemoryLimit", "the memory ran out"),
+        },
+        "Out of memory.",
+        ["The memory ran out."],
+        "Start it again with half the points (--points 500): what every rank",
+    ),
+    "out of memory, and nothing to make smaller": (
+        {
+            "status": "failed",
+            "params": {"batch": 1},
+            "placement": {"ranks": 1},
+            "error": problem("MemoryError", ""),
+        },
+        "Out of memory.",
+        ["5.0 s"],
+        "with less data",
+    ),
     "a host is gone": (
         {"status": "failed", "error": problem("SiteLost", "the host hostB is lost: it has not answered for 5 s.")},
         "The place where the ranks ran is gone.",

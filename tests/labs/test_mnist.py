@@ -2,53 +2,26 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import os
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.labs import script
+from tests.labs.script import answer
 from tests.support import need
-from workshop import config, topology
-from workshop.mpi import horovod, openmpi
-from workshop.placement import THREAD_VARIABLES, Placement
+from workshop import config
+from workshop.mpi import horovod
 
 SCRIPT = config.labs_folder() / "mnist" / "train.py"
 SEGMENTS = Path("/dev/shm")
-
-
-def run(*words: str, ranks: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
-    """The script on so many ranks, each on a core where there are enough; 0: without mpirun."""
-    started = []
-    if ranks:
-        cores = topology.allowed_cores(topology.machine())
-        started = [openmpi.launcher(), "-n", str(ranks), *openmpi.arguments(Placement(ranks=ranks), cores)]
-    plain = {name: value for name, value in os.environ.items() if name not in THREAD_VARIABLES}
-    return subprocess.run(
-        [*started, sys.executable, str(SCRIPT), *words],
-        capture_output=True,
-        text=True,
-        timeout=150,
-        env=plain | openmpi.environment() | variables,
-    )
-
-
-def answer(ended: subprocess.CompletedProcess[str]) -> dict:
-    assert ended.returncode == 0, ended.stderr[-2000:]
-    return json.loads(ended.stdout.splitlines()[-1])
+run = partial(script.run, SCRIPT)
 
 
 def test_it_imports_nothing_of_ours():
-    imported = {
-        name.split(".")[0]
-        for node in ast.walk(ast.parse(SCRIPT.read_text()))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in ([node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
-    }
+    imported = script.imports(SCRIPT)
     assert "horovod" in imported and "workshop" not in imported
 
 
@@ -97,21 +70,6 @@ def _used(segment: Path) -> bool:
     return False
 
 
-# Runs the script once for each line of words, in one process: importing TensorFlow takes seconds.
-REPEATED = """
-import json, runpy, sys
-script, cases = sys.argv[1:]
-for words in json.loads(cases):
-    sys.argv[1:] = words
-    try:
-        runpy.run_path(script, run_name="__main__")
-        code = 0
-    except SystemExit as end:
-        code = end.code
-    print(f"<{code}>", file=sys.stderr, flush=True)
-"""
-
-
 def test_bad_input_is_one_sentence(tmp_path: Path):
     pictures = np.zeros((20, 28, 28), np.uint8)
     good = {"x_train": pictures, "y_train": np.arange(20) % 10, "x_test": pictures, "y_test": np.arange(20) % 10}
@@ -148,21 +106,7 @@ def test_bad_input_is_one_sentence(tmp_path: Path):
     names += ("flat.npz", "short.npz", "letters.npz", "eleven.npz", "none.npz")
     options |= {("--data", str(tmp_path / name)): f"{name} is no mnist.npz: " for name in names}
     options[("--batch", "5000")] = "--batch 5000 on 1 rank is more than the 1437 images"
-    words = json.dumps([["--plain", *given] for given in options])
-    ended = subprocess.run(
-        [sys.executable, "-c", REPEATED, str(SCRIPT), words],
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert ended.returncode == 0, ended.stderr
-    assert "Traceback" not in ended.stderr
-    told = ended.stderr.split("<2>\n")
-    assert len(told) == len(options) + 1, ended.stderr
-    for (given, said), text in zip(options.items(), told, strict=False):
-        last = text.splitlines()[-1]
-        assert said in last, (given, last)
-        assert not last.endswith(": "), "it says why"
+    script.refused(SCRIPT, {("--plain", *given): said for given, said in options.items()})
 
 
 def test_a_bad_option_ends_the_script_with_2():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from workshop.analysis import words
@@ -34,11 +34,18 @@ _KNOWN = {
         "The run took longer than allowed.",
         "Ask for less work, or have the instructor raise the session's limit of minutes.",
     ),
-    "MemoryLimit": ("Out of memory.", "Take fewer ranks or less data: each rank holds its own share."),
-    "MemoryError": ("Out of memory.", "Take fewer ranks or less data: each rank holds its own share."),
     "BadInput": ("The run was given something it can't use.", "Change that setting and start it again."),
     "SessionStopped": ("Cancelled: the session was stopped.", "Start the session, then start the run again."),
     "SessionReset": ("Cancelled: the instructor reset the session.", "Start the run again when the session is ready."),
+}
+
+# The last two are of runs that earlier versions have kept.
+_MEMORY = ("OutOfMemory", "MemoryLimit", "MemoryError")
+# Params by which a rank needs less memory, and whether half of a value is one that means something.
+_SMALLER: Mapping[str, Callable[[int, Mapping[str, Any]], bool]] = {
+    "batch": lambda value, params: value > 1 and params.get("mode") != "batch",
+    "size": lambda value, params: value > 28,  # images' sides; there are none smaller
+    "points": lambda value, params: value > 1 and params.get("data") == "blobs",
 }
 
 
@@ -68,7 +75,7 @@ def _ending(run: RunRecord) -> dict[str, str] | None:
             f"Start the session again if it is down (workshop session start {run.session}), then the run.",
         )
     error = run.error or {}
-    known = _KNOWN.get(error.get("type", ""))
+    known = _out_of_memory(run) if error.get("type") in _MEMORY else _KNOWN.get(error.get("type", ""))
     if run.status == "cancelled":
         verdict, following = known or ("Cancelled.", "Start it again, or with fewer steps if it took too long.")
         if run.started_at is None:
@@ -99,6 +106,23 @@ def _failure(error: Mapping[str, Any]) -> tuple[str, str]:
     return f"{who} failed with {kind}.", f"Look at {where}; {words.ranks(1)} shows whether it takes several to fail."
 
 
+def _out_of_memory(run: RunRecord) -> tuple[str, str]:
+    """The verdict and what is next where ranks had more memory than there was: half of whatever it grows with."""
+    ranks = run.placement.get("ranks")
+    smaller = {
+        name: f"with half the {name} (--{name} {value // 2})"
+        for name, fits in _SMALLER.items()
+        if type(value := run.params.get(name)) is int and fits(value, run.params)
+    }
+    ways = [*smaller.values()]
+    if isinstance(ranks, int) and ranks > 1 and "points" not in smaller:  # they are as many on fewer ranks
+        ways.insert(0, f"on {words.ranks(ranks // 2)}")
+    if not ways:
+        return "Out of memory.", "Start it again with less data, or where there is more memory."
+    either = " or ".join([", ".join(ways[:-1]), ways[-1]]).removeprefix(" or ")
+    return "Out of memory.", f"Start it again {either}: what every rank holds for itself adds up."
+
+
 def _because(error: Mapping[str, Any]) -> str:
     """What went wrong, in the words of whoever said it, as sentences."""
     message = " ".join((error.get("message") or "").split()).rstrip(".")
@@ -106,7 +130,7 @@ def _because(error: Mapping[str, Any]) -> str:
         return ""
     if len(message) > LONG:
         message = f"{message[:LONG].rpartition(' ')[0]} …"
-    if error.get("type") in _KNOWN or error.get("type") == "RankDied":
+    if error.get("type") in _KNOWN or error.get("type") in ("RankDied", *_MEMORY):
         return f"{words.capital(message)}."
     stopped = " The other ranks were stopped: they would have waited for it for ever." if _has_rank(error) else ""
     return f"It said: {message}.{stopped}"

@@ -131,7 +131,7 @@ def _gradients(facts: Facts, why: str) -> Finding:
 def _larger(facts: Facts) -> str:
     """Larger batches, in words, as large as a rank's share of the images allows; "" where it allows none."""
     told, params = facts.metrics, facts.run.params
-    batch, images = params.get("batch"), told.get("train_images")
+    batch, images = params.get("batch"), told.get("unlabelled_images") or told.get("train_images")
     if not isinstance(batch, int):
         return "larger batches"
     most = [2 * batch, *(told.get("shards") or [])]

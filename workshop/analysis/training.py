@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.analysis import words
@@ -33,7 +33,7 @@ def reached(facts: Facts) -> Finding | None:
     took = f" in {words.seconds(seconds)}" if _number(seconds) else ""
     took += f", after {words.seconds(before)} in earlier runs," if took and _number(before) and before > 0 else ""
     fast = f" at {words.thousands(speed)} images/s" if _number(speed) else ""
-    why = [_exchanged(facts), _target(facts), shares(facts)]
+    why = [_exchanged(facts), _labels(facts), _target(facts), shares(facts)]
     return Finding(f"Trained {came}{took}{fast}.", " ".join(filter(None, why)), _following(facts), of_times=True)
 
 
@@ -83,34 +83,60 @@ def _exchanged(facts: Facts) -> str:
     told = facts.metrics
     epochs = told.get("epochs")
     length = f"{words.count(epochs, 'epoch')}, {words.count(told['updates'], 'update')}" if epochs else ""
+    if isinstance(told.get("iterations"), int):
+        length = words.count(told["iterations"], "iteration")
     way = NAMES.get(told["exchange"], told["exchange"])
     over = f"{facts.ranks} ranks over {way}" if facts.ranks > 1 else "one rank"
     return f"{words.capital(length or 'training')} on {over}."
 
 
+def _labels(facts: Facts) -> str:
+    """How many of the images had labels, where not all have."""
+    labelled, others = (facts.metrics.get(name) for name in ("labelled_images", "unlabelled_images"))
+    if not isinstance(labelled, int) or not isinstance(others, int):
+        return ""
+    if not others:
+        return f"The classifier learned from {words.count(labelled, 'labelled image')} alone."
+    return f"{words.capital(words.count(labelled, 'image'))} had a label, {words.thousands(others)} had none."
+
+
 def _target(facts: Facts) -> str:
     told = facts.metrics
-    target, seconds, epochs = (told.get(name) for name in ("target", "time_to_target", "epochs_to_target"))
+    target, seconds = told.get("target"), told.get("time_to_target")
     if not _number(target):
         return ""
     aim = f"{100 * target:.3g} %"
     if not _number(seconds):
         return f"It didn't come to the target of {aim}."
-    return f"The target of {aim} was reached after {words.seconds(seconds)} of training ({_epoch(epochs)})."
+    return f"The target of {aim} was reached after {words.seconds(seconds)} of training ({_after(told)})."
 
 
-def _epoch(epochs: Any) -> str:
+def _after(told: Mapping[str, Any]) -> str:
+    if isinstance(iterations := told.get("iterations_to_target"), int):
+        return words.count(iterations, "iteration")
+    epochs = told.get("epochs_to_target")
     return words.count(epochs, "epoch") if isinstance(epochs, int) and epochs else "within the first epoch"
 
 
 def _following(facts: Facts) -> str:
     told, params = facts.metrics, facts.run.params
-    epochs = params.get("epochs")
-    if _number(told.get("target")) and told.get("time_to_target") is None and isinstance(epochs, int):
+    epochs, iterations = params.get("epochs"), params.get("iterations")
+    missed = _number(told.get("target")) and told.get("time_to_target") is None
+    if missed and params.get("method") != "supervised" and isinstance(iterations, int):
+        number = 2 * iterations
+        return f"Train for longer ({number} iterations: --iterations {number}), and see whether it comes to its target."
+    if missed and isinstance(epochs, int):
         number, word = (2 * params["steps"], "steps") if _cut_short(facts) else (2 * epochs, "epochs")
         return f"Train for longer ({number} {word}: --{word} {number}), and see whether it comes to its target."
+    if params.get("method") == "supervised":
+        return "Compare with the same labels and all unlabelled images (--method sgan): what do these add?"
     if facts.ranks == 1:
         return "Keep it as the baseline, and compare it with more ranks: how much sooner do they reach the target?"
+    if params.get("method") == "sgan":
+        return (
+            f"Compare with {words.ranks(1)}: how close to {facts.ranks} times as fast is it? Or train the classifier "
+            "on the labelled images alone (--method supervised), and see what the others add."
+        )
     return (
         f"Compare with {words.ranks(1)}: how close to {facts.ranks} times as fast is it? Or switch off a step of the "
         "recipe, such as the broadcast (--broadcast no), and see what breaks."

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from workshop.analysis import allreduce, placing, timing, training
+from workshop.analysis import allreduce, federated, placing, timing, training
 from workshop.analysis.balance import Totals
 from workshop.analysis.diverging import diverged
 from workshop.analysis.endings import ending
+from workshop.analysis.evaluating import evaluating
 from workshop.analysis.findings import facts
 from workshop.analysis.recipe import recipe
 from workshop.store.records import RunRecord
@@ -15,6 +16,7 @@ LOOKS = (
     placing.oversubscribed,
     timing.straggling,
     timing.talking,
+    evaluating,
     timing.restless,
     timing.reading,
     placing.idle,
@@ -37,7 +39,9 @@ def verdict(run: RunRecord, totals: Totals) -> dict[str, str]:
     looks = LOOKS if exchanged is None else allreduce.LOOKS
     slow = [finding for look in looks if (finding := look(known)) is not None]
     reached = exchanged or training.reached(known)
-    main, *others = [*broken, *slow] or [reached or timing.balanced(known)]
+    federation = federated.measured(known)
+    came = [federation] if federation is not None else []
+    main, *others = [*broken, *came, *slow] or [reached or timing.balanced(known)]
     why = [main.why]
     if others:  # the second finding often explains the first; more than two at once teach nothing
         why.append(f"Also: {_continued(others[0].why)}")

@@ -41,6 +41,8 @@ class Scaling:
     `share` names the param that is each rank's work in a step: strong scaling divides it among the ranks; empty: the
     workload itself divides its work. `total` names the param that weak scaling multiplies by the ranks; empty: the
     work grows with the ranks by itself. `strong` are params that strong scaling sets unless somebody else does.
+    `live` names the event by which rank 0 tells, while the run goes on, how much work all ranks did per second; empty:
+    that is known at the end only.
     """
 
     rate: str
@@ -48,6 +50,25 @@ class Scaling:
     share: str = ""
     total: str = ""
     strong: Mapping[str, Any] = field(default_factory=dict)
+    live: str = ""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What the tuner has to know of a workload that can be compared over placements.
+
+    `short` are the params that only a trial has, unless somebody else sets them: it measures two to four seconds on
+    two cores. `length` names the one of them that says for how long (steps), `seconds` the part of the metric `seconds`
+    in which it is measured. `load` are params of the work itself that are better to tune on than the usual ones.
+    `knobs` are params that change how fast the work is done and nothing of what comes out, each with its values, those
+    that are known to be good first.
+    """
+
+    short: Mapping[str, Any]
+    length: str
+    seconds: str
+    load: Mapping[str, Any] = field(default_factory=dict)
+    knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,7 +80,7 @@ class Workload:
     reach every rank as `ctx.inputs`; it raises BadInput for whatever can be known to be wrong beforehand. `artifacts`
     reads what an earlier run has left. `fits(params, inputs, ranks)` raises BadInput there for what so many ranks can't
     do. `curves` names the events that pages draw, the most important first. `scaling`
-    is None where the workload can't be compared over numbers of ranks.
+    is None where the workload can't be compared over numbers of ranks, `tuning` where the tuner can't try it.
     """
 
     name: str
@@ -71,6 +92,7 @@ class Workload:
     fits: Callable[[Any, Mapping[str, bytes], int], None] | None = None
     curves: tuple[str, ...] = ()
     scaling: Scaling | None = None
+    tuning: Tuning | None = None
 
     def check(self, values: Mapping[str, Any]) -> Params:
         """Validate params. Raises BadInput with one sentence."""

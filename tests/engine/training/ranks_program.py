@@ -15,6 +15,7 @@ from workshop.engine.training.batches import Batches
 from workshop.engine.training.exchange import WAYS, choose
 from workshop.engine.training.loop import Loop
 from workshop.engine.training.optimizer import distribute
+from workshop.engine.training.reading import Reading
 from workshop.engine.training.step import supervised
 from workshop.engine.training.telling import Telling
 from workshop.engine.training.weights import digest, spread
@@ -75,17 +76,17 @@ def trained(comm, way, kind):
     inputs, labels = (part[batches.own(comm.rank)] for part in examples())
     sink = Memory()
     ctx = RankContext(comm, sink)
+    reading = Reading(
+        batches, comm.rank, lambda at: (tf.constant(inputs[at]), tf.constant(labels[at])), alone=way == "none"
+    )
     loop = Loop(
         ctx,
-        batches,
-        lambda at: (tf.constant(inputs[at]), tf.constant(labels[at])),
         supervised(model, optimizer, loss, correct, exchange),
         Telling(ctx),
         total=EPOCHS * batches.steps,
-        alone=way == "none",
     )
     for epoch in range(EPOCHS):
-        loop.epoch(epoch, lambda passed: None)
+        loop.take(reading.steps, reading.epoch(epoch))
     exchange.close()
     return {
         "used": exchange.name,

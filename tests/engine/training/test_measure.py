@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from workshop.engine.training import measure
-from workshop.engine.training.rates import scaled, warmed_up
+from workshop.engine.training.rates import cooled, scaled, warmed_up
 
 # Two ranks, three steps: begin, input, gradients, exchanged, updated.
 MARKS = np.array(
@@ -68,3 +68,4 @@ def test_rates():
     assert [warmed_up(0.1, 0.4, 3, passed) for passed in (0, 1.5, 3, 9)] == pytest.approx([0.1, 0.25, 0.4, 0.4])
     assert warmed_up(0.1, 0.4, 0, 0) == 0.4
     assert math.isclose(warmed_up(0.2, 0.2, 2, 1), 0.2)
+    assert [cooled(0.1, 0.5, passed) for passed in (0, 0.5, 0.75, 1)] == pytest.approx([0.1, 0.1, 0.05, 0])

@@ -5,32 +5,41 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
 from workshop.engine.training import measure
-from workshop.engine.training.batches import Batches
-from workshop.engine.training.step import Step
-from workshop.engine.training.telling import COLUMNS, COUNT, LOSS, RIGHT, Telling
+from workshop.engine.training.telling import COUNT, SUMS, Telling
 
 WARM = 2  # first steps of a run, which compile: told, but not measured
 BLOCK = 0.25  # seconds of steps between two tellings, about
 MOST = 200  # steps of a block
 
-Read = Callable[[NDArray[np.int64]], tuple[Any, Any]]  # positions among the rank's own examples -> inputs, labels
+
+class Given(NamedTuple):
+    """What one step of this rank works on: what the step is called with, and how many examples that are; 0 where the
+    rank has none left and only takes part."""
+
+    arguments: tuple[Any, ...]
+    count: int
+
+
+Give = Callable[[int], Given]  # the number of a step among those that the loop is asked for -> what it works on
+
+# Called with the arguments of one step, it returns float64 [2 + sums]: when the gradients were there and when they had
+# been exchanged, in seconds since the epoch, and the sums that the step tells (see `telling.SUMS`).
+Step = Callable[..., NDArray[np.float64]]
 
 
 class Loop:
-    """Trains on the batches of this rank. `updates` counts steps, over all epochs and earlier runs."""
+    """Takes the steps of this rank. `updates` counts them, over all epochs and earlier runs."""
 
     def __init__(
         self,
         ctx: RankContext,
-        batches: Batches,
-        read: Read,
         step: Step,
         telling: Telling,
         *,
@@ -38,23 +47,18 @@ class Loop:
         updates: int = 0,
         most: int | None = None,
         pace: float = 0.0,
-        alone: bool = False,
         trace: int = 0,
         on_trace: Callable[[bool], None] = lambda begins: None,
     ) -> None:
         """`total`: steps that progress is told of; `most`: steps after which to end; `pace`: least seconds per step;
-        `alone`: gradients aren't exchanged; `trace`: steps whose marks are kept, `on_trace` is called before the first
-        and behind the last of them."""
+        `trace`: steps whose marks are kept, `on_trace` is called before the first and behind the last of them."""
         self.ctx = ctx
-        self.batches = batches
-        self.read = read
         self.step = step
         self.telling = telling
         self.total = total
         self.updates = updates
         self.most = most
         self.pace = pace
-        self.alone = alone
         self.trace = trace
         self.on_trace = on_trace
         self.done = 0  # steps of this run
@@ -68,16 +72,14 @@ class Loop:
         """Whether no further step is to be taken."""
         return self.stopped or (self.most is not None and self.done >= self.most)
 
-    def epoch(self, epoch: int, rate: Callable[[float], None]) -> bool:
-        """Train one epoch. `rate` is told before each step how many epochs have passed. Returns whether all of its
-        steps were taken. Collective."""
+    def take(self, steps: int, give: Give, before: Callable[[int], None] = lambda number: None) -> bool:
+        """Take so many steps, an epoch of them or those up to an evaluation; the loss is averaged over these. `before`
+        is called with the number of each. Returns whether all of them were taken. Collective."""
         self.telling.begin_epoch()
-        order = self.batches.epoch(epoch, self.ctx.rank)
-        together = self.batches.together()
         taken = 0
-        while taken < len(together) and not self.over:
-            taken += self._block(epoch, taken, order, together, rate)
-        return taken == len(together)
+        while taken < steps and not self.over:
+            taken += self._block(taken, steps - taken, give, before)
+        return taken == steps
 
     def _length(self, left: int) -> int:
         """Steps of the next block: what fits a quarter of a second, the warm-up and the kept steps by themselves."""
@@ -91,20 +93,17 @@ class Loop:
             wanted = min(wanted, max(int(BLOCK / max(self._per_step, self.pace, 1e-6)), 1))
         return wanted
 
-    def _block(
-        self, epoch: int, taken: int, order: NDArray[np.int64], together: NDArray[np.int64], rate: Callable
-    ) -> int:
-        """Some steps of an epoch of which `taken` have been taken; returns how many."""
-        steps = self._length(len(together) - taken)
+    def _block(self, taken: int, left: int, give: Give, before: Callable[[int], None]) -> int:
+        """Some of the `left` steps behind those that have been `taken`; returns how many."""
+        steps = self._length(left)
         kept = self.trace > 0 and WARM <= self.done < WARM + self.trace
         if kept and self.done == WARM:
             self.on_trace(True)
-        mine = np.zeros((steps, COLUMNS))
+        mine = np.zeros((steps, self.telling.columns))
         began, idle = time.perf_counter(), 0.0
         for number in range(steps):
-            at = taken + number
-            rate(epoch + at / len(together))
-            mine[number] = self._one(order[at * self.batches.batch : (at + 1) * self.batches.batch], together[at])
+            before(taken + number)
+            self._one(taken + number, give, mine[number])
             if self.pace:
                 idle += self._nap(mine[number])
         trained = time.perf_counter() - began - idle
@@ -123,20 +122,16 @@ class Loop:
             self.on_trace(False)
         return steps
 
-    def _one(self, positions: NDArray[np.int64], together: np.int64) -> NDArray[np.float64]:
-        """One step; returns its marks, the sum of its losses, how many were right and how many there were."""
-        row = np.empty(COLUMNS)
+    def _one(self, number: int, give: Give, row: NDArray[np.float64]) -> None:
+        """One step; puts its marks, how many examples there were and its sums into `row`, zeros."""
         row[measure.BEGIN] = time.time()
-        count = len(positions)
-        # A rank that has nothing left still takes part: with an example that doesn't count.
-        inputs, labels = self.read(positions if count else np.zeros(1, np.int64))
+        arguments, count = give(number)
         row[measure.INPUT] = time.time()
-        share = 1 / max(count, 1) if self.alone else self.ctx.size / float(together)
-        told = self.step(inputs, labels, share if count else 0.0)
-        loss, right, row[measure.GRADIENTS], row[measure.EXCHANGED] = told
+        told = self.step(*arguments)
+        row[measure.GRADIENTS : measure.UPDATED] = told[:2]
         row[measure.UPDATED] = time.time()
-        row[LOSS], row[RIGHT], row[COUNT] = (loss, right, count) if count else (0.0, 0.0, 0.0)
-        return row
+        if count:
+            row[COUNT], row[SUMS:] = count, told[2:]
 
     def _nap(self, row: NDArray[np.float64]) -> float:
         """Rest until the step has taken its pace; returns for how long. All ranks go on at the same moment."""

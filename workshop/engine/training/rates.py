@@ -22,3 +22,9 @@ def warmed_up(rate: float, full: float, epochs: float, passed: float) -> float:
     if passed >= epochs:
         return full
     return rate + (full - rate) * passed / epochs
+
+
+def cooled(rate: float, begin: float, passed: float) -> float:
+    """The rate after the share `passed` of a training, 0 to 1: the full one up to the share `begin`, below 1, then
+    falling evenly, to 0 at the end."""
+    return rate * min((1 - passed) / (1 - begin), 1.0)

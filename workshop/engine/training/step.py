@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from workshop.engine.tensorflow import tensorflow
-from workshop.engine.training.exchange import Exchange
+from workshop.engine.training.exchange import Exchange, Update
+from workshop.engine.training.loop import Step
 
 PerExample = Callable[[Any, Any], Any]  # (labels [n], outputs [n, ...]) -> tensor [n]
-Step = Callable[[Any, Any, float], Any]
 
 
 def supervised(
@@ -20,8 +20,8 @@ def supervised(
 
     The gradient is that of the sum of the examples' losses times `factor`; with `factor = ranks / examples of all
     ranks`, the mean over the ranks is the gradient of the mean over all examples, whatever each batch's size. It
-    returns float64 [4]: the sum of the losses, how many examples were right, and when the gradients were there and when
-    they had been exchanged, in seconds since the epoch.
+    returns float64 [4]: when the gradients were there and when they had been exchanged, in seconds since the epoch, the
+    sum of the losses, and how many examples were right (`telling.SUPERVISED`).
     """
     tf = tensorflow()
     variables = model.trainable_variables
@@ -34,15 +34,25 @@ def supervised(
             for penalty in model.losses:
                 objective += penalty
         gradients = tape.gradient(objective, [variable.value for variable in variables])
-        with tf.control_dependencies([gradient for gradient in gradients if gradient is not None]):
-            there = tf.timestamp()
-        with tf.control_dependencies([there]):
-            over = exchange.apply(gradients, variables, lambda averaged: optimizer.apply(averaged, variables))
+        times = exchanged(exchange, gradients, variables, lambda averaged: optimizer.apply(averaged, variables))
         right = tf.reduce_sum(tf.cast(correct(labels, outputs), tf.float64))
-        return tf.stack([tf.cast(total, tf.float64), right, there, over])
+        return tf.stack([*times, tf.cast(total, tf.float64), right])
 
     compiled = _for_full_batches(tf, step, uneven)
     return lambda inputs, labels, factor: compiled(inputs, labels, tf.constant(factor, tf.float32)).numpy()
+
+
+def exchanged(
+    exchange: Exchange, gradients: Sequence[Any], variables: Sequence[Any], update: Update
+) -> tuple[Any, Any]:
+    """The end of a step: exchange all its gradients at once and have `update` change the variables. Returns two scalar
+    tensors, float64: when the gradients were there and when they had been exchanged, in seconds since the epoch."""
+    tf = tensorflow()
+    with tf.control_dependencies([gradient for gradient in gradients if gradient is not None]):
+        there = tf.timestamp()
+    with tf.control_dependencies([there]):
+        over = exchange.apply(gradients, variables, update)
+    return there, over
 
 
 def _for_full_batches(tf: Any, function: Callable[..., Any], uneven: bool) -> Callable[..., Any]:

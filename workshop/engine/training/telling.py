@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,19 @@ from numpy.typing import NDArray
 from workshop.engine.context import RankContext
 from workshop.engine.training import measure
 
-LOSS, RIGHT, COUNT = 5, 6, 7  # behind the five marks
-COLUMNS = 8
+# A step's row: the five marks of `measure`, how many examples the rank had, then the sums that its step tells.
+COUNT, SUMS = 5, 6
+
+
+class Curve(NamedTuple):
+    """What an event tells of a step: a column of the rows of all ranks, added up and divided by another one's sum."""
+
+    sum: int
+    over: int = COUNT
+
+
+# What a supervised step tells: the sum of its losses, and how many examples were right.
+SUPERVISED: Mapping[str, Curve] = {"loss": Curve(SUMS), "accuracy": Curve(SUMS + 1)}
 
 
 @dataclass
@@ -49,10 +61,16 @@ class Totals:
 class Telling:
     """Gathers what all ranks' steps were, tells it, and keeps the totals. Collective, like the loop that calls it."""
 
-    def __init__(self, ctx: RankContext, average: bool = True) -> None:
+    def __init__(
+        self, ctx: RankContext, average: bool = True, curves: Mapping[str, Curve] = SUPERVISED, sums: int = 2
+    ) -> None:
+        """`average`: curves are of all ranks, not of rank 0 alone; `sums`: how many of them a step tells. The first of
+        the `curves` is the loss."""
         size = ctx.size
         self.ctx = ctx
         self.average = average
+        self.curves = dict(curves)
+        self.columns = SUMS + sums  # of a step's row
         self.totals = Totals(
             examples=np.zeros(size),
             busy=np.zeros(size),
@@ -61,11 +79,11 @@ class Telling:
             late=np.zeros(size),
         )
         self.kept: list[NDArray[np.float64]] = []  # marks of the steps of which the timeline is kept
-        self.epoch_loss = np.zeros(2)  # sum and count since the epoch began
+        self.begin_epoch()
 
     def block(self, first: int, mine: NDArray[np.float64], measured: bool, keep: bool) -> NDArray[np.float64]:
-        """Take in some steps of this rank, float64 [steps, 8]; `first` is the number of the first one. Returns those of
-        all ranks, [ranks, steps, 8]."""
+        """Take in some steps of this rank, float64 [steps, columns]; `first` is the number of the first one. Returns
+        those of all ranks, [ranks, steps, columns]."""
         gathered = np.empty((self.ctx.size, *mine.shape))
         self.ctx.comm.Allgather(np.ascontiguousarray(mine), gathered)
         marks = gathered[..., :5]
@@ -77,6 +95,9 @@ class Telling:
         self._tell_all(first, gathered, measured)
         if measured:
             self._tell_mine(first, gathered[self.ctx.rank], parts)
+            self.ctx.threads.look()
+        else:
+            self.ctx.threads.begin()
         return gathered
 
     def _add(self, gathered: NDArray[np.float64], parts: measure.Phases) -> None:
@@ -97,17 +118,18 @@ class Telling:
         """Rank 0 tells of all ranks; without averaging its loss and accuracy are its own. No speed of steps that
         compile: it would be all that one sees of a curve."""
         told = gathered if self.average else gathered[:1]
-        losses, right, counts = (told[..., column].sum(axis=0) for column in (LOSS, RIGHT, COUNT))
-        self.epoch_loss += losses.sum(), counts.sum()
+        parts = {name: [told[..., column].sum(axis=0) for column in curve] for name, curve in self.curves.items()}
+        for name, (sums, over) in parts.items():
+            self._since[name] += sums.sum(), over.sum()
         if self.ctx.rank != 0:
             return
         examples = gathered[..., COUNT].sum(axis=0)
         longest = measure.step_seconds(gathered[..., :5]).max(axis=0)
         for number in range(gathered.shape[1]):
             at, step = gathered[0, number, measure.UPDATED], first + number
-            if counts[number]:
-                self.ctx.emit("loss", losses[number] / counts[number], step, at)
-                self.ctx.emit("accuracy", right[number] / counts[number], step, at)
+            for name, (sums, over) in parts.items():
+                if over[number]:
+                    self.ctx.emit(name, sums[number] / over[number], step, at)
             if measured:
                 self.ctx.emit("total images/s", examples[number] / longest[number], step, at)
 
@@ -120,12 +142,17 @@ class Telling:
                 self.ctx.account(name, getattr(parts, name)[rank, number], step, at)
 
     def begin_epoch(self) -> None:
-        self.epoch_loss = np.zeros(2)
+        self._since = {name: np.zeros(2) for name in self.curves}  # sum, and what to divide it by
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Of each curve since the epoch began, over all ranks; NaN where nothing was told."""
+        return {name: float(of / over) if over else float("nan") for name, (of, over) in self._since.items()}
 
     @property
     def mean_loss(self) -> float:
         """Of the examples since the epoch began, over all ranks; NaN where there was none."""
-        return float(self.epoch_loss[0] / self.epoch_loss[1]) if self.epoch_loss[1] else float("nan")
+        return next(iter(self.means.values()))
 
 
 def as_list(values: Any) -> list[float]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from workshop.workloads import Artifacts, Params, Scaling, Workload
+from workshop.workloads import Artifacts, Params, Scaling, Tuning, Workload
 
 PHOTO = {"when": {"data": "photo"}}
 BLOBS = {"when": {"data": "blobs"}}
@@ -94,5 +94,12 @@ WORKLOAD = Workload(
     params=KMeansParams,
     function="workshop.workloads.kmeans.run:run",
     inputs=_inputs,
-    scaling=Scaling(rate="points_per_second", unit="points/s", total="points"),
+    scaling=Scaling(rate="points_per_second", unit="points/s", total="points", live="total points/s"),
+    tuning=Tuning(
+        short={"iterations": 200, "tolerance": 0.0, "init": "random"},
+        length="iterations",
+        seconds="fit",
+        load={"data": "blobs", "clusters": 100},
+        knobs={"backend": ("numba", "numpy", "daal4py")},
+    ),
 )

@@ -29,8 +29,9 @@ NAP = 0.2  # seconds of a pause without asking whether to stop
 def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
     """Cluster the points over all ranks and tell what came out. Collective.
 
-    Events: `inertia` and `moved` (centroids that moved) per iteration from rank 0, every rank's `time.*`. Artifacts
-    of a photo, from rank 0: original.png, quantised.png, and preview.png in every iteration of a paced run.
+    Events: `inertia`, `moved` (centroids that moved) and `total points/s` per iteration from rank 0, every rank's
+    `time.*`. Artifacts of a photo, from rank 0: original.png, quantised.png, and preview.png in every iteration of a
+    paced run.
     """
     seconds: dict[str, float] = {}
     picture = photo.pixels(ctx.inputs["photo"]) if params.data == "photo" else None
@@ -64,7 +65,8 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
         steps = online(ctx, shards, source, params.batch, middle, centroids)
         most = -(-source.size // params.batch)
     preview = _preview(ctx, picture, middle) if params.pace and picture is not None else None
-    step, stopped, seconds["fit"] = _iterate(ctx, steps, most, params.pace, preview)
+    visited = source.size if batch else min(params.batch, source.size)  # points of an iteration
+    step, stopped, seconds["fit"] = _iterate(ctx, steps, most, visited, params.pace, preview)
 
     inertia, sizes, labels = step.inertia, None, None
     if not stopped:
@@ -126,19 +128,26 @@ def _compile(ctx: RankContext, shards: type[Shard], point: NDArray[np.floating])
 
 
 def _iterate(
-    ctx: RankContext, steps: Iterator[Step], most: int, pace: float, preview: Callable[[Step], None] | None
+    ctx: RankContext,
+    steps: Iterator[Step],
+    most: int,
+    points: int,
+    pace: float,
+    preview: Callable[[Step], None] | None,
 ) -> tuple[Step, bool, float]:
-    """Go through at most `most` steps. Returns the last one, whether a stop was asked for, and the seconds that the
-    steps took without pauses and previews."""
+    """Go through at most `most` steps, each of so many points. Returns the last one, whether a stop was asked for, and
+    the seconds that the steps took without pauses and previews."""
     seconds = 0.0
     while True:
         began = time.perf_counter()
         step = next(steps)
-        seconds += time.perf_counter() - began
+        took = time.perf_counter() - began
+        seconds += took
         ctx.end_step(step.number)
         if ctx.rank == 0:
             ctx.emit("inertia", step.inertia, step.number)
             ctx.emit("moved", step.moved, step.number)
+            ctx.emit("total points/s", points / max(took, 1e-9), step.number)
         ctx.progress(step.number, most)
         if preview is not None:
             preview(step)

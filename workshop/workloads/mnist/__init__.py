@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workshop.workloads import Artifacts, Params, Scaling, Workload
+from workshop.workloads import Artifacts, Params, Scaling, Tuning, Workload
 
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
 # heading under which the form shows a field.
@@ -119,5 +119,12 @@ WORKLOAD = Workload(
         share="batch",
         total="epochs",
         strong={"scale": "none"},
+        live="total images/s",
+    ),
+    tuning=Tuning(
+        short={"epochs": 1000, "steps": 250, "checkpoint": "off", "trace": 0},
+        length="steps",
+        seconds="train",
+        knobs={"exchange": ("horovod", "mpi", "mpi-per-tensor", "parameter-server")},
     ),
 )

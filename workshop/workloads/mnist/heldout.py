@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.engine.data.images import Images
+from workshop.engine.data.pictures import png
 from workshop.engine.data.shards import shard
 from workshop.engine.training.step import PerExample, evaluation
 
@@ -90,12 +89,3 @@ def _probabilities(outputs: NDArray[np.float32]) -> NDArray[np.float32]:
         return outputs
     raised = np.exp(outputs - outputs.max(axis=1, keepdims=True))
     return raised / raised.sum(axis=1, keepdims=True)
-
-
-def png(pixels: NDArray[np.uint8]) -> str:
-    """A greyscale picture as base64 of a PNG."""
-    from PIL import Image
-
-    file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "PNG")
-    return base64.b64encode(file.getvalue()).decode()

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-import socket
-import tempfile
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 
 from workshop.engine.context import LARGEST_ARTIFACT, RankContext
 from workshop.engine.data import images
 from workshop.engine.tensorflow import tensorflow
-from workshop.engine.training import checkpoint, rates, trace
-from workshop.engine.training.exchange import Exchange, choose
-from workshop.engine.training.loop import WARM, Loop
+from workshop.engine.training import checkpoint, rates, report, running
+from workshop.engine.training.exchange import Exchange
+from workshop.engine.training.loop import Loop
+from workshop.engine.training.reading import Reading
+from workshop.engine.training.running import OnTrace
 from workshop.engine.training.step import supervised
-from workshop.engine.training.telling import Telling, as_list
+from workshop.engine.training.telling import Telling
 from workshop.engine.training.weights import average, digest, spread
 from workshop.workloads.mnist import MnistParams, models
 from workshop.workloads.mnist.batching import batches
@@ -30,7 +27,6 @@ from workshop.workloads.mnist.heldout import HeldOut, Score, as_inputs
 
 DIVERGED = 10 * math.log(models.CLASSES)  # a mean loss ten times that of guessing: it won't come back
 RECIPE = ("rate", "scale", "warmup", "shard", "divide")  # what decides on the weights that come out
-HOROVOD_FILE = "horovod-timeline.json"
 
 
 def run(ctx: RankContext, params: MnistParams) -> Mapping[str, Any]:
@@ -40,30 +36,18 @@ def run(ctx: RankContext, params: MnistParams) -> Mapping[str, Any]:
     each epoch: `held-out loss`, `held-out accuracy`, `spread` and `learning rate` by rank 0, `memory` by every rank.
     Artifacts: checkpoint.npz, timeline.json, misclassified.json, with Horovod its own timeline.
     """
-    began = time.perf_counter()
-    tensorflow()
-    exchange, why = choose(params.exchange, ctx.comm)
-    with ExitStack() as stack, tempfile.TemporaryDirectory(prefix="workshop-") as folder:
-        stack.callback(exchange.close)
-        training = Training(ctx, params, exchange, Path(folder) / HOROVOD_FILE)
-        training.seconds["prepare"] = time.perf_counter() - began
-        ctx.known(exchange=exchange.name, exchange_why=why, **training.conditions())
-        training.epochs()
-        metrics = training.finish() | {"exchange": exchange.name, "exchange_why": why}
-        stack.close()  # what the exchange has recorded is complete now
-        metrics["horovod"] = training.keep_timeline()
-    return metrics
+    return running.run(ctx, params.exchange, lambda exchange, on_trace: Training(ctx, params, exchange, on_trace))
 
 
 class Training:
     """One rank's training: a model, its data, and the steps of the recipe that are switched on. All collective."""
 
-    def __init__(self, ctx: RankContext, params: MnistParams, exchange: Exchange, recording: Path) -> None:
+    def __init__(self, ctx: RankContext, params: MnistParams, exchange: Exchange, on_trace: OnTrace) -> None:
         tf = tensorflow()
         tf.keras.utils.clear_session()  # what an earlier run of this process has left
         # Ranks draw weights of their own, as processes do that don't know of each other.
         tf.keras.utils.set_random_seed((params.seed + 1_000_003 * ctx.rank) % 2**31)
-        self.ctx, self.params, self.exchange, self.recording = ctx, params, exchange, recording
+        self.ctx, self.params, self.exchange = ctx, params, exchange
         self.images = images.read(ctx.inputs)
         self.batches = batches(params, len(self.images.train_labels), ctx.size)
         self.model = models.build(params.model, ctx.inputs)
@@ -71,14 +55,14 @@ class Training:
         self.full_rate = rates.scaled(self.rate, ctx.size, params.scale)
         self.optimizer = models.optimizer_of(params.optimizer, self.rate)
         self.optimizer.build(self.model.trainable_variables)
-        self.epoch, update, self.seconds, self.before = 0, 0, {"evaluate": 0.0, "checkpoint": 0.0}, 0.0
+        self.epoch, update, self.seconds = 0, 0, {"evaluate": 0.0, "checkpoint": 0.0, "earlier": 0.0}
         self.to_target: tuple[float, int] | None = None  # seconds and epochs, those of earlier runs counted in
         self.resumed = None
         if checkpoint.NAME in ctx.inputs:
             found = checkpoint.unpack(ctx.inputs[checkpoint.NAME])
             checkpoint.restore(self.model, self.optimizer, found)
             self.epoch, update = found.progress["epoch"], found.progress["update"]
-            self.before = float(found.progress.get("seconds", 0.0))  # of training, in earlier runs
+            self.seconds["earlier"] = float(found.progress.get("seconds", 0.0))  # of training, in earlier runs
             seconds, epochs = found.progress.get("to_target") or (None, None)
             if found.progress.get("target") == params.target and seconds is not None:
                 self.to_target = float(seconds), int(epochs)
@@ -94,25 +78,23 @@ class Training:
         self.held_out = HeldOut(ctx.comm, self.images, self.model, loss)
         self.telling = Telling(ctx, params.average)
         left = (params.epochs - self.epoch) * self.batches.steps
+        self.reading = Reading(self.batches, ctx.rank, self._reader(), alone=exchange.name == "none")
         self.loop = Loop(
             ctx,
-            self.batches,
-            self._reader(),
             supervised(self.model, self.optimizer, loss, models.correct, exchange, self.batches.uneven),
             self.telling,
             total=min(left, params.steps or left),
             updates=update,
             most=params.steps,
             pace=params.pace,
-            alone=exchange.name == "none",
             trace=params.trace,
-            on_trace=lambda begins: exchange.record(recording) if begins else exchange.stop_recording(),
+            on_trace=on_trace,
         )
         self.score: Score | None = None
         self.written = {"written": 0, "kept": 0, "bytes": 0, "differ": False}
         self.too_large = False  # for checkpoints to be kept
         self.notices = [self.images.notice] if self.images.notice else []
-        self.memory = 0
+        self.memory = report.Resident(ctx)
         self.diverged = False
         if ctx.rank == 0:
             ctx.emit("spread", self.spread, update)
@@ -125,7 +107,9 @@ class Training:
         labels = self.images.train_labels[own].astype(np.int32)
         return lambda positions: (tf.constant(pictures[positions]), tf.constant(labels[positions]))
 
-    def _set_rate(self, passed: float) -> None:
+    def _set_rate(self, number: int) -> None:
+        """The rate for a step of this epoch."""
+        passed = self.epoch + number / self.reading.steps
         wanted = rates.warmed_up(self.rate, self.full_rate, self.params.warmup, passed)
         if wanted != self._rate_now:
             self._rate_now = wanted
@@ -135,10 +119,10 @@ class Training:
 
     _rate_now = math.nan
 
-    def epochs(self) -> None:
+    def train(self) -> None:
         """Train until all epochs are done, a stop is asked for, or the loss has grown beyond all bounds."""
         while self.epoch < self.params.epochs and not self.loop.over and not self.diverged:
-            whole = self.loop.epoch(self.epoch, self._set_rate)
+            whole = self.loop.take(self.reading.steps, self.reading.epoch(self.epoch), self._set_rate)
             self.epoch += whole
             self.diverged = not self.telling.mean_loss < DIVERGED  # also where it is no number
             if not self.loop.stopped:
@@ -153,7 +137,7 @@ class Training:
             self.score = self.held_out.score()
         accuracy = self.score.accuracy if self.params.average else self.score.accuracies[0]
         if self.to_target is None and accuracy >= self.params.target:
-            self.to_target = self.before + self.loop.seconds, self.epoch
+            self.to_target = self.seconds["earlier"] + self.loop.seconds, self.epoch
         told = time.perf_counter()
         self.seconds["evaluate"] += told - began
         kept = whole and self.params.checkpoint != "off" and self._keep_checkpoint()
@@ -166,8 +150,7 @@ class Training:
             ctx.emit("held-out loss", self.score.losses[ctx.rank], self.loop.updates)
             ctx.emit("held-out accuracy", self.score.accuracies[ctx.rank], self.loop.updates)
         self.spread = spread(ctx.comm, self.model.trainable_variables)
-        self.memory = max(self.memory, now := psutil.Process().memory_info().rss)
-        ctx.emit("memory", now, self.loop.updates)
+        self.memory.tell(self.loop.updates)
         if ctx.rank == 0:
             ctx.emit("spread", self.spread, self.loop.updates)
             if self.params.average:
@@ -185,7 +168,7 @@ class Training:
             progress = {
                 "epoch": self.epoch,
                 "update": self.loop.updates,
-                "seconds": self.before + self.loop.seconds,
+                "seconds": self.seconds["earlier"] + self.loop.seconds,
                 "target": self.params.target,
                 "to_target": self.to_target,
                 **self._setting(),
@@ -238,39 +221,22 @@ class Training:
         }
 
     def finish(self) -> dict[str, Any]:
-        """What the run came to; artifacts of the end. The same on all ranks, but for what only rank 0 is given."""
-        ctx, params, telling = self.ctx, self.params, self.telling
-        self.exchange.stop_recording()
-        totals, score = telling.totals, self.score
-        speed = totals.speed()
+        """What the network came to; artifacts of the end. The same on all ranks, but for what only rank 0 is given."""
+        ctx, params, score = self.ctx, self.params, self.score
         wrong, shown = self.held_out.misclassified() if score is not None else (None, [])
         if ctx.rank == 0 and score is not None:
             ctx.artifact("misclassified.json", json.dumps(shown).encode(), "application/json")
-        reads = [self.batches.reads(rank) for rank in range(ctx.size)]
-        seconds = {"train": self.loop.seconds, **self.seconds, "earlier": self.before}
         metrics: dict[str, Any] = {
-            **self.conditions(),
             "epochs": self.epoch,
-            "updates": self.loop.updates,
-            "stopped": self.loop.stopped,
             "diverged": self.diverged,
-            "loss": telling.mean_loss,
+            "loss": self.telling.mean_loss,
             "time_to_target": self.to_target[0] if self.to_target else None,
             "epochs_to_target": self.to_target[1] if self.to_target else None,
-            "measured_steps": totals.steps,
-            "phases": {name: as_list(values) for name, values in totals.phases.items()},
-            "last": totals.last.tolist(),
-            "late_by": as_list(totals.late / np.maximum(totals.last, 1)),
-            "bytes_per_step": self.exchange.bytes,
-            "messages_per_step": self.exchange.messages,
-            "bytes_exchanged": self.exchange.bytes * self.loop.done,
-            "memory": ctx.comm.allgather(max(self.memory, psutil.Process().memory_info().rss)),
+            "memory": self.memory.of_all(),
             "spread": self.spread,
             "weights": ctx.comm.allgather(digest(self.model.trainable_variables)),
-            "images_read": sum(reads),
+            "images_read": sum(self.batches.reads(rank) for rank in range(ctx.size)),
             "checkpoints": self.written if self.written["written"] else None,
-            "telling_share": self.loop.telling_seconds / self.loop.seconds if self.loop.seconds else 0.0,
-            "seconds": {name: round(value, 6) for name, value in seconds.items()},
         }
         if self.notices:
             metrics["notices"] = self.notices
@@ -281,32 +247,4 @@ class Training:
                 "held_out_accuracy": score.accuracy if params.average else score.accuracies[0],
                 "held_out_accuracy_ranks": score.accuracies,
             }
-        each = totals.speeds()
-        if speed is not None and each is not None:
-            metrics |= {
-                "images_per_second": speed.mean,
-                "images_per_second_deviation": speed.deviation,
-                "images_per_second_jitter": speed.jitter,
-                "images_per_second_ranks": as_list(totals.examples / totals.busy),
-                "images_per_second_ranks_deviation": [one.deviation for one in each],
-                "images_per_second_ranks_jitter": [one.jitter for one in each],
-            }
         return metrics
-
-    def keep_timeline(self) -> dict[str, Any] | None:
-        """Rank 0 keeps the timeline of all ranks, once the exchange is closed; returns what Horovod's own says."""
-        hosts = self.ctx.comm.gather(socket.gethostname())
-        if self.ctx.rank != 0 or not self.telling.kept:
-            return None
-        horovod, told = None, None
-        if self.recording.exists():
-            horovod = trace.read_horovod(self.recording.read_text(errors="replace"))
-            self.ctx.artifact(HOROVOD_FILE, json.dumps(horovod).encode(), "application/json")
-            from importlib.metadata import version
-
-            told = {"allreduces": trace.allreduces(horovod), "version": version("horovod")}
-        first = self.loop.updates - self.loop.done + WARM
-        marks = np.concatenate(self.telling.kept, axis=1)
-        document = trace.trace(marks, first, hosts, horovod, exchanged=self.exchange.name != "none")
-        self.ctx.artifact("timeline.json", json.dumps(document).encode(), "application/json")
-        return told

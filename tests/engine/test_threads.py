@@ -1,0 +1,220 @@
+"""The census of a process's threads: real threads of real libraries, each told by where it began."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support import until
+from workshop.analysis.threads import KINDS
+from workshop.engine import origins
+from workshop.engine.context import RankContext
+from workshop.engine.origins import Origin, Origins
+from workshop.engine.threads import Census, count, of_thread, told, working
+from workshop.mpi import openmpi
+from workshop.placement import Placement
+from workshop.rankmap import Task, tasks
+
+# Imports what names none of its threads, has each of them work, and prints what the census says.
+LIBRARIES = """
+import json, os, time
+import numpy as np, zmq
+from workshop.engine.threads import Census
+context = zmq.Context()
+line = context.socket(zmq.DEALER)
+a = np.ones((900, 900))
+a @ a
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+points = np.random.default_rng(0).random((20_000, 8))
+with threadpool_limits(2):
+    KMeans(4, n_init=1).fit(points)
+import tensorflow as tf
+tf.config.threading.set_intra_op_parallelism_threads(3)
+tf.config.threading.set_inter_op_parallelism_threads(2)
+b = tf.random.normal((900, 900))
+(b @ b).numpy()
+census = Census()
+census.begin()
+worked, end = time.process_time() + 1, time.perf_counter() + 60
+while time.process_time() < worked and time.perf_counter() < end:
+    b @ b
+costs = []
+for _ in range(20):
+    began = time.perf_counter()
+    census.look()
+    costs.append(time.perf_counter() - began)
+names = {open(f"/proc/self/task/{tid}/comm").read().strip() for tid in os.listdir("/proc/self/task")}
+print(json.dumps({"told": census.as_json(), "seconds": census.seconds, "cost": min(costs), "names": sorted(names)}))
+line.close(0)
+"""
+
+
+def test_threads_without_a_name_are_told_by_where_they_began(tmp_path: Path):
+    ended = subprocess.run(
+        [sys.executable, "-c", LIBRARIES], capture_output=True, text=True, timeout=150, cwd=tmp_path, check=False
+    )
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    answer = json.loads(ended.stdout.splitlines()[-1])
+    kinds = answer["told"]
+    assert "tf_numa_-1_Eigen" not in answer["names"], "the kernel takes 15 letters"
+    assert kinds["intra-op"]["count"] == 3
+    assert kinds["inter-op"]["count"] == 2
+    assert kinds["main"]["count"] == 1
+    assert kinds["zeromq"]["count"] == 2
+    assert kinds["openmp"]["count"] >= 1
+    assert kinds["blas"]["count"] >= 1
+    assert kinds["intra-op"]["busy"] == 3
+    assert kinds["intra-op"]["seconds"] > 0.2
+    assert kinds["inter-op"]["busy"] == kinds["zeromq"]["busy"] == kinds["blas"]["busy"] == 0
+    assert 0 < answer["seconds"] < 90
+    assert answer["cost"] < 1e-3, "a look costs less than a millisecond"
+    assert set(kinds) <= set(KINDS), "the analysis has a word for each kind"
+
+
+@pytest.mark.parametrize(
+    ("name", "library", "own", "kind"),
+    [
+        ("python", "libtensorflow_framework.so.2", "tf_numa_-1_Eigen", "intra-op"),
+        ("tf_Compute", "libtensorflow_framework.so.2", "tf_Compute", "inter-op"),
+        ("python", "libtensorflow_framework.so.2", "dataset-memory-logging-thread", "tensorflow"),
+        ("tf_graph_runner", "libtensorflow_framework.so.2", "", "tensorflow"),
+        ("python", "libgomp-e985bcbb.so.1.0.0", "", "openmp"),
+        ("python", "libiomp5.so", "", "openmp"),
+        ("python", "libscipy_openblas64_-32a4b2a6.so", "", "blas"),
+        ("python", "workqueue.cpython-311-x86_64-linux-gnu.so", "", "numba"),
+        ("python", "libtbb.so.12", "", "tbb"),
+        ("python", "mpi_lib.cpython-311-x86_64-linux-gnu.so", "", "horovod"),
+        ("python", "libpmix.so.2", "", "mpi"),
+        ("async", "libucs.so.0", "", "mpi"),
+        ("ZMQbg/IO/0", "libzmq-2f02442c.so.5.2.5", "", "zeromq"),
+        ("reporter", "libpython3.11.so.1.0", "", "reporter"),
+        ("python", "python3.11", "", "python"),
+        ("jemalloc_bg_thd", "libarrow.so.2600", "", "other"),
+    ],
+)
+def test_kinds(name: str, library: str, own: str, kind: str):
+    assert of_thread(Task(7, name, 0, 0, 0), Origin(library, own), main=1) == kind
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *(("tf_Compute", "inter-op"), ("tf_graph_runner", "tensorflow"), ("ZMQbg/Reaper", "zeromq")),
+        *(("reporter", "reporter"), ("python", "other")),
+    ],
+)
+def test_without_origins_names_must_do(name: str, kind: str):
+    assert of_thread(Task(7, name, 0, 0, 0), None, main=1) == kind
+    assert of_thread(Task(7, name, 0, 0, 0), None, main=7) == "main"
+
+
+def test_what_works_and_what_only_wakes_up():
+    pool = {f"pool {number}": 0.25 for number in range(16)}
+    helpers = {"horovod": 0.06, "reporter": 0.02, "asleep": 0.0}
+    assert working(pool | helpers, least=0.04) == set(pool), "however many share the processors"
+    assert working({"a": 2.0, "b": 1.9, "c": 0.1}, least=0.04) == {"a", "b"}
+    assert working({"a": 0.03, "b": 0.02}, least=0.04) == set()
+    assert working({"a": 0.0}, least=0.0) == set()
+    assert working({}, least=0.0) == set()
+
+
+def spin(until_set: threading.Event) -> None:
+    while not until_set.is_set():
+        sum(range(1000))
+
+
+def test_a_census_counts_from_when_it_begins():
+    stop = threading.Event()
+    before = threading.Thread(target=spin, args=(stop,))
+    before.start()
+    mine = Origins()
+    until(lambda: before.native_id in mine.of([before.native_id or 0]), 10, "the thread's origin")
+    assert "python" in mine.of([before.native_id or 0])[before.native_id or 0].library
+    until(lambda: count().as_json()["python"]["seconds"] >= 0.2, 60, "the thread to have worked")
+    census = Census()
+    assert not census.looked
+    census.begin()
+    stop.set()
+    before.join()
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    time.sleep(0.3)
+    census.look()
+    counted = census.as_json()["python"]
+    assert counted["seconds"] < 0.2, "what it did before doesn't count"
+    assert counted["count"] >= 1
+    done.set()
+    other.join()
+    census.look()
+    assert census.as_json()["python"]["count"] >= 1, "one that has ended meanwhile was there"
+    assert census.seconds >= 0.3
+    census.begin()
+    assert not census.looked and census.as_json() == {}
+
+
+def test_a_thread_that_is_gone_has_no_origin():
+    ended = threading.Thread(target=lambda: None)
+    ended.start()
+    tid = ended.native_id or 0
+    ended.join()
+    until(lambda: tid not in {task.tid for task in tasks()}, 10, "the thread's end")
+    assert Origins().of([tid]) == {}
+
+
+def test_another_processor_has_no_origins(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(origins, "_GET_ROBUST_LIST", None)
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    assert Origins().of([other.native_id or 0]) == {}
+    census = count()
+    assert census.as_json()["main"]["count"] == 1
+    assert census.as_json()["other"]["count"] >= 1
+    done.set()
+    other.join()
+
+
+def test_metrics_have_a_census_only_where_somebody_has_begun_one():
+    from mpi4py import MPI
+
+    ctx = RankContext(MPI.COMM_SELF)
+    assert told(ctx, {"loss": 1.0}) == {"loss": 1.0}
+    ctx.threads.begin()
+    assert told(ctx, {"loss": 1.0}) == {"loss": 1.0}, "nothing was measured"
+    ctx.threads.look()
+    metrics = told(ctx, {"loss": 1.0})
+    (census,) = metrics["threads"]
+    assert census["main"]["count"] == 1
+    assert metrics["loss"] == 1.0 and metrics["threads_seconds"] >= 0
+    assert json.loads(json.dumps(metrics)) == metrics
+
+
+@pytest.mark.mpi
+def test_training_tells_the_threads_of_all_ranks():
+    """Any workload that trains, without code of its own; here under plain mpirun."""
+    words = ("mnist", "--data", "digits", "--exchange", "mpi", "--steps", "12", "--trace", "0", "--checkpoint", "off")
+    start = [openmpi.launcher(), "-n", "2", "--map-by", ":OVERSUBSCRIBE", *openmpi.MCA]
+    ended = subprocess.run(
+        [*start, sys.executable, "-m", "workshop.engine", *words],
+        env=os.environ | openmpi.environment() | Placement(threads=3).rank_environment(),
+        capture_output=True,
+        text=True,
+        timeout=150,
+    )
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    metrics = json.loads(ended.stdout.splitlines()[-1])["metrics"]
+    assert len(metrics["threads"]) == 2
+    for census in metrics["threads"]:
+        assert census["intra-op"]["count"] == 3, "as many as the placement gives a rank"
+        assert census["mpi"]["count"] >= 1, "it names none of its threads"
+        assert any(kind["busy"] for kind in census.values())
+    assert 0 < metrics["threads_seconds"] <= metrics["seconds"]["train"] + metrics["seconds"]["evaluate"] + 1

@@ -1,0 +1,81 @@
+"""Labs' texts: the commands that they tell learners to type are there."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from workshop import config
+from workshop.cli.main import app
+from workshop.workloads import workloads
+
+TEXTS = sorted(config.labs_folder().glob("*/README.md"))
+COMMAND = re.compile(r"(?:^ {4}|`)((?:[A-Z_]+=\S+ )?(?:mpirun -n 2 )?(?:workshop|python) [^`#\n]+)", re.MULTILINE)
+
+
+def commands(text: Path) -> list[list[str]]:
+    """The commands of a text, from `workshop` or `python` on, where they are written out."""
+    found = [shlex.split(match.strip()) for match in COMMAND.findall(text.read_text())]
+    starts = [next(at for at, word in enumerate(words) if word in ("workshop", "python")) for words in found]
+    return [words[start:] for words, start in zip(found, starts, strict=True) if "…" not in words]
+
+
+def options(words: list[str]) -> list[str]:
+    return [word.partition("=")[0] for word in words if word.startswith("--")]
+
+
+def unknown(words: list[str]) -> list[str]:
+    """What of a command line of `workshop` isn't there."""
+    command: Any = typer.main.get_command(app)
+    context = command.make_context("workshop", [], resilient_parsing=True)
+    known: list[str] = []
+    for word in words[1:]:
+        if not hasattr(command, "get_command") or word.startswith("-"):
+            break
+        inner = command.get_command(context, word)
+        if inner is None:
+            return [word]
+        command, context = inner, inner.make_context(word, [], resilient_parsing=True)
+    for param in command.params:
+        known += [*param.opts, *param.secondary_opts]
+    return [option for option in options(words) if option not in known]
+
+
+def arguments(script: Path) -> set[str]:
+    """The options of a lab's script."""
+    calls = [node for node in ast.walk(ast.parse(script.read_text())) if isinstance(node, ast.Call)]
+    added = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"]
+    return {call.args[0].value for call in added if call.args and isinstance(call.args[0], ast.Constant)}
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.parent.name)
+def test_what_a_text_tells_to_type_is_there(text: Path):
+    root = text.parents[2]
+    told = commands(text)
+    assert len(told) >= 10
+    for words in told:
+        if words[0] == "workshop":
+            assert unknown(words) == [], " ".join(words)
+        elif words[1] == "labs/sgan/train.py":
+            assert set(options(words)) <= arguments(root / words[1]), " ".join(words)
+
+
+def test_the_sgan_lab_leads_through_all_nine_steps():
+    text = (config.labs_folder() / "sgan" / "README.md").read_text()
+    assert re.findall(r"^### ([a-z])\. ", text, re.MULTILINE) == list("abcdefghi")
+    for part in ("Predict", "Run", "See", "Explain"):
+        assert text.count(f"- **{part}**:") == 9, part
+    assert "sgan" in workloads()
+    assert "Intel (Rawat and Kapoor 2021)" in text
+
+
+def test_a_command_that_is_not_there_is_found():
+    assert unknown(["workshop", "study", "run", "nowhere"]) == ["nowhere"]
+    assert unknown(["workshop", "study", "run", "path", "--step", "b"]) == ["--step"]
+    assert unknown(["workshop", "run", "sgan", "--ranks", "1"]) == []

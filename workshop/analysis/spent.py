@@ -1,0 +1,51 @@
+"""On what a training run has spent its time, as a whole: steps, waiting in them, evaluation, the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from statistics import fmean
+from typing import Any
+
+from workshop.store.records import RunRecord
+
+# Names of `metrics.seconds`, and how their parts are called; in the order in which they are shown.
+NAMES = {"train": "training", "evaluate": "evaluation", "prepare": "preparation"}
+WAIT, REST = "wait", "rest"
+
+
+def spent(run: RunRecord) -> dict[str, float]:
+    """Seconds of a run by what they were spent on: training (its steps, without waiting), wait (for other ranks in its
+    steps, on average over the ranks), evaluation, preparation (importing, reading data, building) and the rest of the
+    time that the run took, such as writing checkpoints. Empty where the run tells no `seconds` of training.
+
+    Waiting is known of the measured steps; what the first ones, which compile, have waited counts as training.
+    """
+    told = run.metrics.get("seconds")
+    if not isinstance(told, Mapping) or not _number(told.get("train")):
+        return {}
+    parts = {name: float(told[key]) for key, name in NAMES.items() if _number(told.get(key))}
+    phases = run.metrics.get("phases")
+    waited = phases.get("wait") if isinstance(phases, Mapping) else None
+    if isinstance(waited, list) and waited and all(map(_number, waited)):
+        waits = min(fmean(waited), parts["training"])
+        parts = {"training": parts["training"] - waits, WAIT: waits} | {
+            name: value for name, value in parts.items() if name != "training"
+        }
+    if run.started_at is not None and run.finished_at is not None:
+        rest = run.finished_at - run.started_at - sum(parts.values())
+        parts[REST] = max(rest, 0.0)
+    return {name: value for name, value in parts.items() if value > 0}
+
+
+def evaluation_share(run: RunRecord) -> float | None:
+    """The share of evaluation in the time of training and evaluation together, as figure 9 of Rawat and Kapoor 2021
+    draws it: it depends on neither how long a process takes to start nor how long it trains. None where a run doesn't
+    tell."""
+    parts = spent(run)
+    work = sum(parts.get(name, 0.0) for name in ("training", WAIT, "evaluation"))
+    return parts.get("evaluation", 0.0) / work if work > 0 else None
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0

@@ -1,0 +1,199 @@
+"""A census of this process's threads: how many there are of each kind, how many of them work, and for how long.
+
+Found with TensorFlow 2.21, Horovod 0.28 and Open MPI 5.0 under Linux (`of_thread` says which is which):
+
+- TensorFlow names its threads, but only those of its inter-op pool ("tf_Compute") and single ones carry the name that
+  the kernel knows. The intra-op pool, which runs the kernels, is called "tf_numa_-1_Eigen": one letter more than the
+  kernel takes, so it refuses, and these threads are called "python" like the one that made them.
+- libgomp, OpenBLAS, Numba, Horovod, Open MPI (PMIx) and Python 3.11 name none of their threads.
+- ZeroMQ names all of its own ("ZMQbg/..."); our reporter names itself. ipyparallel's threads (its heart among them) are
+  Python's and ZeroMQ's, without names of their own.
+
+So kinds are told by where a thread began (`origins`), and by its name where that isn't known. What can't be told apart:
+Numba's threads from other OpenMP ones where its threading layer is OpenMP (its others can), which of several OpenBLAS
+or OpenMP libraries they belong to who share a process, and, without origins, all nameless ones from each other.
+
+Times are the kernel's: nanoseconds where it tells them (/proc/self/task/TID/schedstat: at work, and ready but waiting
+for a processor), else clock ticks of 10 ms, and nothing of waiting.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Mapping, Set
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workshop.engine.origins import Origin, Origins
+from workshop.rankmap import TASKS, Task, tasks
+
+if TYPE_CHECKING:
+    from workshop.engine.context import RankContext
+
+TICKS = os.sysconf("SC_CLK_TCK")  # in a second
+LEAST = 0.01  # share of the time for which a thread must have been at work to count as one that worked
+HALF = 0.5  # and of what those did that worked longer, on average: helpers that only wake up now and then don't count
+
+# Libraries in which threads begin, the first that fits.
+_LIBRARIES = (
+    ("tensorflow", r"tensorflow"),
+    ("openmp", r"libgomp|libiomp|libomp\b"),
+    ("blas", r"openblas|libblis"),
+    ("tbb", r"libtbb|^tbbpool\."),
+    ("numba", r"^workqueue\."),
+    ("horovod", r"^mpi_lib"),
+    ("mpi", r"libmpi|libpmix|libprrte|libopen-pal|libopen-rte|libevent|libuc[spt]\b|libfabric"),
+    ("zeromq", r"libzmq"),
+    ("python", r"libpython|^python"),
+)
+_KNOWN = [(kind, re.compile(pattern)) for kind, pattern in _LIBRARIES]
+INTER, INTRA = "inter-op", "intra-op"  # TensorFlow's pools
+Key = tuple[int, int]  # tid and start of a thread
+
+
+def of_thread(task: Task, origin: Origin | None, main: int) -> str:
+    """The kind of a thread: main (the thread that runs the workload), intra-op, inter-op, tensorflow (its others),
+    openmp, blas, tbb, numba, horovod, mpi, zeromq, reporter, python, other."""
+    if task.tid == main:
+        return "main"
+    if task.name == "reporter":
+        return "reporter"
+    if origin is None:
+        return _of_name(task.name)
+    kind = next((kind for kind, pattern in _KNOWN if pattern.search(origin.library)), "other")
+    return _of_tensorflow(origin.name or task.name) if kind == "tensorflow" else kind
+
+
+def _of_name(name: str) -> str:
+    if name.startswith("tf_"):
+        return _of_tensorflow(name)
+    return "zeromq" if name.startswith("ZMQ") else "other"
+
+
+def _of_tensorflow(name: str) -> str:
+    return INTER if name == "tf_Compute" else INTRA if name.endswith("Eigen") else "tensorflow"
+
+
+class Did(NamedTuple):
+    """What a thread has done, in seconds."""
+
+    worked: float
+    waited: float | None  # ready, but for a processor; None where the kernel doesn't tell
+
+
+class Census:
+    """Counts from `begin` to the last `look`. A look takes some 20 us for each thread; the first one, which finds out
+    what all threads are, some ten milliseconds."""
+
+    def __init__(self) -> None:
+        self._origins = Origins()
+        self._kinds: dict[Key, str] = {}
+        self._began: float | None = None
+        self._first: dict[Key, Did] = {}
+        self._last: dict[Key, Did] = {}
+        self._most: Counter[str] = Counter()
+        self.seconds = 0.0  # between both
+
+    @property
+    def looked(self) -> bool:
+        """Whether there is anything to tell."""
+        return bool(self._last)
+
+    def begin(self) -> None:
+        """Count from now on, and nothing of what was before."""
+        self._last, self._most, self.seconds = {}, Counter(), 0.0
+        self._first = {(task.tid, task.started): _did(task) for task in self._there()}
+        self._began = time.monotonic()
+
+    def look(self) -> None:
+        """Note what there is. A census that was never begun counts from the start of each thread."""
+        there: Counter[str] = Counter()
+        for task in self._there():
+            key = task.tid, task.started
+            there[self._kinds[key]] += 1
+            self._last[key] = _since(self._first.get(key), _did(task))
+        self._most |= there  # the larger count of each kind
+        if self._began is not None:
+            self.seconds = time.monotonic() - self._began
+
+    def as_json(self) -> dict[str, dict[str, Any]]:
+        """Of each kind: `count` (at the same time, at most), `busy` (how many of them worked, see `working`), and
+        `seconds` that they worked and `waited` for a processor together; the latter is None where it isn't known."""
+        busy = working({key: did.worked for key, did in self._last.items()}, LEAST * self.seconds)
+        return {kind: self._of_kind(kind, count, busy) for kind, count in sorted(self._most.items())}
+
+    def _of_kind(self, kind: str, count: int, busy: Set[Key]) -> dict[str, Any]:
+        own = {key: did for key, did in self._last.items() if self._kinds[key] == kind}
+        waits = [did.waited for did in own.values() if did.waited is not None]
+        return {
+            "count": count,
+            "busy": min(len(busy & own.keys()), count),
+            "seconds": round(sum(did.worked for did in own.values()), 4),
+            "waited": round(sum(waits), 4) if waits else None,
+        }
+
+    def _there(self) -> list[Task]:
+        """All threads, once their kinds are known."""
+        there = list(tasks())
+        new = [task for task in there if (task.tid, task.started) not in self._kinds]
+        if new:
+            main = os.getpid()
+            origins = self._origins.of(task.tid for task in new if task.tid != main)
+            for task in new:
+                self._kinds[task.tid, task.started] = of_thread(task, origins.get(task.tid), main)
+        return there
+
+
+def working(seconds: Mapping[Any, float], least: float) -> set[Any]:
+    """Which of some threads work: those that worked for at least `least` seconds, and for at least half as long as
+    those did, on average, that worked longer. So a pool counts, however many threads share the processors, and helpers
+    that wake up now and then don't."""
+    found: set[Any] = set()
+    total = 0.0
+    for key in sorted(seconds, key=lambda key: -seconds[key]):
+        if seconds[key] < max(least, HALF * total / max(len(found), 1)) or not seconds[key]:
+            break
+        found.add(key)
+        total += seconds[key]
+    return found
+
+
+def _did(task: Task) -> Did:
+    try:
+        file = os.open(f"{TASKS}/{task.tid}/schedstat", os.O_RDONLY)
+        try:
+            worked, waited, *_ = os.read(file, 128).split()
+        finally:
+            os.close(file)
+        return Did(int(worked) / 1e9, int(waited) / 1e9)
+    except (OSError, ValueError):  # a kernel without it, or a thread that has just ended
+        return Did(task.ticks / TICKS, None)
+
+
+def _since(first: Did | None, last: Did) -> Did:
+    if first is None:
+        return last
+    waited = None if first.waited is None or last.waited is None else max(last.waited - first.waited, 0.0)
+    return Did(max(last.worked - first.worked, 0.0), waited)
+
+
+def count() -> Census:
+    """The threads that this process has now, and what each has done since it was made."""
+    census = Census()
+    census.look()
+    return census
+
+
+def told(ctx: RankContext, metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """The metrics of a run with `threads`, the census of each rank, and `threads_seconds`, over which they counted:
+    where the workload has trained, since it is the loop that begins a census. Collective then, on all ranks alike."""
+    mine = ctx.threads
+    if not mine.looked:
+        return dict(metrics)
+    every = ctx.comm.gather((mine.as_json(), mine.seconds))
+    if every is None:
+        return dict(metrics)
+    longest = max(seconds for _, seconds in every)
+    return {**metrics, "threads": [census for census, _ in every], "threads_seconds": round(longest, 3)}

@@ -1,0 +1,119 @@
+"""Data-parallel training of a semi-supervised GAN on handwritten digits. This file only describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from workshop.workloads import Artifacts, Params, Scaling, Tuning, Workload
+
+# `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
+# heading under which the form shows a field.
+ADVANCED = {"advanced": True}
+EVALUATION = {"part": "Evaluation on held-out images"}
+
+
+def _number(value: Any) -> Any:
+    """Words of the command line as numbers; what isn't one stays what it is."""
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 9 else value
+
+
+class SganParams(Params):
+    """What to train, on what, and when and how to evaluate it."""
+
+    data: str = Field(
+        "auto",
+        min_length=1,
+        max_length=1000,
+        description="auto (MNIST if it can be had, else the digits), mnist, digits, or a path of MNIST's files",
+        json_schema_extra={"file": {"choices": ["auto", "mnist", "digits"], "types": ["npz"]}},
+    )
+    exchange: Literal["auto", "horovod", "mpi", "mpi-per-tensor", "parameter-server", "none"] = Field(
+        "auto", description="how ranks exchange gradients; auto: Horovod where it fits the session's MPI, else mpi"
+    )
+    method: Literal["sgan", "supervised"] = Field(
+        "sgan", description="sgan, or the same classifier trained on the labelled images alone"
+    )
+    size: Annotated[Literal[28, 56, 112], BeforeValidator(_number)] = Field(
+        28, description="pixels of an image's side; the nets grow with it"
+    )
+    labels: int = Field(10, ge=1, le=6000, description="labelled images of each digit; the others are unlabelled")
+    batch: int = Field(64, ge=1, le=60_000, description="unlabelled images of each rank in a step")
+    iterations: int = Field(800, ge=1, le=1_000_000, description="steps of training")
+    rate: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] | None = Field(
+        None, description="learning rate of both nets; empty: 0.003"
+    )
+    evaluate_every: int = Field(
+        15, ge=1, le=1_000_000, description="iterations between two evaluations", json_schema_extra=EVALUATION
+    )
+    evaluate_unit: Literal["iterations", "images"] = Field(
+        "iterations",
+        description="images: after as many images as one rank reads in that many iterations, so that more ranks "
+        "evaluate more often",
+        json_schema_extra=EVALUATION,
+    )
+    evaluate_by: Literal["all", "rank0"] = Field(
+        "all",
+        description="all ranks share the held-out images, or rank 0 evaluates them while the others wait",
+        json_schema_extra=EVALUATION,
+    )
+    evaluate_images: Annotated[int, Field(ge=1, le=60_000)] | None = Field(
+        None, description="held-out images to evaluate; empty: all", json_schema_extra=EVALUATION
+    )
+    inference: Literal["compiled", "predict", "predict_on_batch"] = Field(
+        "compiled",
+        description="a compiled function, or Keras's predict or predict_on_batch",
+        json_schema_extra=EVALUATION,
+    )
+    target: float = Field(
+        0.92, gt=0, le=1, allow_inf_nan=False, description="held-out accuracy to which the time is taken"
+    )
+    trace: int = Field(30, ge=0, le=1000, description="steps of which the timeline is kept", json_schema_extra=ADVANCED)
+    seed: int = Field(
+        0, ge=0, le=2**31 - 1, description="seed of weights, labels, order and noise", json_schema_extra=ADVANCED
+    )
+    pace: float = Field(
+        0,
+        ge=0,
+        le=10,
+        allow_inf_nan=False,
+        description="least seconds per step, to watch it; not in timings",
+        json_schema_extra=ADVANCED,
+    )
+
+
+def _inputs(params: SganParams, artifacts: Artifacts) -> Mapping[str, bytes]:
+    """The images that params name. Raises BadInput."""
+    from workshop.engine.data import images
+
+    return images.find(params.data)
+
+
+def _fits(params: SganParams, inputs: Mapping[str, bytes], ranks: int) -> None:
+    """Refuse what the images are too few for. Raises BadInput."""
+    from workshop.engine.data import images
+    from workshop.workloads.sgan.plan import check
+
+    check(params, images.read(inputs), ranks)
+
+
+WORKLOAD = Workload(
+    name="sgan",
+    title="Semi-supervised GAN",
+    summary="Trains a classifier with few labels and many unlabelled digits, against a generator of digits.",
+    params=SganParams,
+    function="workshop.workloads.sgan.run:run",
+    inputs=_inputs,
+    fits=_fits,
+    curves=("accuracy", "loss", "generator loss", "total images/s"),
+    # Iterations are the same for every number of ranks, so the work grows with the ranks by itself.
+    scaling=Scaling(rate="images_per_second", unit="images/s", share="batch", live="total images/s"),
+    tuning=Tuning(
+        short={"iterations": 100, "evaluate_every": 1_000_000, "evaluate_images": 100, "trace": 0},
+        length="iterations",
+        seconds="train",
+        knobs={"exchange": ("horovod", "mpi", "mpi-per-tensor", "parameter-server")},
+    ),
+)

@@ -1,0 +1,70 @@
+"""The two nets: a generator of digits from noise, and a discriminator whose ten outputs are both of its heads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workshop.engine.data.digits import SIDE
+from workshop.engine.data.labelled import CLASSES
+from workshop.engine.tensorflow import tensorflow
+from workshop.workloads.sgan.noise import Noise
+
+RATE = 0.003  # of learning
+LATENT = 32  # random numbers from which a digit is generated
+WIDTHS = (16, 32, 32)  # filters of the discriminator's convolutions for images of 28x28
+FURTHER = 16  # filters of those that larger images get in front of them
+INPUT_NOISE, DROPOUT = 0.3, 0.3
+LATENT_DRAW, INPUT, DROPPED = 0, 1, 2  # numbers of the noise's draws; from DROPPED on there is one for each convolution
+
+
+class Discriminator:
+    """Classifies images [n, size, size, 1] from 0 to 1 into ten digits, and tells real ones from generated ones.
+
+    `model` is the Keras model for inference: images -> logits [n, 10]. There is no batch normalisation: its statistics
+    would be each rank's own. Convolutions with strides halve the image until 4 x 4 are left (Radford et al.,
+    Unsupervised representation learning with deep convolutional generative adversarial networks, arXiv:1511.06434), so
+    that an image of twice the side has one more of them.
+    """
+
+    def __init__(self, size: int) -> None:
+        layers = tensorflow().keras.layers
+        widths = [FURTHER] * further(size) + list(WIDTHS)
+        self.convolutions = [
+            layers.Conv2D(width, 5 if number == 0 else 3, 2, "same", activation="leaky_relu")
+            for number, width in enumerate(widths)
+        ]
+        self.head = layers.Dense(CLASSES)
+        inner = [*self.convolutions, layers.Flatten(), self.head]
+        self.model = tensorflow().keras.Sequential([layers.Input((size, size, 1)), *inner])
+
+    def __call__(self, images: Any, noise: Noise) -> Any:
+        """Logits [n, 10] in training: with noise added to the images and with dropout behind each convolution, so that
+        neither few labels nor few images are learned by heart (Salimans et al. add noise at each layer)."""
+        found = images + INPUT_NOISE * noise.normal(INPUT, images.shape[1:])
+        for number, convolution in enumerate(self.convolutions):
+            found = convolution(found)
+            found *= noise.kept(DROPPED + number, found.shape[1:], DROPOUT)
+        return self.head(tensorflow().reshape(found, [found.shape[0], -1]))
+
+
+def generator(size: int) -> Any:
+    """A Keras model: noise [n, LATENT] -> images [n, size, size, 1] from 0 to 1."""
+    keras = tensorflow().keras
+    layers = keras.layers
+    side, widths = SIDE // 4, [16, 8] + [8] * further(size)
+    inner = [layers.Dense(side * side * widths[0], activation="relu"), layers.Reshape((side, side, widths[0]))]
+    inner += [layers.Conv2DTranspose(width, 4, 2, "same", activation="relu") for width in widths]
+    inner.append(layers.Conv2D(1, 5, padding="same", activation="sigmoid"))
+    return keras.Sequential([layers.Input((LATENT,)), *inner])
+
+
+def optimizer(rate: float | None, net: Any) -> Any:
+    """Adam with the first moment's decay at 0.5, as for GANs since Radford et al., built for a net's weights."""
+    made = tensorflow().keras.optimizers.Adam(rate or RATE, beta_1=0.5)
+    made.build(net.trainable_variables)
+    return made
+
+
+def further(size: int) -> int:
+    """How many more layers than for 28 x 28 an image of this side takes."""
+    return (size // SIDE).bit_length() - 1

@@ -1,0 +1,203 @@
+"""The workload: what a rank does in a run, from the images to the metrics."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from workshop.engine.context import RankContext
+from workshop.engine.data import images
+from workshop.engine.tensorflow import tensorflow
+from workshop.engine.training import rates, report, running
+from workshop.engine.training.exchange import Exchange
+from workshop.engine.training.loop import Given, Loop, Step
+from workshop.engine.training.running import OnTrace
+from workshop.engine.training.telling import Telling
+from workshop.engine.training.weights import digest, spread
+from workshop.workloads.sgan import SganParams
+from workshop.workloads.sgan import step as steps
+from workshop.workloads.sgan.heldout import HeldOut, Score, due
+from workshop.workloads.sgan.models import CLASSES, RATE, Discriminator, generator, optimizer
+from workshop.workloads.sgan.pictures import generated
+from workshop.workloads.sgan.plan import plan
+
+DIVERGED = 10 * math.log(CLASSES)  # a mean loss ten times that of guessing: it won't come back
+COOLING = 0.5  # share of the training after which the learning rate falls
+PICTURES = 8  # evaluations between two times that generated digits are kept
+
+
+def run(ctx: RankContext, params: SganParams) -> Mapping[str, Any]:
+    """Train both nets on all ranks and tell what came out. Collective.
+
+    Events of each step: `loss`, `accuracy` (of labelled images), `generator loss` and `total images/s` by rank 0,
+    `images/s` and `time.*` by every rank; of each evaluation: `held-out loss` and `held-out accuracy` by rank 0,
+    `memory`, `time.evaluate` and `time.wait` by every rank. Artifacts: generated.json, timeline.json, with Horovod its
+    own timeline.
+    """
+    return running.run(ctx, params.exchange, lambda exchange, on_trace: Training(ctx, params, exchange, on_trace))
+
+
+class Training:
+    """One rank's training: two nets, or the classifier alone, and its images. All methods are collective."""
+
+    def __init__(self, ctx: RankContext, params: SganParams, exchange: Exchange, on_trace: OnTrace) -> None:
+        tf = tensorflow()
+        tf.keras.utils.clear_session()  # what an earlier run of this process has left
+        # Ranks draw weights of their own, as processes do that don't know of each other.
+        tf.keras.utils.set_random_seed((params.seed + 1_000_003 * ctx.rank) % 2**31)
+        self.ctx, self.params, self.exchange = ctx, params, exchange
+        self.images = images.read(ctx.inputs)
+        self.plan = plan(params, self.images.train_labels, ctx.size)
+        self.discriminator = Discriminator(params.size)
+        self.generator = generator(params.size) if params.method == "sgan" else None
+        nets = [self.discriminator.model, *([self.generator] if self.generator else [])]
+        self.variables = [variable for net in nets for variable in net.trainable_variables]
+        self.rate = params.rate or RATE
+        self.optimizers = [optimizer(self.rate, net) for net in nets]
+        self.spread_before = spread(ctx.comm, self.variables)
+        exchange.broadcast(self.variables)
+        for one in self.optimizers:
+            exchange.broadcast(one.variables)
+        curves = steps.CURVES if self.generator else steps.SUPERVISED_CURVES
+        self.telling = Telling(ctx, curves=curves, sums=steps.TOLD)
+        self.loop = Loop(
+            ctx,
+            self._step(),
+            self.telling,
+            total=params.iterations,
+            most=params.iterations,
+            pace=params.pace,
+            trace=params.trace,
+            on_trace=on_trace,
+        )
+        self.held_out = HeldOut(ctx, params, self.images, self.discriminator.model)
+        self.memory = report.Resident(ctx)
+        self.seconds = {"evaluate": 0.0, "pictures": 0.0}
+        self.evaluations = 0
+        self.score: Score | None = None
+        self.to_target: tuple[float, int] | None = None  # seconds and iterations
+        self.diverged = False
+
+    def _step(self) -> Step:
+        given = (self.optimizers, self.exchange, self.params.seed, self.params.size)
+        if self.generator is None:
+            return steps.supervised(self.discriminator, *given)
+        return steps.adversarial(self.discriminator, self.generator, *given)
+
+    def _set_rate(self, number: int) -> None:
+        """The learning rate of both nets, for the step of that number: it falls to nothing in the second half."""
+        wanted = rates.cooled(self.rate, COOLING, number / self.params.iterations)
+        if wanted != self._rate_now:
+            self._rate_now = wanted
+            for one in self.optimizers:
+                one.learning_rate = wanted
+
+    _rate_now = math.nan
+
+    def _give(self, number: int) -> Given:
+        """What the step of that number, over all of the run, works on."""
+        tf, rank = tensorflow(), self.ctx.rank
+        labelled, unlabelled = self.plan.take(number, rank)
+        pixels, labels = self.images.train_images, self.images.train_labels
+        given = [tf.constant(pixels[labelled]), tf.constant(labels[labelled].astype(np.int32))]
+        if self.generator is not None:
+            given.append(tf.constant(pixels[unlabelled]))
+        numbers = np.array([number, rank * self.plan.labelled_row.batch, rank * self.plan.unlabelled_row.batch])
+        return Given((*given, tf.constant(numbers)), len(labelled) + len(unlabelled))
+
+    def train(self) -> None:
+        """Train until all iterations are done, a stop is asked for, or a loss has grown beyond all bounds."""
+        params, loop = self.params, self.loop
+        while not loop.over and not self.diverged:
+            done = loop.done
+            until = min(due(done, params.evaluate_every, params.evaluate_unit, self.ctx.size), params.iterations)
+            loop.take(
+                until - done,
+                lambda number, done=done: self._give(done + number),
+                lambda number, done=done: self._set_rate(done + number),
+            )
+            means = self.telling.means
+            self.diverged = not means["loss"] < DIVERGED or not all(map(math.isfinite, means.values()))
+            if not loop.stopped:
+                self._evaluate()
+
+    def _evaluate(self) -> None:
+        ctx, step, began = self.ctx, self.loop.updates, time.perf_counter()
+        self.score = self.held_out.score()
+        self.evaluations += 1
+        self.seconds["evaluate"] += time.perf_counter() - began
+        ctx.end_step(step)
+        self.memory.tell(step)
+        if self.to_target is None and self.score.accuracy >= self.params.target:
+            self.to_target = self.loop.seconds, step
+        if ctx.rank == 0:
+            ctx.emit("held-out loss", self.score.loss, step)
+            ctx.emit("held-out accuracy", self.score.accuracy, step)
+        if self.evaluations % PICTURES == 0:
+            self._keep_pictures()
+
+    def _keep_pictures(self) -> None:
+        """What the generator makes now, kept by rank 0 while the others wait: their next step is not to look late. Of a
+        generator that has gone astray there is nothing to see."""
+        if self.generator is None or self.diverged:
+            return
+        began = time.perf_counter()
+        if self.ctx.rank == 0:
+            shown = generated(self.generator, self.discriminator.model)
+            self.ctx.artifact("generated.json", json.dumps(shown).encode(), "application/json")
+        self.ctx.comm.Barrier()
+        self.seconds["pictures"] += time.perf_counter() - began
+
+    def conditions(self) -> dict[str, Any]:
+        """What is known before the first step."""
+        params, made = self.params, self.plan
+        nets = {"classifier": self.discriminator.model, "generator": self.generator}
+        return {
+            "data": self.images.words,
+            "data_digest": self.images.digest,
+            "train_images": len(self.images.train_labels),
+            "held_out_images": self.held_out.count,
+            "labelled_images": len(made.labelled),
+            "unlabelled_images": 0 if made.supervised else len(made.unlabelled),
+            "labelled_batch": made.labelled_row.batch,
+            "method": params.method,
+            "parameters": sum(int(net.count_params()) for net in nets.values() if net is not None),
+            "target": params.target,
+            "learning_rate": self.rate,
+            "spread_before": self.spread_before,
+        }
+
+    def finish(self) -> dict[str, Any]:
+        """What the nets came to; artifacts of the end. The same on all ranks."""
+        ctx, score, loop = self.ctx, self.score, self.loop
+        self._keep_pictures()
+        means = self.telling.means
+        metrics: dict[str, Any] = {
+            "iterations": loop.done,
+            "diverged": self.diverged,
+            "loss": means["loss"],
+            "time_to_target": self.to_target[0] if self.to_target else None,
+            "iterations_to_target": self.to_target[1] if self.to_target else None,
+            "memory": self.memory.of_all(),
+            "spread": spread(ctx.comm, self.variables),
+            "weights": ctx.comm.allgather(digest(self.variables)),
+            "evaluations": self.evaluations,
+            "evaluate_seconds": ctx.comm.allgather(self.held_out.seconds),
+            "evaluate_wait": ctx.comm.allgather(self.held_out.waited),
+        }
+        if self.generator is not None:
+            metrics["generator_loss"] = means["generator loss"]
+        if self.images.notice:
+            metrics["notices"] = [self.images.notice]
+        if score is not None:
+            metrics |= {
+                "held_out_loss": score.loss,
+                "held_out_accuracy": score.accuracy,
+                "held_out_accuracy_ranks": score.accuracies,
+            }
+        return metrics

@@ -1,0 +1,141 @@
+"""One step of semi-supervised adversarial training, compiled: both nets' gradients from one forward pass, one exchange
+of all of them, both updates.
+
+The formulas are those of Salimans et al., Improved techniques for training GANs, arXiv:1606.03498, section 5. The
+discriminator has no output for "generated": of the ten logits l(x), one may be subtracted from all without changing the
+softmax, so that an eleventh can be fixed to 0, and the probability that x is real is D(x) = Z(x) / (Z(x) + 1) with
+Z(x) = sum of exp l(x). So both heads share all layers and all weights, and what the unlabelled images teach one of them
+reaches the other; a head of its own would share the layers in front of it only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workshop.engine.tensorflow import tensorflow
+from workshop.engine.training.exchange import Exchange
+from workshop.engine.training.loop import Step
+from workshop.engine.training.step import exchanged
+from workshop.engine.training.telling import SUMS, Curve
+from workshop.workloads.sgan.models import LATENT, LATENT_DRAW, Discriminator
+from workshop.workloads.sgan.noise import Noise
+from workshop.workloads.sgan.pictures import as_inputs
+
+# What a step tells: a rank's mean losses (1 each, so that ranks count alike), labelled images and how many were right.
+LOSS, GENERATOR_LOSS, ONE, RIGHT, LABELLED = range(SUMS, SUMS + 5)
+TOLD = 5
+CURVES: Mapping[str, Curve] = {
+    "loss": Curve(LOSS, ONE),
+    "accuracy": Curve(RIGHT, LABELLED),
+    "generator loss": Curve(GENERATOR_LOSS, ONE),
+}
+SUPERVISED_CURVES = {name: CURVES[name] for name in ("loss", "accuracy")}
+ENTROPY = 1.0  # weight of the unlabelled images' entropy
+RAMP = 200  # steps over which that grows to its full weight
+
+
+def adversarial(
+    discriminator: Discriminator, generator: Any, optimizers: Sequence[Any], exchange: Exchange, seed: int, size: int
+) -> Step:
+    """A function `(labelled images, labels, unlabelled images, numbers)` that trains both nets at once on what one rank
+    reads: uint8 [n, 28, 28], int32 [n], uint8 [m, 28, 28], and int64 [3]: the step, and the numbers that the first
+    labelled and the first unlabelled image have among those of all ranks (for `Noise`). `optimizers` are the
+    discriminator's and the generator's. It returns the two times of a `Step` and the five sums above.
+
+    Losses are means over a rank's images; ranks read equally many, so the mean of their gradients is the gradient of
+    the mean over all.
+    """
+    tf = tensorflow()
+    ours, theirs = discriminator.model.trainable_variables, generator.trainable_variables
+
+    def update(averaged: list[Any]) -> None:
+        optimizers[0].apply(averaged[: len(ours)], ours)
+        optimizers[1].apply(averaged[len(ours) :], theirs)
+
+    def step(labelled: Any, labels: Any, unlabelled: Any, numbers: Any) -> Any:
+        known, real = labelled.shape[0], unlabelled.shape[0]
+        noise = Noise(seed, numbers[0], [(numbers[1], known), (numbers[2], real), (numbers[2], real)])
+        latent = Noise(seed, numbers[0], [(numbers[2], real)]).normal(LATENT_DRAW, [LATENT])
+        with tf.GradientTape(persistent=True) as tape:
+            made = generator(latent, training=True)
+            images = tf.concat([as_inputs(labelled, size), as_inputs(unlabelled, size), made], axis=0)
+            of_known, of_real, of_made = tf.split(discriminator(images, noise), [known, real, real])
+            weight = ENTROPY * tf.minimum(tf.cast(numbers[0], tf.float32) / RAMP, 1)
+            loss = cross_entropy(labels, of_known) + unsupervised(of_real, of_made) + weight * entropy(of_real)
+            generator_loss = deceiving(of_made)
+        gradients = tape.gradient(loss, [one.value for one in ours])
+        gradients += tape.gradient(generator_loss, [one.value for one in theirs])
+        times = exchanged(exchange, gradients, [*ours, *theirs], update)
+        return _told(times, loss, labels, of_known, generator_loss)
+
+    return _compiled(step)
+
+
+def supervised(
+    discriminator: Discriminator, optimizers: Sequence[Any], exchange: Exchange, seed: int, size: int
+) -> Step:
+    """The same for the classifier alone on the labelled images alone: `(labelled images, labels, numbers)`."""
+    tf = tensorflow()
+    (optimizer,) = optimizers
+    variables = discriminator.model.trainable_variables
+
+    def step(labelled: Any, labels: Any, numbers: Any) -> Any:
+        with tf.GradientTape() as tape:
+            noise = Noise(seed, numbers[0], [(numbers[1], labelled.shape[0])])
+            logits = discriminator(as_inputs(labelled, size), noise)
+            loss = cross_entropy(labels, logits)
+        gradients = tape.gradient(loss, [one.value for one in variables])
+        times = exchanged(exchange, gradients, variables, lambda averaged: optimizer.apply(averaged, variables))
+        return _told(times, loss, labels, logits)
+
+    return _compiled(step)
+
+
+def cross_entropy(labels: Any, logits: Any) -> Any:
+    """The supervised loss, - log softmax(l)[label], averaged over the images."""
+    tf = tensorflow()
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+
+
+def unsupervised(real: Any, made: Any) -> Any:
+    """- log D of real images and - log (1 - D) of generated ones, from their logits, each averaged, then their mean.
+
+    With z = log Z, the logsumexp of the logits, - log D = softplus(-z) and - log (1 - D) = softplus(z).
+    """
+    tf = tensorflow()
+    real, made = tf.reduce_logsumexp(real, axis=1), tf.reduce_logsumexp(made, axis=1)
+    return (tf.reduce_mean(tf.nn.softplus(-real)) + tf.reduce_mean(tf.nn.softplus(made))) / 2
+
+
+def entropy(logits: Any) -> Any:
+    """The entropy of the digits that unlabelled images may be, averaged: the less of it, the farther they are from
+    where the classifier decides (Grandvalet and Bengio, Semi-supervised learning by entropy minimization, NIPS 2004;
+    for GANs Dai et al., Good semi-supervised learning that requires a bad GAN, arXiv:1705.09585)."""
+    tf = tensorflow()
+    return -tf.reduce_mean(tf.reduce_sum(tf.nn.softmax(logits) * tf.nn.log_softmax(logits), axis=1))
+
+
+def deceiving(made: Any) -> Any:
+    """The generator's loss, - log D of generated images, averaged (Goodfellow et al., Generative adversarial nets,
+    arXiv:1406.2661, section 3: the one whose gradient doesn't vanish where the discriminator is sure).
+
+    Salimans et al. match the mean features of real and of generated images instead. That is no mean over images: the
+    ranks' gradients of it would not add up to that of all images together, unless the features' means were exchanged
+    first. This one does, and the classifier is as good with it.
+    """
+    tf = tensorflow()
+    return tf.reduce_mean(tf.nn.softplus(-tf.reduce_logsumexp(made, axis=1)))
+
+
+def _told(times: tuple[Any, Any], loss: Any, labels: Any, logits: Any, generator_loss: Any = 0.0) -> Any:
+    """What a step returns."""
+    tf = tensorflow()
+    right = tf.equal(tf.argmax(logits, axis=-1, output_type=labels.dtype), labels)
+    sums = (loss, generator_loss, 1.0, tf.reduce_sum(tf.cast(right, tf.float64)), labels.shape[0])
+    return tf.stack([*times, *(tf.cast(one, tf.float64) for one in sums)])
+
+
+def _compiled(step: Any) -> Step:
+    compiled = tensorflow().function(step, autograph=False)
+    return lambda *tensors: compiled(*tensors).numpy()
