@@ -58,7 +58,7 @@ def probe_workloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: probe-workloads\nVersion: 0\n")
     (described / "entry_points.txt").write_text(
         "[workshop.workloads]\ntell = probe_workloads:TELL\nbreak = probe_workloads:BREAK\n"
-        "work = probe_workloads:WORK\nexchange = probe_workloads:EXCHANGE\n"
+        "work = probe_workloads:WORK\nexchange = probe_workloads:EXCHANGE\nfill = probe_workloads:FILL\n"
     )
     (installed / "probe_workloads.py").write_text((PROBES / "probe_workloads.py").read_text())
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(installed), os.environ.get("PYTHONPATH")])))

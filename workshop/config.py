@@ -1,8 +1,10 @@
-"""Where state lives: one folder (`WORKSHOP_HOME`) and one database (`WORKSHOP_DATABASE_URL`)."""
+"""Where state lives: one folder (`WORKSHOP_HOME`) and one database (`WORKSHOP_DATABASE_URL`); and how much memory ranks
+may have (`WORKSHOP_MEMORY`)."""
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from functools import cache
 from pathlib import Path
@@ -10,6 +12,10 @@ from pathlib import Path
 import platformdirs
 
 from workshop.errors import BadInput
+
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}  # powers of two
+TEMPORARY = "tmp"  # in a session's folder: temporary files of its ranks
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:I?B)?", re.I)
 
 
 def home() -> Path:
@@ -37,6 +43,19 @@ def _writable(folder: Path) -> Path:
 def database_url() -> str:
     """The store's SQLAlchemy URL: `WORKSHOP_DATABASE_URL`, or a SQLite file in the state folder."""
     return os.environ.get("WORKSHOP_DATABASE_URL") or f"sqlite:///{home() / 'workshop.db'}"
+
+
+def memory_limit() -> int | None:
+    """The bytes that all ranks of a session may have together on this machine: `WORKSHOP_MEMORY`, like 6G or 800M, in
+    powers of 1024. None without it: then they may have what there is. Raises BadInput."""
+    given = os.environ.get("WORKSHOP_MEMORY", "").strip()
+    if not given:
+        return None
+    read = _SIZE.fullmatch(given)
+    limit = int(float(read[1]) * (1 << _UNITS[read[2].upper()])) if read else 0
+    if limit <= 0:
+        raise BadInput(f"WORKSHOP_MEMORY is {given!r}; it should be a size like 6G, 800M or a number of bytes.")
+    return limit
 
 
 def session_folder(session_id: int) -> Path:

@@ -4,14 +4,41 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from workshop import topology
 
-TASKS = Path("/proc/self/task")
+TASKS = "/proc/self/task"
+
+
+class Task(NamedTuple):
+    """A thread of this process as the kernel knows it."""
+
+    tid: int
+    name: str
+    ticks: int  # of processor time, in the kernel's clock ticks
+    started: int  # in clock ticks since the machine's start; tids come again, both together don't
+    unit: int  # on which it ran last
+
+
+def tasks() -> Iterator[Task]:
+    """All threads of this process, the oldest first. It takes some 10 us for each, half of what `open` would."""
+    for tid in sorted(map(int, os.listdir(TASKS))):
+        try:
+            file = os.open(f"{TASKS}/{tid}/stat", os.O_RDONLY)
+            try:
+                stat = os.read(file, 1024)
+            finally:
+                os.close(file)
+        except OSError:
+            continue  # ended meanwhile
+        # The name is in parentheses and may hold spaces; fields count from behind it (proc(5)).
+        name, _, rest = stat.partition(b"(")[2].rpartition(b")")
+        fields = rest.split()
+        worked, started, unit = int(fields[11]) + int(fields[12]), int(fields[19]), int(fields[36])
+        yield Task(tid, name.decode(errors="replace"), worked, started, unit)
 
 
 @dataclass
@@ -24,16 +51,7 @@ class Threads:
 
     def look(self) -> None:
         """Note where each thread is; one that has not worked since the last look says nothing new."""
-        for task in TASKS.iterdir():
-            try:
-                stat = (task / "stat").read_text()
-            except OSError:
-                continue  # ended meanwhile
-            # The name is in parentheses and may hold spaces; fields count from behind it (proc(5)).
-            name, _, rest = stat.partition("(")[2].rpartition(")")
-            fields = rest.split()
-            ticks, unit = int(fields[11]) + int(fields[12]), int(fields[36])
-            tid = int(task.name)
+        for tid, name, ticks, _, unit in tasks():
             if tid not in self.units or ticks != self._ticks.get(tid):
                 self.units.setdefault(tid, set()).add(unit)
             self.names[tid] = name

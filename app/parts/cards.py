@@ -1,33 +1,68 @@
-"""Cards of a run's page as they are, not live: for pages that show two runs side by side."""
+"""Cards as they are, not live: on the pages of studies, and of two runs side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
-from parts import frame
+from parts import frame, picking
 
 from workshop.web.cards import Card, Part
 
+LONG = 14  # rows of a table above which it scrolls
+SENTENCE = 40  # characters from which a cell holds one
 BESIDE = 0.62  # of a page's width is what a picture has beside another one
 FIGURE: dict[str, Any] = {"theme": None, "config": {"displayModeBar": False}}
 
 
 def show(card: Card, key: str) -> None:
-    """Draw a card; `key` is its own on the page."""
+    """Draw a card beside others; `key` is its own on the page."""
     if card.title:
         st.markdown(f"#### {frame.plain(card.title)}")
     for number, part in enumerate(card.parts):
         _PARTS[part["kind"]](part, f"{key}-{card.name}-{number}")
 
 
+def show_page(cards: Sequence[Card], key: str) -> None:
+    """Draw cards one below the other, those that are half as wide in twos, each in a box."""
+    rows: list[list[Card]] = []
+    for card in cards:
+        if card.half and rows and len(rows[-1]) == 1 and rows[-1][0].half:
+            rows[-1].append(card)
+        else:
+            rows.append([card])
+    for row in rows:
+        columns = st.columns(2, gap="medium") if row[0].half else [st.container()]
+        for column, card in zip(columns, row, strict=False):
+            with column, st.container(border=True, key=f"card-{card.tone or 'plain'}-{key}-{card.name}"):
+                if card.title:
+                    st.markdown(f"#### {frame.plain(card.title)}")
+                for number, part in enumerate(card.parts):
+                    draw = _whole if part["kind"] == "figure" else _PARTS[part["kind"]]
+                    draw(part, f"{key}-{card.name}-{number}")
+
+
 def _words(part: Part, key: str) -> None:
     for line in part["lines"]:
         label = f"**{frame.plain(line['label'])}** " if line["label"] else ""
-        st.markdown(f"{label}{frame.plain(line['text'])}")
+        if line["tone"] in ("about", "label"):
+            st.caption(f"{label}{frame.plain(line['text'])}")
+        else:
+            st.markdown(f"{'#### ' if line['tone'] == 'heading' else ''}{label}{frame.plain(line['text'])}")
+
+
+def _whole(part: Part, key: str) -> None:
+    """A figure on the whole width. On a phone, one whose words need more than that scrolls, see style.css; a mark that
+    is clicked at shows what it stands for."""
+    with st.container(key=f"wide-{key}" if part["width"] else None):
+        if "picks" not in part:
+            st.plotly_chart(part["figure"], key=key, **FIGURE)
+            return
+        event = st.plotly_chart(part["figure"], key=key, on_select="rerun", selection_mode="points", **FIGURE)
+    picking.picked(part["picks"], event, key)
 
 
 def _figure(part: Part, key: str) -> None:
@@ -52,20 +87,49 @@ def _tiles(part: Part, key: str) -> None:
     st.markdown(" · ".join(f"{frame.plain(one['label'])} **{frame.plain(one['value'])}**" for one in part["tiles"]))
 
 
+def _code(part: Part, key: str) -> None:
+    st.code(part["text"], language="bash", wrap_lines=True)
+
+
+def _links(part: Part, key: str) -> None:
+    shown = " · ".join(f"{_link(one)} {escape(one['note'])}" for one in part["links"])
+    st.html(f"<p>{shown}</p>")
+
+
+def _fold(part: Part, key: str) -> None:
+    with st.expander(frame.plain(part["title"])):
+        st.text(part["text"])
+
+
 def _table(part: Part, key: str) -> None:
-    rows = [[cell if isinstance(cell, str) else cell["text"] for cell in row] for row in part["rows"]]
-    table(part["headings"], rows)
+    table(part["headings"], part["rows"])
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table of plain text, which scrolls where it doesn't fit."""
+def table(headings: Sequence[str], rows: Sequence[Sequence[str | Mapping[str, Any]]]) -> None:
+    """A table of plain text and links, which scrolls where it doesn't fit."""
 
-    def row(cells: Sequence[str], tag: str) -> str:
-        return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+    def row(cells: Sequence[str | Mapping[str, Any]], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}{_look(cell)}>{_cell(cell)}</{tag}>' for cell in cells)}</tr>"
 
     body = "".join(row(cells, "td") for cells in rows)
     head = row(headings, "th")
-    st.html(f'<div class="ws-still"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>')
+    long = " ws-long" if len(rows) > LONG else ""
+    st.html(f'<div class="ws-still{long}"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>')
+
+
+def _look(cell: str | Mapping[str, Any]) -> str:
+    """Sentences get some width, so that they don't make their row high."""
+    return ' class="ws-text"' if isinstance(cell, str) and len(cell) > SENTENCE else ""
+
+
+def _cell(cell: str | Mapping[str, Any]) -> str:
+    if isinstance(cell, str):
+        return escape(cell)
+    return " ".join(map(_link, cell["links"])) if "links" in cell else escape(cell["text"])
+
+
+def _link(one: Mapping[str, Any]) -> str:
+    return f'<a href="{escape(one["url"])}" target="_self">{escape(one["text"])}</a>'
 
 
 _PARTS: dict[str, Callable[[Part, str], None]] = {
@@ -73,5 +137,8 @@ _PARTS: dict[str, Callable[[Part, str], None]] = {
     "figure": _figure,
     "pictures": _pictures,
     "tiles": _tiles,
+    "code": _code,
+    "links": _links,
+    "fold": _fold,
     "table": _table,
 }

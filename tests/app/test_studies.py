@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import re
+import types
+
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import Open
 from tests.app.test_pages import words
 from tests.study import seed
+from tests.web.studies import seed as grids
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
 
-def plain(page: object) -> str:
+def plain(page: AppTest) -> str:
     """What a page says, without the signs that keep it from being Markdown."""
     return words(page).replace("\\", "")
+
+
+def tables(page: AppTest) -> str:
+    return "\n".join(part.proto.body for part in page.get("html"))
 
 
 @pytest.mark.parametrize("role", ["learner", "instructor"])
@@ -30,10 +39,10 @@ def test_a_study_that_is_complete(open_page: Open, store: Store, session: Sessio
     assert "Strong scaling of mnist" in said and "9 of 9 runs" in said
     assert "Oversubscribed: 4 ranks on 2 cores" in said
     assert "ResNet-50, 2 GPUs (Jain 2022)" in said and "334.0 images/s on one V100" in said
-    listed, runs = page.dataframe
+    (listed,) = page.dataframe
     assert list(listed.value["State"]) == ["completed"]
-    assert list(runs.value["Run"]) == [f"/run?run={number}" for number in range(1, 10)]
-    assert list(runs.value["Images/s"])[:3] == ["5\u202f200", "9\u202f900", "8\u202f200"]
+    assert re.findall(r'href="(.*?)"', tables(page)) == [f"/run?run={number}" for number in range(1, 10)]
+    assert "<td>5\u202f200</td>" in tables(page)
 
 
 def test_the_newest_is_shown_and_another_can_be_linked(open_page: Open, store: Store, session: SessionRecord) -> None:
@@ -60,9 +69,8 @@ def test_what_failed_is_shown_as_such(open_page: Open, store: Store, session: Se
     seed.study(store, session, failing=4)
     page = open_page("studies")
     assert "All trials with 4 ranks failed: ValueError: no <b>luck</b>" in plain(page)
-    runs = page.dataframe[1].value
-    assert list(runs["Status"]).count("failed") == 3
-    assert "no <b>luck</b>" in list(runs["Why not"])[2]
+    assert tables(page).count("<td>failed</td>") == 3
+    assert "no &lt;b&gt;luck&lt;/b&gt;" in tables(page) and "<b>luck" not in tables(page)
 
 
 def test_a_study_without_a_single_run(open_page: Open, store: Store, session: SessionRecord) -> None:
@@ -74,3 +82,41 @@ def test_a_study_without_a_single_run(open_page: Open, store: Store, session: Se
 def test_a_study_that_is_not_there(open_page: Open, store: Store, session: SessionRecord, given: str) -> None:
     seed.study(store, session)
     assert "There is no study" in plain(open_page("studies", study=given))
+
+
+def test_a_grid_with_its_best_cell_and_a_download(open_page: Open, store: Store, session: SessionRecord) -> None:
+    rates = {(1, 1): 500.0, (1, 2): 900.0, (2, 1): grids.PRUNED, (2, 2): grids.FAILED}
+    axes = {"ranks": [1, 2], "threads": [1, 2]}
+    grids.grid(store, session, axes, lambda p: rates[p["ranks"], p["threads"]], title="<b>bold</b>")
+    page = open_page("studies")
+    assert "<b\\>bold" in words(page) and "<b>bold" not in words(page), "its title is words"
+    assert page.code[0].value == "workshop run mnist --batch 32 --ranks 1 --threads 2"
+    assert "Click at a mark" in plain(page)
+    assert "pruned at 40" in tables(page)
+    assert len(page.get("download_button")) == 1
+
+
+def test_a_kind_that_nobody_knows_is_shown_with_its_runs(open_page: Open, store: Store, session: SessionRecord) -> None:
+    grids.grid(store, session, {"ranks": [1, 2]}, lambda _: 500.0, kind="<i>newer</i>")
+    page = open_page("studies")
+    assert "doesn't know what to make of this study" in plain(page)
+    assert "/run?run=2" in tables(page)
+    assert "<i>" not in words(page)
+
+
+def test_a_grid_that_goes_on(open_page: Open, store: Store, session: SessionRecord) -> None:
+    grids.grid(store, session, {"ranks": [1, 2], "threads": [1, 2]}, lambda _: 500.0, ended=3)
+    said = plain(open_page("studies"))
+    assert "goes on" in said and "3 of 4 runs · nearly done" in said
+
+
+@pytest.mark.parametrize(
+    ("points", "place"),
+    [([], None), ([{"customdata": 1}], 1), ([{"customdata": [2]}], 2), ([{"customdata": 3}], None), ([{}], None)],
+)
+def test_the_mark_that_was_clicked_at(points: list[dict[str, object]], place: int | None, open_page: Open) -> None:
+    from parts import picking
+
+    event = types.SimpleNamespace(selection=types.SimpleNamespace(points=points))
+    assert picking.place(event, 3) == place
+    assert picking.place(None, 3) is None

@@ -100,3 +100,18 @@ def test_two_training_runs_side_by_side(open_page: Open, store: Store, session: 
     assert any(expander.label.startswith("The same in both") for expander in page.expander)
     page.segmented_control[-1].set_value("by time").run()
     assert not page.exception
+
+
+def test_the_form_of_the_gan_has_its_evaluation_together(open_page: Open, store: Store, session: SessionRecord) -> None:
+    page = open_page("run").selectbox[0].set_value("sgan").run()
+    assert "**Evaluation on held-out images**" in words(page)
+    assert page.segmented_control(key="params-sgan-size").options == ["28", "56", "112"]
+    page.segmented_control(key="params-sgan-size").set_value(56)
+    page.segmented_control(key="params-sgan-data").set_value("digits")
+    page.segmented_control(key="params-sgan-evaluate_by").set_value("rank0")
+    page.number_input(key="params-sgan-iterations").set_value(40)
+    start(page.run())
+    assert not page.exception
+    (run,) = store.runs()
+    given = {"size": 56, "data": "digits", "evaluate_by": "rank0", "iterations": 40, "method": "sgan", "rate": None}
+    assert (run.workload, {name: run.params[name] for name in given}) == ("sgan", given)

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import NewPage
 from tests.study import seed
 from tests.web import seed as class_seed
+from tests.web.studies import seed as grids
 from workshop.bench.viewers import served
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
@@ -42,3 +43,34 @@ def test_a_study_is_followed_to_its_end(workshop_home: Path, new_page: NewPage) 
             assert page.evaluate("window.stillTheSamePage")
             page.goto(f"http://127.0.0.1:{port}/studies?study=1")
             expect(page.get_by_text("Strong scaling of mnist")).to_be_visible(timeout=20_000)
+
+
+def test_a_cell_of_a_heat_map_shows_its_ranks(workshop_home: Path, new_page: NewPage) -> None:
+    rates = {(1, 1): 500.0, (2, 1): 900.0, (1, 2): grids.FAILED, (2, 2): 400.0}
+    with Store.open() as store, served() as (_, port):
+        token, _ = new_secrets(store)
+        session = class_seed.session(store)
+        study = grids.grid(
+            store, session, {"ranks": [1, 2], "threads": [1, 2]}, lambda p: rates[p["ranks"], p["threads"]]
+        )
+        run = next(one for one in store.runs(study_id=study.id) if one.metrics.get("images_per_second") == 900.0)
+        page = new_page(height=2000)
+        page.goto(f"http://127.0.0.1:{port}/?token={token}")
+        page.goto(f"http://127.0.0.1:{port}/studies")
+        cells = page.locator(".js-plotly-plot .nsewdrag").first
+        expect(page.get_by_text("Click at a mark")).to_be_visible(timeout=60_000)
+        box = cells.bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + 0.74 * box["width"], box["y"] + 0.75 * box["height"])
+        page.mouse.click(box["x"] + 0.75 * box["width"], box["y"] + 0.75 * box["height"])
+        expect(page.get_by_text(f"Where the ranks of run {run.id} were")).to_be_visible(timeout=20_000)
+        expect(page.get_by_text("2 ranks, 1 thread · 900 images/s in 1 run")).to_be_visible()
+        expect(page.locator(".js-plotly-plot")).to_have_count(2)
+
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name="Download as HTML").click()
+        assert waiting.value.suggested_filename == f"study-{study.id}.html"
+        alone = new_page()
+        alone.set_content(Path(waiting.value.path()).read_text(), wait_until="load")
+        expect(alone.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+        expect(alone.get_by_role("heading", name="Mnist over ranks x threads")).to_be_visible()

@@ -95,6 +95,8 @@ def work(ctx, params):
         if params.fails == ctx.size and ctx.rank == 0:
             raise ArithmeticError("too many of us")
         ctx.emit("working", step, step)
+        if ctx.rank == 0:
+            ctx.emit("total images/s", 1000.0 * ctx.size, step)
         ctx.progress(step, 4 * params.epochs)
         for _ in range(round(params.seconds / 0.1)):  # as often on all ranks: asking whether to stop is collective
             time.sleep(0.1)
@@ -119,5 +121,46 @@ WORK = Workload(
     "Tells how fast it works.",
     WorkParams,
     "probe_workloads:work",
-    scaling=Scaling("images_per_second", "images/s", share="batch", total="epochs"),
+    scaling=Scaling("images_per_second", "images/s", share="batch", total="epochs", live="total images/s"),
+)
+
+
+class FillParams(Params):
+    rank: int = -1  # the one that takes more than the others; -1: all alike
+    batch: int = Field(8, ge=1)  # MiB that a rank takes in a step
+    epochs: int = Field(1, ge=1)  # steps
+    every: float = Field(0.02, ge=0)  # seconds between steps
+    how: str = "bit by bit"  # or more than any machine has, by way of "numpy", "tensorflow" or "c++"
+
+
+def fill(ctx, params):
+    """Takes memory, and tells how much as its throughput."""
+    import numpy as np
+
+    if params.how == "numpy" and ctx.rank == 1:
+        np.zeros((1 << 24, 1 << 24))
+    if params.how == "c++" and ctx.rank == 1:
+        import ctypes
+
+        ctypes.CDLL("libstdc++.so.6")._Znwm(ctypes.c_size_t(1 << 60))  # operator new
+    if params.how == "tensorflow" and ctx.rank == 1:
+        import tensorflow as tf
+
+        tf.function(lambda x: tf.zeros((x, 1 << 22)) + 1.0)(tf.constant(1 << 22))
+    taken = []
+    for step in range(params.epochs):
+        taken.append(np.ones((params.batch if params.rank in (-1, ctx.rank) else 1) << 20, dtype=np.uint8))
+        ctx.emit("value", sum(map(len, taken)), step)
+        time.sleep(params.every)
+    ctx.comm.Barrier()
+    return {"images_per_second": 100.0 * ctx.size, "measured_steps": 4}
+
+
+FILL = Workload(
+    "fill",
+    "Fill",
+    "Takes memory.",
+    FillParams,
+    "probe_workloads:fill",
+    scaling=Scaling("images_per_second", "images/s", share="batch", total="epochs", live="total images/s"),
 )

@@ -43,7 +43,8 @@ def test_a_finished_training_run(store: Store, session: SessionRecord) -> None:
     there = shown(store, training.completed(store, session))
     assert list(there) == [
         *("verdict", "conditions", "loss", "accuracy", "total images/s", "times", "spread"),
-        *("throughput", "timeline", "misclassified", "machine", "predicted", "metrics", "files"),
+        *("memory", "spent", "throughput", "timeline", "misclassified"),
+        *("threads", "machine", "predicted", "metrics", "files"),
     ]
     assert "scikit-learn's digits" in text(there["conditions"])
     assert "mpi, in place of Horovod: it is not built on this machine" in text(there["conditions"])
@@ -177,7 +178,7 @@ def test_only_what_has_changed_is_made_again(store: Store, session: SessionRecor
     look()
     assert look().keys() == {"panels", "run"}
     training.tell(store, run.id, 2)
-    assert look().keys() == {"panels", "run", "verdict", "curves", "told"}
+    assert look().keys() == {"panels", "run", "verdict", "curves", "memory", "told"}
     store.put_artifact(run.id, "checkpoint.npz", "application/octet-stream", b"other weights")
     assert look().keys() == {"panels", "run", "again", "photo", "files"}, "the timeline is the same"
 

@@ -100,6 +100,8 @@ def metrics(**changes: Any) -> dict[str, Any]:
         "last": [10, 76],
         "late_by": [0.0012, 0.0107],
         "memory": [612_000_000, 615_000_000],
+        "threads": [census(), census()],
+        "threads_seconds": 8.5,
         "spread_before": 1.31,
         "spread": 0.0,
         "weights": ["0123456789abcdef" * 4] * 2,
@@ -114,6 +116,15 @@ def metrics(**changes: Any) -> dict[str, Any]:
         "seconds": {"prepare": 1.91, "train": 8.8, "evaluate": 0.51, "checkpoint": 0.12},
     }
     return told | changes
+
+
+def census() -> dict[str, Any]:
+    """The threads of a rank with one thread to compute with."""
+
+    def kind(count: int, busy: int = 0, seconds: float = 0.0) -> dict[str, Any]:
+        return {"count": count, "busy": busy, "seconds": seconds, "waited": 0.02 * seconds}
+
+    return {"main": kind(1, 0, 0.3), "inter-op": kind(1, 1, 7.1), "intra-op": kind(1), "zeromq": kind(6, 0, 0.02)}
 
 
 def completed(store: Store, of: SessionRecord, identity: Identity | None = None, **params: Any) -> RunRecord:

@@ -153,17 +153,6 @@ def _mapping(word: str) -> dict[str, Any]:
     return {name: value for name, value in read.items() if value is not None}
 
 
-def options_of(placement: Placement) -> list[str]:
-    """The options that ask for a placement; hosts are a session's own."""
-    plain = Placement()
-    words = ["--ranks", str(placement.ranks)]
-    for name in ("map_by", "per_resource", "cores_per_rank", "bind_to", "threads", "mpi"):
-        if (value := getattr(placement, name)) != getattr(plain, name):
-            words += [f"--{name.replace('_', '-')}", str(value)]
-    words += ["--oversubscribe"] if placement.oversubscribe else []
-    return words + [word for name, value in placement.environment.items() for word in ("--env", f"{name}={value}")]
-
-
 def one_session(session: str | None, private: bool) -> None:
     """Refuse to run both in a session that is up and in one of its own. Raises BadInput."""
     if session and private:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workshop.cli import common
+from workshop.commands import options_of
 from workshop.errors import BadInput
 from workshop.placement import Host, Placement, default_for, hosts_from
 
@@ -181,4 +182,4 @@ def _run_command(chosen: Failure, placement: Placement) -> str:
     params = [word for name, value in chosen.params.items() for word in (f"--{name.replace('_', '-')}", str(value))]
     hosts = ",".join(f"{host.name}:{host.slots}" for host in placement.hosts)
     where = ["--hosts", hosts] if hosts else []
-    return shlex.join(["workshop", "run", chosen.workload, *params, *common.options_of(placement), *where])
+    return shlex.join(["workshop", "run", chosen.workload, *params, *options_of(placement), *where])

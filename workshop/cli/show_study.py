@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -15,8 +16,17 @@ from workshop.analysis import words
 from workshop.analysis.scaling import Row
 from workshop.store.records import StudyRecord
 from workshop.study import runner
-from workshop.study.report import ScalingReport, title
+from workshop.study.kinds import Report, title
+from workshop.study.scaling_kind import ScalingReport
 
+# How each kind of study is shown: functions that take its report.
+SHOWN = {
+    "scaling": "workshop.cli.show_study:show_scaling",
+    "grid": "workshop.cli.show_grid:show_grid",
+    "tune": "workshop.cli.show_tune:show_tune",
+    "path": "workshop.cli.show_path:show_path",
+}
+LONGEST = 24  # characters of a label beside the bar
 COLOURS = {"completed": "green", "failed": "red", "interrupted": "yellow", "running": "cyan"}
 
 
@@ -25,7 +35,7 @@ def watch_study(err: Console) -> Iterator[Callable[[runner.Progress], None]]:
     """A progress bar over a study's trials, with the time that the rest is likely to take."""
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=14),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -38,8 +48,8 @@ def watch_study(err: Console) -> Iterator[Callable[[runner.Progress], None]]:
             state = "waits" if now.run.status == "queued" else ""
             if now.run.progress and now.run.progress[1] > 0:
                 state = words.percent(min(now.run.progress[0] / now.run.progress[1], 1.0))
-            label = now.trial.label.partition(",")[0]
-            left = "" if now.seconds_left is None else f"{_about(now.seconds_left)} left"
+            label = now.trial.label.partition(",")[0] if not now.trial.point else _cut(now.trial.label)
+            left = "" if now.seconds_left is None else f"{about(now.seconds_left)} left"
             bar.update(
                 task,
                 description=f"run {now.run.id}: {label} {state}".rstrip(),
@@ -56,17 +66,35 @@ def resuming(study: int) -> str:
     return f"Go on with: workshop study resume {study}"
 
 
-def show_study(found: ScalingReport) -> None:
-    """A scaling study: its rows, its verdict, and what others have published."""
-    out = Console(highlight=False)
+def show_study(found: Report) -> None:
+    """A study of whatever kind."""
+    module, _, function = SHOWN[found.study.kind].partition(":")
+    getattr(import_module(module), function)(found)
+
+
+def show_head(out: Console, found: Report) -> None:
+    """Which study it is, and how far it has come."""
     study = found.study
-    state = f"[{COLOURS.get(study.state, 'white')}]{study.state}[/]"
-    out.print(f"Study {study.id}: {title(study)} - {state}, {study.done} of {study.trials} runs")
-    out.print(_table(found.rows, found.unit))
+    state = (study.state, COLOURS.get(study.state, "white"))
+    far = f", {study.done} of {study.trials} runs"
+    out.print(Text.assemble(f"Study {study.id}: {title(study)} - ", state, far))
+
+
+def show_verdict(out: Console, found: Report) -> None:
+    """Verdict, why and next."""
+    study = found.study
     # What a study that nobody works on needs first is to be finished.
     ahead = {"next": f"{resuming(study.id)}."} if study.state == "interrupted" else {}
-    for part, said in (found.verdict | ahead).items():
+    for part, said in (dict(found.verdict) | ahead).items():
         out.print(Text.assemble((f"{part.capitalize()}: ", "bold"), said))
+
+
+def show_scaling(found: ScalingReport) -> None:
+    """A scaling study: its rows, its verdict, and what others have published."""
+    out = Console(highlight=False)
+    show_head(out, found)
+    out.print(_table(found.rows, found.unit))
+    show_verdict(out, found)
     for one in found.references:
         out.print(Text(f"Published: {one.what} {one.speed_up:.2f}x on {one.workers} {one.worker}s. {one.source}."))
     runs = [str(run) for row in found.rows for run in row.runs]
@@ -81,7 +109,7 @@ def studies_table(studies: list[StudyRecord]) -> Table:
     for study in studies:
         table.add_row(
             str(study.id),
-            title(study),
+            Text(title(study)),
             Text(study.state, style=COLOURS.get(study.state, "white")),
             f"{study.done} of {study.trials}",
             str(study.failed or ""),
@@ -107,14 +135,14 @@ def _figures(row: Row) -> list[str]:
     if row.throughput is None or row.speed_up is None or row.efficiency is None:
         return ["-", "-", "-", "-"]
     return [
-        _rate(row.throughput),
-        f"{_rate(min(row.rates))}-{_rate(max(row.rates))}",
+        rate(row.throughput),
+        f"{rate(min(row.rates))}-{rate(max(row.rates))}",
         f"{row.speed_up:.2f}x",
         words.percent(row.efficiency),
     ]
 
 
-def _rate(value: float) -> str:
+def rate(value: float) -> str:
     """Four digits, and thousands and millions in the common letters from 100,000 on."""
     for factor, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= max(factor, 1e5):
@@ -122,6 +150,11 @@ def _rate(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _about(seconds: float) -> str:
+def _cut(label: str) -> str:
+    """A cell's label, no longer than a bar beside it allows."""
+    return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
+
+
+def about(seconds: float) -> str:
     """As coarse as it is uncertain."""
     return f"about {max(5 * round(seconds / 5), 5)} s" if seconds < 90 else f"about {round(seconds / 60)} min"

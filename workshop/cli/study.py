@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from workshop.cli import common
+from workshop.cli import common, study_export, study_grid, study_path, studying
+from workshop.cli.studying import Minutes, Settings, StudyId
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 run_app = typer.Typer(help="Run a study; it goes on where the same one was interrupted.", no_args_is_help=True)
 app.add_typer(run_app, name="run")
-
-StudyId = Annotated[int, typer.Argument(metavar="STUDY", help="The study's number.")]
-Minutes = Annotated[
-    float, typer.Option("--minutes", metavar="N", min=0.01, max=1440, help="Longest time of one trial.")
-]
+run_app.command("grid")(study_grid.grid)
+run_app.command("file")(study_grid.file)
+run_app.command("path")(study_path.path)
+app.command("export")(study_export.export)
 
 
 @run_app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
@@ -29,10 +29,7 @@ def scaling(
         bool, typer.Option("--weak", help="The same work for each rank, instead of the same work for all together.")
     ] = False,
     repeats: Annotated[int, typer.Option(min=1, max=100, help="Interleaved runs of each number of ranks.")] = 3,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the workload; may be repeated."),
-    ] = None,
+    settings: Settings = None,
     threads: common.ThreadsPerRank = None,
     map_by: common.MapBy = None,
     per_resource: common.PerResource = None,
@@ -54,7 +51,6 @@ def scaling(
     from workshop.session import client
     from workshop.session.lifecycle import shared_session
     from workshop.store.store import Store
-    from workshop.study import runner
     from workshop.study.scaling import KIND, default_ranks, places, plan, read_ranks
     from workshop.study.settings import read_options, read_settings
     from workshop.workloads import workload as workload_of
@@ -74,12 +70,8 @@ def scaling(
     wanted = plan(chosen, given, numbers, placement, weak, repeats)
     for cell in wanted.cells:
         client.inputs_of(store, chosen, chosen.check(cell.params), Placement.parse(cell.placement))
-    study = runner.unfinished(store, KIND, chosen.name, wanted.description())
-    if study is not None:
-        common.stderr().print(f"Study {study.id} asked for the same and is not complete: going on with it.")
-    else:
-        study = store.create_study(KIND, chosen.name, wanted.description(), wanted.trials())
-    return _go_on(store, study.id, shared, minutes, as_json)
+    study = studying.begun(store, KIND, chosen.name, wanted)
+    return studying.go_on(store, study, shared, minutes, as_json)
 
 
 @app.command()
@@ -94,13 +86,13 @@ def resume(
     """Go on with a study that was interrupted; what has completed is not run again."""
     from workshop.session.lifecycle import shared_session
     from workshop.store.store import Store
-    from workshop.study import report
+    from workshop.study import kinds
 
     common.one_session(session, private)
     store = Store.open()
-    report.report(store, store.study(study))
+    kinds.report(store, store.study(study))
     shared = None if private else shared_session(store, session)
-    return _go_on(store, study, shared, minutes, as_json, again)
+    return studying.go_on(store, study, shared, minutes, as_json, again)
 
 
 @app.command()
@@ -108,7 +100,7 @@ def show(study: StudyId, as_json: common.JSON = False) -> None:
     """Show one study: its table, its verdict, and how far it is."""
     from workshop.cli.show_study import show_study
     from workshop.store.store import Store
-    from workshop.study.report import report
+    from workshop.study.kinds import report
 
     store = Store.open()
     found = report(store, store.study(study))
@@ -136,55 +128,3 @@ def list_(
         Console(highlight=False).print(studies_table(found))
     else:
         common.stderr().print("There is no study yet; run one with: workshop study run scaling --workload mnist")
-
-
-def _go_on(store: Any, study: int, shared: Any, minutes: float, as_json: bool, again: bool = False) -> int:
-    """Run what is missing of a study and show it. Returns the exit code."""
-    from workshop.cli.show_study import resuming, show_study, watch_study
-    from workshop.errors import WorkshopError
-    from workshop.session.lifecycle import session_for
-    from workshop.study import runner
-    from workshop.study.report import report
-    from workshop.workloads import workload as workload_of
-
-    workload_of(store.study(study).workload)
-    err = common.stderr()
-    code = 0
-    try:
-        with runner.working_on(store, study) as me:
-            renewed = runner.renew_failed(store, study) if again else 0
-            waiting = runner.missing(*runner.read(store, study))
-            if not waiting:
-                failed = store.study(study).failed
-                more = f"; --failed runs the {failed} that failed again" if failed else ""
-                err.print(f"Study {study} has all its runs{more}.")
-            else:
-                first = _placement(waiting[0])
-                kept = "" if not renewed else f", {renewed} of which had failed"
-                where = f"session {shared.name}" if shared else "a private session"
-                err.print(f"Study {study}: {len(waiting)} runs to go{kept}, in {where}.")
-                with session_for(store, shared, first) as place, watch_study(err) as look:
-                    runner.run_study(store, study, me, place, look, minutes * 60)
-    except KeyboardInterrupt:
-        code = 130
-    except WorkshopError as error:
-        if error.exit_code == 2:
-            raise
-        raise WorkshopError(f"{error} {resuming(study)}") from error
-    found = report(store, store.study(study))
-    if as_json:
-        common.answer(found.as_json())
-    else:
-        show_study(found)
-    if found.study.finished_at is None:
-        if as_json:  # the words of show_study have it already
-            far = f"{found.study.done} of {found.study.trials} runs"
-            err.print(f"Study {study} is not complete: {far}. {resuming(study)}")
-        return code or 1
-    return 0 if found.study.state == "completed" else 1
-
-
-def _placement(trial: Any) -> Any:
-    from workshop.placement import Placement
-
-    return Placement.parse(trial.placement)

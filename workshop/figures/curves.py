@@ -18,7 +18,7 @@ from workshop.store.records import Series
 FEW = 60  # points up to which each one is marked
 HELD_OUT = "#d55e00"  # of `theme.RANKS`, the farthest from the accent
 STEPS, SECONDS = "step", "seconds since its first event"
-FROM_ZERO = ("/s", "spread")  # ends of names whose zero means something: standstill, all ranks the same
+FROM_ZERO = ("/s", "spread", "drift")  # ends of names whose zero means something: standstill, all the same
 NONE: Mapping[str, Sequence[Series]] = {}
 
 

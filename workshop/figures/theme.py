@@ -82,7 +82,7 @@ TEMPLATE = go.layout.Template(
             "font": {"size": 15},
         },
         "margin": {"l": 8, "r": 16, "t": 16, "b": 8},
-        "hoverlabel": {"font": {"family": FONT, "size": 15}, "bgcolor": PAPER, "bordercolor": LINE},
+        "hoverlabel": {"font": {"family": FONT, "size": 15, "color": INK}, "bgcolor": PAPER, "bordercolor": LINE},
         "separators": ". ",
     }
 )

@@ -40,9 +40,18 @@ def words(*lines: Part) -> Part:
     return {"kind": "words", "lines": list(lines)}
 
 
-def figure(drawn: go.Figure, width: int = 0) -> Part:
-    """A Plotly figure; `width` is the one in pixels that its words are laid out for, where that matters."""
-    return {"kind": "figure", "figure": drawn, "width": width}
+def figure(drawn: go.Figure, width: int = 0, picks: Sequence[Part] = ()) -> Part:
+    """A Plotly figure; `width` is the one in pixels that its words are laid out for, where that matters.
+
+    `picks` are what its marks stand for, in the order of their `customdata`: a page that can shows the one that is
+    clicked at.
+    """
+    return {"kind": "figure", "figure": drawn, "width": width, **({"picks": list(picks)} if picks else {})}
+
+
+def pick(title: str, text: str, runs: Sequence[int]) -> Part:
+    """What a mark of a figure stands for, in words, and its runs; the first is the one to look at."""
+    return {"title": title, "text": text, "runs": list(runs)}
 
 
 def picture(url: str, label: str, note: str = "") -> Part:
@@ -73,8 +82,14 @@ def fold(title: str, text: str) -> Part:
     return {"kind": "fold", "title": title, "text": text}
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[str | Mapping[str, str]]]) -> Part:
-    """Rows of cells; a cell is text, or text with a chip of a colour: `{"text": "rank 0", "colour": "#0072b2"}`."""
+def code(text: str) -> Part:
+    """A command, to be copied as it stands."""
+    return {"kind": "code", "text": text}
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str | Mapping[str, Any]]]) -> Part:
+    """Rows of cells; a cell is text, text with a chip of a colour (`{"text": "rank 0", "colour": "#0072b2"}`), or
+    links (`{"links": [link(…), …]}`)."""
     return {"kind": "table", "headings": list(headings), "rows": [list(row) for row in rows]}
 
 

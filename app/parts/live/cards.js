@@ -66,6 +66,10 @@ const PARTS = {
       details.lastChild.textContent = text;
     },
   },
+  code: {
+    make: () => element("pre", "ws-code"),
+    update: (pre, { text }) => { pre.textContent = text; },
+  },
   table: {
     make: () => element("div"),
     update: (div, { headings, rows }) => div.replaceChildren(table(headings, rows.map((cells) => cells.map(cell)))),
@@ -74,6 +78,7 @@ const PARTS = {
 
 function cell(value) {
   if (typeof value === "string") return value;
+  if (value.links) return element("span", "", value.links.flatMap(({ url, text }) => [link(url, text), " "]));
   const chip = element("span", "ws-chip");
   chip.style.background = value.colour;
   return element("span", "ws-rank", chip, value.text);

@@ -80,7 +80,15 @@ async function draw(div, figure, laidOutFor = 0) {
   const layout = laidOutFor ? shrunk(figure.layout, div.clientWidth / laidOutFor) : figure.layout;
   div.style.minHeight = `${layout.height}px`;
   await drawn.react(div, figure.data, layout, { displayModeBar: false, responsive: true });
+  widths.observe(div);
 }
+
+// A card that gets a neighbour becomes narrower, and Plotly only looks at the window.
+const widths = new ResizeObserver((changes) => changes.forEach(({ target, contentRect: { width } }) => {
+  const before = target.lastWidth;
+  target.lastWidth = width;
+  if (before && width && Math.abs(before - width) > 1) window.Plotly?.Plots.resize(target).catch(() => {});
+}));
 
 // A picture with words in it, for a narrow screen: words become smaller with it.
 function shrunk(layout, scale) {

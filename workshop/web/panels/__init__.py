@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workshop.web.cards import Card
-from workshop.web.panels import allreduce, outcome, photo, predicted, told, training
+from workshop.web.panels import allreduce, federated, generated, outcome, photo, predicted, ranks, told, training
 from workshop.web.predictions import PREDICTIONS
 from workshop.web.sight import Sight
 
@@ -37,6 +37,14 @@ def _predicted(sight: Sight) -> Any:
     return sight.run.rank_map, sight.run.machine, PREDICTIONS.of(sight.run)
 
 
+def _memory(sight: Sight) -> Any:
+    return sight.totals.get(ranks.MEMORY)
+
+
+def _rounds(sight: Sight) -> Any:
+    return (federated.told(sight), sight.run.metrics) if federated.known(sight) else None
+
+
 def _measured(sight: Sight) -> Any:
     return _told(sight) if allreduce.drawn(sight.totals.keys()) else None
 
@@ -48,10 +56,15 @@ PANELS = (
     Panel("conditions", training.conditions, lambda sight: sight.run.metrics),
     Panel("photo", photo.photo, _files),
     Panel("allreduce", allreduce.allreduce, _measured),
+    Panel("generated", generated.generated, lambda sight: sight.version(generated.GENERATED)),
     Panel("curves", told.told, _told),
+    Panel("federated", federated.federated, _rounds),
+    Panel("memory", ranks.memory, _memory),
+    Panel("spent", training.spent, lambda sight: (sight.run.status, sight.run.metrics)),
     Panel("throughput", training.throughput, lambda sight: sight.run.metrics),
     Panel("timeline", training.timeline, lambda sight: (sight.version(training.TIMELINE), sight.run.metrics)),
     Panel("misclassified", training.misclassified, lambda sight: sight.version(training.MISCLASSIFIED)),
+    Panel("threads", ranks.threads, lambda sight: (sight.run.metrics, sight.run.rank_map)),
     Panel("machine", outcome.machine, lambda sight: (sight.run.rank_map, sight.run.machine)),
     Panel("predicted", predicted.predicted, _predicted),
     Panel("metrics", outcome.came_out, lambda sight: sight.run.metrics),
@@ -65,6 +78,7 @@ def side_by_side(sight: Sight) -> list[Card]:
         *training.conditions(sight),
         *photo.photo(sight),
         *allreduce.allreduce(sight),
+        *federated.federated(sight),
         *told.times(sight),
         *training.throughput(sight),
         *outcome.machine(sight),

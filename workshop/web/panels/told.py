@@ -14,7 +14,10 @@ from workshop.workloads import Workload
 
 CURVES = 4  # as many names of events get a curve where the workload doesn't say which
 HELD_OUT = "held-out "  # begins the names of what belongs to another curve, as its points
-EXPLAINED = {"spread": "How far the ranks' weights lie apart, relative to their size; 0: all have the same."}
+EXPLAINED = {
+    "spread": "How far the ranks' weights lie apart, relative to their size; 0: all have the same.",
+    "drift": "How far institutions' updates are from their mean, relative to its length; 0: all go the same way.",
+}
 TALL, LOW = 300, 200  # pixels
 
 

@@ -9,9 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.analysis import words as say
+from workshop.analysis.spent import evaluation_share
+from workshop.analysis.spent import spent as time_spent
 from workshop.analysis.waiting import waiting_sentence
 from workshop.analysis.words import size
 from workshop.figures.curves import number
+from workshop.figures.shares import shares
 from workshop.figures.throughput import rank_throughput
 from workshop.figures.timeline import timeline as drawn
 from workshop.web.cards import Card, Part, figure, line, link, links, picture, pictures, table, tiles, words
@@ -31,7 +34,7 @@ TOLD_HERE = frozenset(
     (
         *("data", "held_out_images", "exchange", "exchange", "exchange_why", "resumed"),
         *("images_per_second", "images_per_second_deviation", "images_per_second_jitter", "measured_steps"),
-        "misclassified",
+        *("misclassified", "threads_seconds"),
     )
 )
 
@@ -111,6 +114,18 @@ def _letters(hashes: Sequence[str]) -> list[str]:
     if len(seen) == 1:
         return ["the same"] * len(hashes)
     return [f"set {seen.index(one) + 1}" for one in hashes]
+
+
+def spent(sight: Sight) -> list[Card]:
+    """On what the whole run spent its time, once it is over."""
+    parts = time_spent(sight.run) if sight.run.ended else {}
+    if not parts:
+        return []
+    told = []
+    if share := evaluation_share(sight.run):
+        said = f"Of the time of training and evaluation together, evaluation took {say.percent(share)}."
+        told.append(words(line(said, tone="about")))
+    return [Card("spent", "What the time went into", (*told, figure(shares(parts))), half=True)]
 
 
 def timeline(sight: Sight) -> list[Card]:

@@ -1,0 +1,148 @@
+"""The guided study as a whole: how far it is, running all of it, stopping it. Shared with its single steps."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import streamlit as st
+from parts import frame
+
+from workshop.errors import WorkshopError
+from workshop.store.records import Identity, SessionRecord, StudyRecord
+from workshop.study.kinds import Sofar
+from workshop.study.path import wanting
+from workshop.study.path.kind import PathReport, path_report
+from workshop.study.path.plan import STEPS, Estimate
+from workshop.study.path.planning import going_on, total
+from workshop.study.trials import remaining
+from workshop.web import actions
+from workshop.web.runners import RUNNERS
+from workshop.web.words import waiting
+
+EVERY = 3.0  # seconds after which a study that goes on is looked at again; all visitors share a look
+WHERE = "The instructor runs the steps; what they find appears here by itself."
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A guided study as it is now, made once for all visitors."""
+
+    report: PathReport
+    total: int
+    expected: dict[str, Estimate]  # by step, what it would still take
+
+    @property
+    def left(self) -> Estimate:
+        """What all steps would still take."""
+        told = self.expected.values()
+        return Estimate(sum(one.runs for one in told), sum(one.seconds for one in told))
+
+
+def seen(study_id: int) -> Seen:
+    """The study as it is now. Raises BadInput where there is none."""
+    study = frame.store().study(study_id)
+    return _seen((study.id, study.created_at, study.state, study.trials, study.done, study.failed), study)
+
+
+@st.cache_resource(ttl=EVERY - 0.5, max_entries=32, show_spinner=False)
+def _seen(state: tuple[object, ...], _study: StudyRecord) -> Seen:
+    report = path_report(frame.store(), _study)
+    expected = {step: wanting.expected(frame.store(), _study, step) for step in STEPS}
+    return Seen(report, total(Sofar(_study, report.trials, report.runs)), expected)
+
+
+def live(study: StudyRecord) -> bool:
+    """Whether it goes on, or is about to."""
+    running = RUNNERS.of(study.id)
+    return study.state == "running" or (running is not None and not running.ended.is_set())
+
+
+def head(study: StudyRecord, session: SessionRecord | None, identity: Identity) -> None:
+    """How far it is; looked at again every few seconds while it goes on."""
+    going = live(study)
+    st.fragment(run_every=EVERY if going else None)(_head)(study.id, session, identity, going)
+
+
+def _head(study_id: int, session: SessionRecord | None, identity: Identity, going: bool) -> None:
+    try:
+        now = seen(study_id)
+    except WorkshopError as error:
+        st.error(frame.plain(str(error)))
+        return
+    study = now.report.study
+    if going and not live(study):
+        st.rerun()  # the whole page once more, which no longer asks
+    with st.container(border=True, key="tuning-head"):
+        st.markdown(_far(now, going))
+        if going:
+            st.progress(min(study.done / max(now.total, 1), 1.0))
+        running = RUNNERS.of(study_id)
+        if running is not None and running.failed:
+            st.error(f"It ended before it was done: {frame.plain(running.failed)}")
+        if identity.role == "instructor":
+            _buttons(now, session, identity, going)
+        elif not going:
+            st.caption(WHERE)
+
+
+def _far(now: Seen, going: bool) -> str:
+    """Where the study is, in a line."""
+    report = now.report
+    done = sum(one.state == "done" for one in report.steps)
+    words = [f"**Study {report.study.id}**, {report.setting.name}: {done} of {len(report.steps)} steps measured"]
+    trial = going_on(report.found)
+    if going:
+        words.append(f"run {report.study.done + 1} of {max(now.total, report.study.done + 1)}")
+        if trial is not None:
+            words.append(f"now {frame.plain(trial.label)}")
+        left = remaining(report.trials, report.runs, time.time(), now.total)
+        words.append(f"{waiting(now.left.seconds if left is None else left)} left")
+        return f":blue[:material/sync:] {' · '.join(words)}"
+    if now.left.runs:
+        words.append(f"all that is missing: about {now.left.runs} runs, {waiting(now.left.seconds)}")
+        return " · ".join(words)
+    return f":green[:material/check_circle:] {words[0]}"
+
+
+def _buttons(now: Seen, session: SessionRecord | None, identity: Identity, going: bool) -> None:
+    study_id = now.report.study.id
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if going:
+            stop_button(study_id, identity)
+            return
+        if session is None or session.state in ("stopped", "failed", "lost"):
+            st.markdown("No session is up; launch one to run anything.")
+        elif now.left.runs and st.button("Run all that is missing", icon=":material/play_arrow:", key="tuning-all"):
+            run(study_id, STEPS, session, identity)
+        if st.button("Begin another one", type="tertiary", key="tuning-new"):
+            st.query_params["new"] = "1"
+            st.rerun()
+
+
+def stop_button(study_id: int, identity: Identity) -> None:
+    """Stop what this dashboard runs."""
+    running = RUNNERS.of(study_id)
+    if running is None or running.ended.is_set():
+        st.caption("A command runs it; Ctrl-C there stops it.")
+    elif running.stopping:
+        st.caption("Stopping …")
+    elif st.button("Stop", icon=":material/stop_circle:", key="tuning-stop"):
+        try:
+            RUNNERS.stop(identity, study_id)
+        except WorkshopError as error:
+            st.error(frame.plain(str(error)))
+        else:
+            st.rerun()
+
+
+def run(study_id: int, steps: str, session: SessionRecord, identity: Identity) -> None:
+    """Have these steps run; the page then follows."""
+    try:
+        actions.only_instructor(identity)
+        wanting.want(frame.store(), study_id, steps)
+        RUNNERS.start(frame.store(), identity, study_id, session)
+    except WorkshopError as error:
+        st.error(frame.plain(str(error)))
+    else:
+        st.rerun()

@@ -1,0 +1,62 @@
+"""Tuning: the article's path in nine steps, each with predict, run, see, explain. `?study=3&step=d` is a link."""
+
+import streamlit as st
+from parts import frame, tuning, tuning_begin, tuning_step
+
+from workshop.errors import WorkshopError
+from workshop.store.records import StudyRecord
+from workshop.study.path.plan import KIND
+from workshop.study.path.steps import SOURCE, STEPS
+
+WORDS = (
+    "From a naive start to the machine's limit, one step after the other: predict what comes out, run it, see, "
+    f"explain. After *{frame.plain(SOURCE)}*, on this machine."
+)
+RECENT = 20  # guided studies to choose from
+
+
+def main() -> None:
+    identity = frame.heading("Tuning", WORDS)
+    session = frame.choose_session()
+    studies = frame.store().studies(kind=KIND, limit=RECENT)
+    study = _chosen(studies)
+    if study is None or st.query_params.get("new"):
+        tuning_begin.form(session, identity)
+        return
+    tuning.head(study, session, identity)
+    step = _step(study.id)
+    st.query_params["step"] = step
+    tuning_step.show(study.id, step, session, identity)
+
+
+def _chosen(studies: list[StudyRecord]) -> StudyRecord | None:
+    """The study that the page is about: `?study=`, or the newest."""
+    given = st.query_params.get("study")
+    if given is None:
+        return studies[0] if studies else None
+    try:
+        found = frame.store().study(int(given))
+        if found.kind == KIND:
+            return found
+        st.warning(f"Study {found.id} is none of these; the page Studies shows it.")
+    except (WorkshopError, ValueError):
+        st.warning(f"There is no study {frame.plain(given[:40])}; here is the newest guided one.")
+    return studies[0] if studies else None
+
+
+def _step(study_id: int) -> str:
+    """Buttons for the nine steps; returns the one that is picked."""
+    names = {step.key: f"{step.key} {step.short}" for step in STEPS}
+    wanted = st.query_params.get("step", "a")
+    picked = st.pills(
+        "Step",
+        list(names),
+        default=wanted if wanted in names else "a",
+        format_func=lambda key: names[key],
+        key=f"tuning-step-{study_id}",
+        label_visibility="collapsed",
+    )
+    return picked or "a"
+
+
+main()

@@ -1,0 +1,120 @@
+"""The guided study's page, on a seeded store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.app.conftest import Open
+from tests.app.test_pages import labels
+from tests.app.test_studies import plain
+from tests.study.path import world
+from tests.web import seed
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+from workshop.study.path import wanting
+from workshop.study.path.plan import STEPS, Setting
+
+
+@pytest.fixture
+def session(store: Store) -> Iterator[SessionRecord]:
+    """One whose conductor seems to live for as long as the test."""
+    with seed.alive(store, "class") as made:
+        yield made
+
+
+def click(page: AppTest, label: str) -> AppTest:
+    next(button for button in page.button if button.label == label).click().run()
+    assert not page.exception
+    return page
+
+
+def test_without_a_study_the_instructor_prepares_one_and_learners_wait(
+    open_page: Open, store: Store, session: SessionRecord
+) -> None:
+    assert "has not prepared the guided study yet" in plain(open_page("tuning"))
+    page = open_page("tuning", "instructor")
+    assert "at most a quarter of an hour" in plain(page) and "runs" in plain(page)
+    click(page, "Prepare it")
+    (study,) = store.studies()
+    assert (study.kind, study.trials, study.submitted_by) == ("path", 0, "Instructor")
+    setting = Setting.read(study.description)
+    assert (setting.steps, setting.quick, setting.cores) == ("", True, 2)
+    assert "0 of 9 steps measured" in plain(page) and "Run all that is missing" in labels(page)
+
+
+@pytest.mark.parametrize("role", ["learner", "instructor"])
+def test_every_step_before_and_after_its_run(open_page: Open, store: Store, session: SessionRecord, role: str) -> None:
+    empty, full = wanting.begin(store, world.setting(steps="")), world.study(store, session)
+    for step in STEPS:
+        page = open_page("tuning", role, study=str(empty.id), step=step)
+        assert "Nobody has run it yet" in plain(page) and "The article:" not in plain(page), "it would tell"
+        assert ("Run this step" in labels(page)) == (role == "instructor")
+        page = open_page("tuning", role, study=str(full.id), step=step)
+        assert "hidden until you have guessed" in plain(page) and "All of its runs are there" in plain(page)
+        assert not page.get("plotly_chart"), "nothing is given away"
+        click(page, "Show me without guessing")
+        assert page.get("plotly_chart") and "You looked" in plain(page)
+        assert ("What the class guessed (0)" in [one.label for one in page.expander]) == (role == "instructor")
+
+
+def test_a_guess_is_kept_hidden_until_then_and_told_how_near_it_came(
+    open_page: Open, store: Store, session: SessionRecord
+) -> None:
+    study = wanting.begin(store, world.setting(steps=""))
+    page = open_page("tuning", study=str(study.id), step="i")
+    click(page, "Keep my guess")
+    assert "Give a guess first" in plain(page)
+    page.number_input[0].set_value(3.5)
+    click(page, "Keep my guess")
+    (kept,) = store.guesses(f"study/{study.id}/i")
+    assert (kept.value, kept.nickname) == ({"guess": 3.5}, "Learner")
+    assert "Your guess so far: 3.50x" in plain(page) and "Nothing has been measured yet" in plain(page)
+    page.number_input[0].set_value(2.2)  # it may be changed until the step is run
+    click(page, "Keep my guess")
+    assert [guess.value for guess in store.guesses(f"study/{study.id}/i")] == [{"guess": 2.2}]
+
+    done = world.study(store, session)
+    learner = kept.identity_id
+    store.keep_guess(learner, f"study/{done.id}/i", {"guess": 9.0})
+    store.keep_guess(learner, f"study/{done.id}/d", {"guess": "2 x 1"})
+    page = open_page("tuning", study=str(done.id), step="i")
+    assert "You guessed 9.00x, measured 2.24x: too high" in plain(page)
+    assert "All together: 2.24x the naive start" in plain(page)
+    assert "You guessed 2 x 1, and so it is" in "\n".join(
+        one.value.replace("\\", "") for one in open_page("tuning", study=str(done.id), step="d").success
+    )
+    click(open_page("tuning", "instructor", study=str(done.id), step="i"), "Show me without guessing")
+    page = open_page("tuning", "instructor", study=str(done.id), step="i")
+    assert "0 of 1 came near" in plain(page)
+
+
+def test_learners_can_t_run_anything(open_page: Open, store: Store, session: SessionRecord) -> None:
+    study = wanting.begin(store, world.setting(steps=""))
+    said = plain(open_page("tuning", study=str(study.id)))
+    assert "The instructor runs the steps" in said
+    page = open_page("tuning")
+    assert not {"Run this step", "Run all that is missing", "Begin another one", "Stop"} & set(labels(page))
+    assert "has not prepared" in plain(open_page("tuning", new="1")), "the form is the instructor's"
+
+
+def test_a_study_that_goes_on_elsewhere(open_page: Open, store: Store, session: SessionRecord) -> None:
+    study = world.study(store, session, ended=9)
+    page = open_page("tuning", "instructor", study=str(study.id), step="c")
+    assert "run 10 of" in plain(page) and "A command runs it" in plain(page)
+    assert "Run this step" not in labels(page)
+
+
+def test_without_a_session_that_is_up(open_page: Open, store: Store, session: SessionRecord) -> None:
+    study = wanting.begin(store, world.setting(steps=""))
+    store.update_session(session.id, state="stopped")
+    page = open_page("tuning", "instructor", study=str(study.id))
+    assert "No session is up" in plain(page) and "Run this step" not in labels(page)
+
+
+@pytest.mark.parametrize("given", ["999", "x", "<b>", "-1"])
+def test_a_study_that_is_not_there(open_page: Open, store: Store, session: SessionRecord, given: str) -> None:
+    wanting.begin(store, world.setting(steps=""))
+    assert "There is no study" in plain(open_page("tuning", study=given, step="zz"))

@@ -1,0 +1,67 @@
+"""`workshop study run path`: two cheap steps for real, and what can't be asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.study.conftest import own_lock
+from workshop.store.store import Store
+from workshop.study.path.plan import Setting
+
+__all__ = ["own_lock"]
+WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
+
+
+def run(*words: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"COLUMNS": "80", "NO_COLOR": "1"}
+    return subprocess.run(
+        [WORKSHOP, "study", *words], capture_output=True, text=True, env=environment, timeout=seconds, check=False
+    )
+
+
+@pytest.mark.mpi
+@pytest.mark.timeout(400)
+def test_two_steps_are_run_and_gone_on_with(workshop_home: Path) -> None:
+    words = ["run", "path", "--steps", "a,g", "--set", "data=digits", "--set", "iterations=8", "--private"]
+    done = run(*words, "--json", seconds=300)
+    assert done.returncode == 0, done.stderr
+    assert "The quick setting of steps a to g" in done.stderr
+    told = json.loads(done.stdout)
+    steps = {one["step"]: one for one in told["steps"]}
+    assert (told["kind"], told["state"], told["setting"]) == ("path", "completed", "quick")
+    assert steps["a"]["state"] == "done" and "on one core" in steps["a"]["verdict"]["verdict"]
+    assert "threads live in it" in steps["a"]["verdict"]["why"], "every run tells its threads"
+    assert int(steps["a"]["answer"].split()[0]) > 5
+    there = [cell for cell in steps["g"]["cells"] if cell["rate"]]
+    lacking = [cell for cell in steps["g"]["cells"] if not cell["rate"]]
+    assert [cell["label"] for cell in there] == ["g: Open MPI"] and there[0]["repeats"] == 2
+    assert "workshop mpi install mpich" in lacking[0]["why"]
+    assert steps["b"]["state"] == "partly", "one of its cells is one of a's"
+    with Store.open() as store:
+        assert [run.status for run in store.runs()] == ["completed"] * 4
+        assert Setting.read(store.study(1).description).steps == "ag"
+    shown = run("show", "1")
+    assert shown.returncode == 0 and all(len(line) <= 80 for line in shown.stdout.splitlines())
+    assert "Profile the start" in shown.stdout and "Only Open MPI could be measured" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--steps", "x"], "the steps are a to i"),
+        (["--set", "batch=30"], "--set batch=32"),
+        (["--set", "inference=predict"], "the guided study varies it itself"),
+        (["--set", "nonsense=1"], "nonsense"),
+        (["--session", "nobody"], "nobody"),
+    ],
+)
+def test_what_can_t_be_asked_for(workshop_home: Path, words: list[str], said: str) -> None:
+    done = run("run", "path", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr and len(done.stderr.strip().splitlines()) <= 3

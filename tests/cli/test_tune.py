@@ -1,0 +1,141 @@
+"""`workshop tune` as a user meets it, and a real one that is killed and goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import WORKSHOP, answer, workshop
+from tests.sessions import Session
+from tests.study.conftest import own_lock, session
+from tests.study.tune import cases, seed
+from tests.support import until
+from tests.web import seed as class_seed
+from workshop.cli.main import run
+from workshop.mpi import openmpi
+from workshop.store.store import Store
+
+__all__ = ["own_lock", "session"]
+
+
+@pytest.fixture
+def store(workshop_home: Path) -> Iterator[Store]:
+    with Store.open() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nothing"], "There is no workload 'nothing'"),
+        (["allreduce"], "The tuner doesn't know what to try with allreduce; it knows"),
+        (["kmeans", "--budget", "soon"], "--budget soon is no time; it should be like 5m, 90s or 1h."),
+        (["kmeans", "--budget", "1000h"], "--budget 1000h is too long; it should be at most 24h."),
+        (["kmeans", "--budget", "12s"], "A budget of 12 s is too small for 2 trials"),
+        (["kmeans", "--set", "clusters"], "--set clusters should be like --set name=value"),
+        (["kmeans", "--set", "nonsense=1"], "nonsense is not one of its settings"),
+        (["mnist", "--set", "data=/nowhere"], "/nowhere"),
+        (["kmeans", "--session", "here", "--private"], "exclude each other"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    store: Store, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
+) -> None:
+    code = run(["tune", *words])
+    said = capsys.readouterr()
+    assert code == 2, said.err
+    assert sentence in said.err and said.out == ""
+    assert len(said.err.strip().splitlines()) == 1, said.err
+    assert store.studies() == [] and store.sessions() == [], "nothing was begun"
+
+
+def test_a_study_on_a_terminal_and_as_json(store: Store) -> None:
+    here = class_seed.session(store)
+    asked = cases.asked(budget=300.0)
+
+    def speed(point: dict) -> float | str:
+        if point["exchange"] == "parameter-server":
+            return "RankDied"
+        return 5123.0 * min(point["ranks"], 2) * (0.8 if point["exchange"] == "horovod" else 1.0)
+
+    made = seed.study(store, here, asked, speed)
+    shown = workshop("study", "show", str(made.id))
+    assert shown.returncode == 0, shown.stderr
+    assert max(map(len, shown.stdout.splitlines())) <= 80, shown.stdout
+    for words in ("tuning of mnist in 5.0 min - completed", "Verdict:", "Why:", "failed", "(naive start)", "(default)"):
+        assert words in " ".join(shown.stdout.split()), words
+    command = shown.stdout.partition("In a session:\n")[2].partition("Without one:")[0].replace("\\\n", "")
+    told = answer("study", "show", str(made.id))
+    assert isinstance(told, dict)
+    assert command.split() == told["command"].split(), "a command that can be copied from the terminal"
+    assert "--exchange mpi" in told["command"] and told["gain"]["ratio"] == pytest.approx(2.5)
+    assert told["best"]["placement"]["ranks"] >= 2 and told["naive"]["placement"]["ranks"] == 1
+    assert "failed" in {row["status"] for row in told["rows"]}
+    assert "tuning of mnist" in workshop("study", "list").stdout
+
+    seed.study(store, here, asked, speed, most=2)
+    shown = workshop("study", "show", "2")
+    assert "interrupted" in shown.stdout and "workshop study resume 2" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 80, shown.stdout
+
+
+@pytest.mark.mpi
+@pytest.mark.timeout(400)
+def test_kill_9_of_the_command_loses_no_trial(session: Session) -> None:
+    words = ["tune", "kmeans", "--budget", "1h", "--trials", "3", "--json"]
+    for setting in ("points=200000", "clusters=64", "iterations=400"):
+        words += ["--set", setting]
+    store = session.store
+
+    def start() -> subprocess.Popen[str]:
+        environment = os.environ | {"COLUMNS": "80", "NO_COLOR": "1"}
+        return subprocess.Popen(
+            [WORKSHOP, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        )
+
+    killed = start()
+    until(lambda: len(store.runs(limit=None)) >= 2, 120, "the second trial")
+    killed.kill()
+    killed.communicate(timeout=10)
+    kept = store.trials(1)[0]
+    assert kept.run_id is not None and store.run(kept.run_id).status == "completed"
+
+    again = start()
+    out, err = again.communicate(timeout=200)
+    assert again.returncode == 0, err
+    assert "Study 1 asked for the same and is not complete: going on with it." in err
+    told = json.loads(out)
+    assert (told["study"], told["state"], told["kind"]) == (1, "completed", "tune")
+    trials = told["trials"]
+    assert [trial["number"] for trial in trials] == list(range(1, len(trials) + 1)) and len(trials) >= 5
+    assert trials[0]["run"] == kept.run_id, "what has completed is not run again"
+    assert [trial["status"] for trial in trials] == [
+        "completed",
+        "completed",
+        "pruned",
+        *["completed"] * (len(trials) - 3),
+    ]
+    pruned = trials[2]
+    assert pruned["point"]["backend"] == "numpy" and "of the best so far" in pruned["pruned"]["why"]
+    assert store.run(pruned["run"]).status == "cancelled" and pruned["pruned"]["seconds"] >= 1.0
+    runs = store.runs(study_id=1, limit=None)
+    assert len(runs) == len(trials), "nothing is run twice"
+    assert len({json.dumps(trial["point"], sort_keys=True) for trial in trials if trial["repeat"] == 1}) == sum(
+        trial["repeat"] == 1 for trial in trials
+    )
+    assert {run.measured for run in runs} == {True}
+    assert told["naive"]["placement"]["bind_to"] == "core" and told["naive"]["placement"]["ranks"] == 1
+    assert told["command"].startswith("workshop run kmeans --ranks ")
+    # The line without a session is one that runs.
+    assert told["mpirun"].startswith("mpirun -n ") and "--points 200000" in told["mpirun"]
+    path = os.pathsep.join([str(Path(WORKSHOP).parent), os.environ["PATH"]])
+    alone = os.environ | openmpi.environment() | {"PATH": path}
+    done = subprocess.run(shlex.split(told["mpirun"]), capture_output=True, text=True, env=alone, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["metrics"]["points"] == 200_000

@@ -1,0 +1,175 @@
+"""What the steps say, of machines that differ; and their cards, document and table."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.study.path import world
+from tests.study.path.world import World
+from tests.web import seed
+from workshop.cli.show_path import show_path
+from workshop.documents import finite
+from workshop.placement import Placement
+from workshop.store.store import Store
+from workshop.study import kinds
+from workshop.study.path.found import Found
+from workshop.study.path.guesses import right
+from workshop.study.path.kind import PathReport
+from workshop.study.path.memory import Growth, growth
+from workshop.study.path.plan import STEPS
+from workshop.study.path.planning import found_of
+from workshop.study.path.steps import SOURCE, step
+from workshop.web import cards as parts
+from workshop.web.studies import cards
+from workshop.web.studies.path import step_cards
+
+
+def measured(how: world.Rate = world.rate, **more: Any) -> Found:
+    quick = World(world.setting(**more), how)
+    quick.complete()
+    return found_of(quick.sofar)
+
+
+def said(found: Found, key: str, grown: dict[str, Growth] | None = None) -> dict[str, str]:
+    told = step(key).judge(found, grown or {})
+    assert told is not None
+    return told
+
+
+def with_variable(name: str, factor: Callable[[str], float]) -> world.Rate:
+    """Rates that one variable of the ranks changes."""
+    return lambda params, where: world.rate(params, where) * factor(where.rank_environment().get(name, ""))
+
+
+def test_what_omp_num_threads_does_not_do_is_said_with_the_reason() -> None:
+    told = said(measured(steps="b"), "b")
+    assert told["verdict"] == "OMP_NUM_THREADS has no effect here."
+    assert "Eigen" in told["why"] and "no thread of OpenMP at all" in told["why"]
+    assert step("b").answer(measured(steps="b"), {}).value == pytest.approx(1.0)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("seed_", range(10))
+def test_a_noisy_machine_does_not_make_it_an_effect(seed_: int) -> None:
+    chance = random.Random(seed_)
+    found = measured(lambda params, where: world.rate(params, where) * chance.uniform(0.93, 1.0), steps="ab")
+    assert said(found, "b")["verdict"] == "OMP_NUM_THREADS has no effect here."
+    ask, answer = step("b").ask(found), step("b").answer(found, {})
+    assert answer is not None and right(ask, 1.0, answer), "none is the right guess, whatever chance has made of it"
+
+
+def test_what_it_does_where_something_reads_it_is_said_as_well() -> None:
+    told = said(measured(with_variable("OMP_NUM_THREADS", lambda threads: 2.0 if threads == "4" else 1.0)), "b")
+    assert told["verdict"] == "OMP_NUM_THREADS=4 is 2.00x as fast as OMP_NUM_THREADS=2."
+
+
+def test_the_profile_counts_threads_against_cores() -> None:
+    found = measured(steps="a")
+    told = said(found, "a")
+    assert "2 threads to compute with on one core" in told["verdict"]
+    assert "6 threads live in it (3 zeromq, 2 intra-op and 1 main); 3 of them worked" in told["why"]
+    assert step("a").answer(found, {}).value == 6  # type: ignore[union-attr]
+
+
+def test_ranks_and_threads() -> None:
+    found = measured(steps="d")
+    told = said(found, "d")
+    assert told["verdict"] == "2 ranks x 1 thread wins."
+    assert "1.58x one rank with all 2 cores" in told["why"]
+    assert step("d").answer(found, {}).value == "2 x 1"  # type: ignore[union-attr]
+
+
+def test_memory_that_leaks_and_memory_that_does_not() -> None:
+    def grown(slope: float) -> dict[str, Growth]:
+        told = growth([6e8 + slope * number + 1e4 * (number % 3) for number in range(30)])
+        assert told is not None
+        return {"predict": told, "compiled": growth([6e8] * 30)}  # type: ignore[dict-item]
+
+    found = measured(steps="e")
+    told = said(found, "e", grown(0.0))
+    assert told["verdict"] == "Nothing like the article's leak shows today." and "33009" in told["why"]
+    assert "What is left" not in told["why"]
+    assert "What is left (predict) is under one percent" in said(found, "e", grown(4e4))["why"]
+    assert "An evaluation takes: predict 600 ms" in told["why"]
+    told = said(found, "e", grown(2e6))
+    assert told["verdict"] == "predict keeps memory: 200.0 MB over 100 evaluations."
+    assert told["next"] == "Use compiled instead."
+    assert step("e").judge(found, {}) is None
+
+
+def test_settings_that_can_t_matter_and_those_that_do() -> None:
+    told = said(measured(), "f")
+    assert told["verdict"] == "None of the other five sets is better than what there was."
+    assert "polling (0.79x)" in told["why"] and "only Intel's OpenMP reads the first" in told["why"]
+    told = said(measured(with_variable("HOROVOD_CYCLE_TIME", lambda cycle: 1.3 if cycle else 1.0)), "f")
+    assert told["verdict"] == "Short cycle is 1.30x what there was."
+    found = measured()
+    assert "no fusion" in step("f").answer(found, {}).ties  # type: ignore[union-attr]
+
+
+def test_mpis() -> None:
+    assert said(measured(steps="g"), "g")["verdict"].startswith("Only Open MPI could be measured")
+    told = said(measured(mpis=("openmpi", "mpich", "intelmpi"), steps="g"), "g")
+    assert told["verdict"] == "Intel MPI is the fastest: 1.57x MPICH."
+
+    def alike(params: Any, where: Placement) -> float:
+        return world.rate(params, where.model_copy(update={"mpi": "openmpi"}))
+
+    told = said(measured(alike, mpis=("openmpi", "intelmpi"), steps="g"), "g")
+    assert told["verdict"] == "Open MPI and Intel MPI are as fast as each other."
+
+
+def test_evaluation_before_and_after() -> None:
+    found = measured(steps="h")
+    told = said(found, "h")
+    assert told["verdict"] == "Evaluation takes 26 % of the time instead of 59 %."
+    assert told["why"].startswith("That makes 2 ranks 1.79x as fast.")
+    assert "2 ranks are 1.24x as fast as one before and 2.22x after" in told["why"]
+    assert step("h").answer(found, {}).value == pytest.approx(58.8, abs=0.1)  # type: ignore[union-attr]
+
+
+def test_the_waterfall_and_the_command_of_its_end() -> None:
+    told = said(measured(), "i")
+    assert told["verdict"] == "All together: 2.24x the naive start."
+    assert told["next"].endswith("workshop run sgan --ranks 2 --threads 1.")
+
+
+@pytest.fixture
+def store(workshop_home: Path) -> Any:
+    with Store.open() as opened:
+        yield opened
+
+
+def test_the_report_however_far_it_is(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    session = seed.session(store)
+    empty = kinds.report(store, world.study(store, session, steps=""))
+    assert isinstance(empty, PathReport)
+    assert empty.verdict["verdict"] == "Not enough measured yet."
+    part = kinds.report(store, world.study(store, session, ended=9))
+    assert isinstance(part, PathReport)
+    assert [one.state for one in part.steps][:3] == ["done", "done", "partly"]
+    assert part.verdict["verdict"] == "3 steps of 9 measured." and "Next is step d" in part.verdict["next"]
+    full = kinds.report(store, world.study(store, session))
+    assert isinstance(full, PathReport)
+    assert [one.state for one in full.steps] == ["done"] * 9
+    assert full.grown["predict"].grows and not full.grown["compiled"].grows
+
+    document = json.loads(json.dumps(finite(full.as_json()), allow_nan=False))
+    assert [one["step"] for one in document["steps"]] == list(STEPS)
+    assert all(one["verdict"]["verdict"] and one["answer"] and one["cells"] for one in document["steps"])
+    assert document["source"] == SOURCE and document["memory"]["predict"]["grows"] is True
+
+    for report in (empty, part, full):
+        assert parts.as_json(cards(report)).startswith("[")
+        for key in STEPS:
+            (card, _) = step_cards(report, key)
+            assert SOURCE in str(card.parts[-1]), "the article's figures stand beside one's own"
+        show_path(report)
+        assert all(len(line) <= 80 for line in capsys.readouterr().out.splitlines())
+    names = [card.name for card in cards(full)]
+    assert names[:3] == ["verdict", "step-a", "cells-a"] and names[-1] == "runs" and len(set(names)) == len(names)

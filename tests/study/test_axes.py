@@ -1,0 +1,156 @@
+"""Axes of a grid: how they are read, what is refused, and the cells that they make."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workshop.errors import BadInput
+from workshop.placement import Placement
+from workshop.study import axes as axes_of
+from workshop.study import settings
+from workshop.study.axes import cells, count, points, read_axes, sample
+from workshop.study.labels import label
+from workshop.workloads import workload
+
+MNIST = workload("mnist")
+KMEANS = workload("kmeans")
+
+
+def test_values_are_as_their_fields_have_them() -> None:
+    given_ = {
+        "ranks": ["1", 2],
+        "threads": [None, "2"],
+        "oversubscribe": ["yes", False],
+        "exchange": ["mpi", "none"],
+        "rate": ["1e-3", None],
+        "env.OMP_PROC_BIND": [1, "close", None],
+        "params.batch": [32],
+    }
+    assert read_axes(given_, MNIST) == {
+        "ranks": [1, 2],
+        "threads": [None, 2],
+        "oversubscribe": [True, False],
+        "exchange": ["mpi", "none"],
+        "rate": [0.001, None],
+        "env.OMP_PROC_BIND": ["1", "close", None],
+        "batch": [32],
+    }
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({}, "The grid is empty"),
+        ({"ranks": []}, "ranks has no values, so the grid is empty"),
+        ({"ranks": 2}, "ranks should have a list of values"),
+        ({"ranks": "12"}, "ranks should have a list of values"),
+        ({"ranks": ["x"]}, "ranks is 'x': it should be a whole number."),
+        ({"ranks": [0]}, "ranks is 0: it should be at least 1."),
+        ({"threads": [99999]}, "threads is 99999: it should be at most 1024."),
+        ({"mpi": ["lam"]}, "mpi is 'lam': it should be openmpi, mpich or intelmpi."),
+        ({"batch": [1.5]}, "batch is 1.5: it should be a whole number"),
+        ({"exchange": ["pigeon"]}, "exchange is 'pigeon': it should be auto, horovod"),
+        ({"batch": [64, "64"]}, "batch has the value 64 twice"),
+        ({"batch": [1], "params.batch": [2]}, "batch is varied twice"),
+        ({"bach": [1]}, "Did you mean batch?"),
+        ({"clusters": [1]}, "'clusters' is nothing that a study of mnist can vary; that is env.NAME, ranks, threads"),
+        ({"hosts": [1]}, "'hosts' is nothing"),
+        ({"environment": [1]}, "'environment' is nothing"),
+        ({"env.": [1]}, "behind env. comes the name of a variable"),
+        ({"env.A B": [1]}, "behind env. comes the name of a variable"),
+        ({"env.A": [True]}, "env.A should have texts or numbers"),
+        ({"env.A": ["a\nb"]}, "env.A has a value of more than one line"),
+        ({"batch": list(range(1, 1002))}, "batch has 1001 values; an axis takes at most 1000"),
+        ({"data": ["x" * 2000]}, "data has a value of 2000 characters"),
+        ({f"env.A{number}": [1] for number in range(13)}, "The grid has 13 axes"),
+    ],
+)
+def test_what_is_refused_in_one_sentence(wrong: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        read_axes(wrong, MNIST)
+    assert sentence in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_words_of_a_command_line() -> None:
+    assert settings.read_axes(
+        ["ranks=1,2, 4", "map-by=core", "env.A-B=default,x", "env.KMP_AFFINITY=fine,compact|unset"]
+    ) == {
+        "ranks": ["1", "2", "4"],
+        "map_by": ["core"],
+        "env.A-B": [None, "x"],
+        "env.KMP_AFFINITY": ["fine,compact", None],
+    }
+    for wrong, sentence in [
+        (["ranks"], "--vary ranks should be like"),
+        (["=1"], "--vary =1 should be like"),
+        (["ranks="], "has no values"),
+        (["ranks=1", "ranks=2"], "ranks is varied twice"),
+        (["map-by=core", "map_by=numa"], "map_by is varied twice"),
+    ]:
+        with pytest.raises(BadInput, match=sentence):
+            settings.read_axes(wrong)
+
+
+def test_cells_have_params_and_placements_of_their_own() -> None:
+    axes = read_axes({"ranks": [1, 2], "env.A": ["x", None], "steps": [5]}, MNIST)
+    base = Placement(environment={"A": "base", "B": "b"}).as_json()
+    found = cells(axes, MNIST, {"batch": 64, "data": "digits"}, base, shared=True)
+    assert [cell.label for cell in found] == [
+        "1 rank, A=x, steps 5",
+        "1 rank, no A, steps 5",
+        "2 ranks, A=x, steps 5",
+        "2 ranks, no A, steps 5",
+    ]
+    assert [cell.point for cell in found] == list(points(axes))
+    assert [cell.params["batch"] for cell in found] == [64, 64, 32, 32], "all ranks together have the batch"
+    assert [cell.params["steps"] for cell in found] == [5] * 4
+    assert [cell.placement["environment"] for cell in found] == [{"A": "x", "B": "b"}, {"B": "b"}] * 2
+    assert [Placement.parse(cell.placement).ranks for cell in found] == [1, 1, 2, 2]
+    alone = cells(axes, MNIST, {"batch": 64}, base, shared=False)
+    assert {cell.params["batch"] for cell in alone} == {64}
+    assert not any(cell.why for cell in [*found, *alone])
+
+
+def test_what_can_not_be_says_why() -> None:
+    axes = read_axes({"ranks": [2, 3]}, MNIST)
+    two, three = cells(axes, MNIST, {"batch": 64}, {}, shared=True)
+    assert (two.why, three.why) == ("", "batch is 64, which 3 ranks can't divide among them.")
+    assert three.point == {"ranks": 3}
+    axes = read_axes({"clusters": [4, 100], "per_resource": [None, 2]}, KMEANS)
+    found = cells(axes, KMEANS, {"data": "blobs", "points": 50}, Placement().as_json(), shared=False)
+    whys = {cell.label: cell.why for cell in found}
+    assert whys["clusters 4, dealt out"] == ""
+    assert whys["clusters 4, 2 per resource"].startswith("per_resource is 2, but of which resource?")
+    assert whys["clusters 100, dealt out"] == "kmeans: 100 clusters need as many points; there are 50."
+
+
+sizes = st.lists(st.integers(1, 6), min_size=1, max_size=4)
+
+
+@given(sizes, st.integers(1, 60), st.integers(0, 5))
+def test_a_sample_is_of_different_points_in_the_grids_order(shape: list[int], number: int, seed: int) -> None:
+    axes = {f"a{at}": list(range(length)) for at, length in enumerate(shape)}
+    every = list(points(axes))
+    assert len(every) == count(axes) == len({str(point) for point in every})
+    drawn = sample(axes, number, seed)
+    assert len(drawn) == min(number, len(every)) and drawn == sample(axes, number, seed)
+    places = [every.index(point) for point in drawn]
+    assert places == sorted(set(places))
+
+
+def test_a_sample_of_more_points_than_there_are_numbers_for() -> None:
+    axes = {f"a{at}": list(range(1000)) for at in range(12)}
+    assert count(axes) == 1000**12
+    assert len(sample(axes, 5)) == 5 and sample(axes, 5, 1) != sample(axes, 5, 2)
+
+
+def test_labels_tell_values_apart_in_few_words() -> None:
+    point = {"threads": None, "map_by": "core", "bind_to": "none", "oversubscribe": True, "broadcast": False}
+    point |= {"mpi": "mpich"}
+    assert label(point) == "threads as cores, by core, unbound, cores shared, broadcast no, mpich"
+    assert label({"cores_per_rank": 2, "params.ranks": 3, "resume": ""}) == "2 cores per rank, ranks 3, resume none"
+    assert set(axes_of.PLACING) < set(axes_of.names(MNIST))

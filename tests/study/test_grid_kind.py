@@ -1,0 +1,133 @@
+"""Grid studies over their life: which trials they want after which, and what they report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.study.grids import kept, run_all
+from tests.web import seed as class_seed
+from workshop.placement import Placement
+from workshop.store.records import SessionRecord, Trial
+from workshop.store.store import Store
+from workshop.study import runner
+from workshop.study.grid import plan
+from workshop.study.grid_kind import KIND, GridReport
+from workshop.study.kinds import Sofar, read, report, title
+from workshop.workloads import workload
+
+BLOBS = {"data": "blobs", "points": 1000}
+
+
+@pytest.fixture
+def store(workshop_home: Path) -> Iterator[Store]:
+    with Store.open() as opened:
+        yield opened
+
+
+@pytest.fixture
+def session(store: Store) -> SessionRecord:
+    return class_seed.session(store)
+
+
+def sofar(store: Store, study: int) -> Sofar:
+    return Sofar(store.study(study), *read(store, study))
+
+
+def found(store: Store, study: int) -> GridReport:
+    told = report(store, store.study(study))
+    assert isinstance(told, GridReport)
+    return told
+
+
+def grid(**asked: Any) -> Any:
+    axes = asked.pop("axes", {"ranks": [1, 2], "clusters": [2, 4, 8]})
+    return plan(workload("kmeans"), axes, BLOBS, Placement(), **asked)
+
+
+def speed(trial: Trial) -> float | str:
+    if trial.point["ranks"] == 2 and trial.point["clusters"] == 8:
+        return "out of luck"
+    return 1000.0 * trial.point["ranks"] - trial.point["clusters"] + trial.repeat
+
+
+def test_a_whole_grid_and_then_the_best(store: Store, session: SessionRecord) -> None:
+    wanted = grid(best={"cells": 2, "repeats": 3})
+    study = kept(store, wanted)
+    assert KIND.total(sofar(store, study.id)) == 6 + 4 == wanted.runs()
+    half = run_all(store, session, study.id, speed, at_most=6)
+    assert (half.state, half.done, half.failed) == ("interrupted", 6, 1)
+    assert not runner.missing(*read(store, study.id))
+    assert [trial.number for trial in runner.wanted(store, study.id)] == [7, 8, 9, 10], "though none is missing"
+    assert KIND.more(sofar(store, study.id)) == runner.wanted(store, study.id), "asked again it says the same"
+    assert runner.unfinished(store, "grid", "kmeans", wanted.description()) == store.study(study.id)
+    done = run_all(store, session, study.id, speed)
+    assert (done.state, done.trials, done.done, done.failed) == ("completed", 10, 10, 1)
+    assert runner.wanted(store, study.id) == [] and KIND.total(sofar(store, study.id)) == 10
+    told = found(store, study.id)
+    assert told.best is not None and told.best.label == "2 ranks, clusters 2"
+    assert told.best.rates == (1999.0, 2000.0, 2001.0)
+    assert [row.label for row in told.rows] == [cell.label for cell in wanted.cells], "in the grid's order"
+    assert told.rows[5].status == "failed" and told.rows[5].why == "MemoryError: out of luck"
+    assert told.verdict["verdict"].startswith("2 ranks, clusters 2: 2,000 points/s; but it is not sure that 2 ranks,")
+    assert "1 cell failed" in told.verdict["why"]
+    assert told.command == "workshop run kmeans --data blobs --points 1000 --clusters 2 --ranks 2"
+    assert title(done) == "kmeans over ranks x clusters"
+
+
+def test_the_document(store: Store, session: SessionRecord) -> None:
+    study = kept(store, grid(title="which?"))
+    run_all(store, session, study.id, speed)
+    told = found(store, study.id).as_json()
+    assert (told["study"], told["kind"], told["workload"], told["state"]) == (study.id, "grid", "kmeans", "completed")
+    assert told["axes"] == {"ranks": [1, 2], "clusters": [2, 4, 8]} and told["title"] == "which?"
+    assert len(told["rows"]) == len(told["trials"]) == 6
+    assert told["winner"]["point"] == {"ranks": 2, "clusters": 2}
+    assert told["trials"][0]["point"] == {"ranks": 1, "clusters": 2}
+    assert set(told["verdict"]) == {"verdict", "why", "next"}
+    assert title(store.study(study.id)) == "which?"
+
+
+@pytest.mark.parametrize("name", ["tpe", "random"])
+def test_a_sampler_goes_on_where_it_was(store: Store, session: SessionRecord, name: str) -> None:
+    asked = {"sampler": {"name": name, "trials": 7, "seed": 5}, "best": {"cells": 1, "repeats": 2}}
+    axes = {"ranks": [1, 2, 4], "clusters": [1, 2, 4, 8, 16, 32], "features": [2, 5, 10]}
+    once, twice = kept(store, grid(axes=axes, **asked)), kept(store, grid(axes=axes, **asked))
+    assert KIND.total(sofar(store, once.id)) == 8
+    whole = run_all(store, session, once.id, lambda trial: 100.0 * trial.point["ranks"] + trial.point["clusters"])
+    for _ in range(20):  # one trial at a time, as if it had been killed after each
+        run_all(store, session, twice.id, lambda trial: 100.0 * trial.point["ranks"] + trial.point["clusters"], 1)
+    points = [trial.point for trial in store.trials(once.id)]
+    assert whole.state == "completed" and len(points) == 8
+    assert [trial.point for trial in store.trials(twice.id)] == points
+    assert len({str(point) for point in points}) == 7, "new cells, and then the best once more"
+    assert store.study(twice.id).state == "completed"
+
+
+def test_a_sampler_of_a_small_grid_ends(store: Store, session: SessionRecord) -> None:
+    study = kept(store, grid(sampler={"name": "tpe", "trials": 50}, best=None, repeats=2))
+    assert KIND.total(sofar(store, study.id)) == 12
+    done = run_all(store, session, study.id, speed)
+    assert (done.state, done.trials) == ("completed", 12)
+    assert len(found(store, study.id).rows) == 6
+
+
+def test_a_grid_of_which_nothing_runs(store: Store, session: SessionRecord) -> None:
+    study = kept(store, grid(best={"cells": 2, "repeats": 3}))
+    done = run_all(store, session, study.id, lambda trial: "no luck")
+    assert (done.state, done.trials, done.failed) == ("failed", 6, 6)
+    told = found(store, study.id)
+    assert told.best is None and told.command == "" and told.as_json()["winner"] is None
+    assert told.verdict["verdict"] == "Nothing could be measured."
+
+
+def test_what_can_not_be_is_not_tried_again(store: Store, session: SessionRecord) -> None:
+    wanted = plan(workload("mnist"), {"ranks": [1, 3]}, {"batch": 64}, Placement())
+    study = kept(store, wanted)
+    run_all(store, session, study.id, lambda trial: "no luck")
+    assert store.study(study.id).failed == 2
+    assert runner.renew_failed(store, study.id) == 1
+    assert [trial.label for trial in runner.missing(*read(store, study.id))] == ["1 rank"]

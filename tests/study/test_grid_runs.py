@@ -1,0 +1,130 @@
+"""Grids on real sessions: whoever is killed, no finished trial is lost, and the study goes on to its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.test_cli import workshop
+from tests.conftest import leftovers
+from tests.sessions import Session
+from tests.study.test_runner import end, start, working
+from tests.support import until
+from workshop.store.store import Store
+from workshop.study import runner
+
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(600)]
+GRID = ["run", "grid", "--workload", "work", "--vary", "ranks=1,2", "--best", "1", "--best-repeats", "3"]
+
+
+def statuses(told: dict[str, Any]) -> list[str]:
+    return [trial["status"] for trial in told["trials"]]
+
+
+def test_the_command_is_killed_and_interrupted_while_the_best_are_repeated(session: Session) -> None:
+    store = session.store
+    words = [*GRID, "--set", "batch=8", "--set", "seconds=1"]
+    first = start(*words)
+    third = working(store, 3)
+    first.kill()
+    first.communicate(timeout=10)
+    kept = [trial.run_id for trial in store.trials(1)]
+    assert len(kept) == 4 and kept[:3] == [1, 2, third.id], "both cells, and the repeats of the better one"
+
+    second = start("resume", "1")
+    working(store, 4)
+    second.send_signal(signal.SIGINT)
+    told = end(second, 130)
+    assert (told["state"], statuses(told)) == ("interrupted", ["completed"] * 3 + ["cancelled"])
+    assert [trial["run"] for trial in told["trials"][:3]] == kept[:3], "the run that went on was not run again"
+
+    told = end(start(*words), 0)
+    assert (told["study"], told["state"], statuses(told)) == (1, "completed", ["completed"] * 4)
+    assert [trial["run"] for trial in told["trials"]] == [1, 2, 3, 5]
+    assert [run.status for run in reversed(store.runs())] == ["completed"] * 3 + ["cancelled", "completed"]
+    assert told["winner"]["label"] == "2 ranks" and told["winner"]["rates"] == [1800.0] * 3
+    assert [row["rate"] for row in told["rows"]] == [1000.0, 1800.0]
+    assert [run.metrics["batch"] for run in store.runs(study_id=1)] == [4, 4, 4, 8], "the ranks share the batch"
+    assert told["verdict"]["verdict"] == "2 ranks is the fastest: 1,800 images/s, 1.80x the next, 1 rank."
+    shown = workshop("study", "show", "1").stdout
+    assert "1,800*" in shown and max(map(len, shown.splitlines())) <= 80, shown
+
+
+def test_a_rank_and_the_conductor_of_a_session_of_its_own_are_killed(
+    workshop_home: Path, probe_workloads: None
+) -> None:
+    words = [*GRID, "--private", "--set", "batch=8", "--set", "seconds=1", "--repeats", "2"]
+    command = start(*words)
+    with Store.open() as store:
+        two = working(store, 2)
+        assert two.rank_map is not None
+        os.kill(two.rank_map["ranks"][1]["pid"], signal.SIGKILL)
+        three = working(store, 3)
+        assert [trial.run_id for trial in store.trials(1)][:2] == [1, 2] and store.run(2).status == "failed"
+        os.kill(store.session(three.session_id).conductor_pid or 0, signal.SIGKILL)
+        _, said = command.communicate(timeout=120)
+        assert command.returncode == 1 and "Go on with: workshop study resume 1" in said, said
+        assert len(said.strip().splitlines()) <= 3 and "Traceback" not in said
+        until(lambda: store.run(three.id).status == "interrupted", 20, "the run to read interrupted")
+
+        told = end(start("resume", "1", "--private"), 0)
+        assert told["state"] == "completed"
+        assert statuses(told)[:4] == ["completed", "failed", "completed", "completed"]
+        assert [trial["run"] for trial in told["trials"][:2]] == [1, 2], "what has ended is not run again"
+        assert "signal" in told["trials"][1]["error"]["message"].lower() or told["trials"][1]["error"]
+        rows = {row["label"]: row for row in told["rows"]}
+        assert rows["2 ranks"]["failed"] == 1 and rows["2 ranks"]["status"] == "completed"
+        assert {known.state for known in store.sessions()} <= {"stopped", "failed"}
+
+
+def test_the_command_is_killed_while_ranks_start(workshop_home: Path, probe_workloads: None) -> None:
+    """Its private session ends with it, which says nothing of the cell that was about to run."""
+    command = start(*GRID, "--private", "--set", "batch=8")
+    with Store.open() as store:
+
+        def starting() -> bool:
+            found = store.runs(limit=1)
+            return bool(found) and found[0].status == "running" and found[0].rank_map is None
+
+        until(starting, 120, "ranks to be started for a run")
+        command.kill()
+        command.communicate(timeout=10)
+        until(lambda: store.run(1).ended, 60, "the run to end")
+        assert store.run(1).status in ("cancelled", "interrupted")
+        assert len(runner.missing(*runner.read(store, 1))) == 2, "both cells are still to be run"
+        until(lambda: not leftovers(workshop_home), 30, "its session to end")
+
+
+def test_white_cells_are_shown_and_the_grid_goes_on(session: Session) -> None:
+    store = session.store
+    vary = ["--vary", "ranks=1,2,3,64", "--vary", "epochs=1,2"]
+    told = end(
+        start("run", "grid", "--workload", "work", "--set", "batch=64", "--set", "fails=2", *vary, "--best", "0"), 0
+    )
+    assert told["state"] == "completed" and [run.status for run in reversed(store.runs())] == [
+        "completed",
+        "completed",
+        "failed",
+        "failed",
+    ]
+    whys = {row["label"]: row["why"] for row in told["rows"]}
+    assert whys["1 rank, epochs 1"] is None
+    assert whys["2 ranks, epochs 2"] == "ArithmeticError: too many of us"
+    assert whys["3 ranks, epochs 1"] == "batch is 64, which 3 ranks can't divide among them."
+    assert "this machine takes at most" in whys["64 ranks, epochs 2"]
+    shown = workshop("study", "show", "1").stdout
+    assert max(map(len, shown.splitlines())) <= 80, shown
+    lines = [line.split() for line in shown.splitlines()]
+    assert (
+        ["2", "x", "a", "x", "a"] in lines
+        and ["3", "x", "b", "x", "b"] in lines
+        and ["64", "x", "c", "x", "c"] in lines
+    )
+    assert "a: ArithmeticError: too many of us" in shown
+    again = workshop("study", "resume", "1")
+    assert again.returncode == 0 and "has all its runs; --failed runs the" in again.stderr
+    assert len(store.runs()) == 4

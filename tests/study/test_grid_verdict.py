@@ -1,0 +1,74 @@
+"""What a grid says of its cells: a winner only where the repeats allow one."""
+
+from __future__ import annotations
+
+import pytest
+
+from workshop.study.grid_verdict import effect, verdict
+from workshop.study.results import CellResult
+
+AXES = {"ranks": [1, 2], "threads": [1, 2]}
+
+
+def cell(ranks: int, threads: int, *rates: float, status: str = "", why: str = "") -> CellResult:
+    point = {"ranks": ranks, "threads": threads}
+    became = status or ("completed" if rates else "waiting")
+    label = f"{ranks} ranks, {threads} threads"
+    return CellResult(label, point, {}, {}, rates, tuple(range(len(rates))), became, why)  # type: ignore[arg-type]
+
+
+def said(*cells: CellResult, finished: bool = True, command: str = "workshop run it") -> dict[str, str]:
+    return verdict(cells, AXES, "images/s", finished, command)
+
+
+def test_a_winner() -> None:
+    told = said(
+        cell(1, 1, 100.0, 101.0, 102.0),
+        cell(1, 2, 110.0, 112.0, 111.0),
+        cell(2, 1, 200.0, 204.0, 202.0),
+        cell(2, 2, 90.0),
+    )
+    assert told["verdict"] == "2 ranks, 1 threads is the fastest: 202 images/s, 1.82x the next, 1 ranks, 2 threads."
+    assert "reached 202 images/s (200 to 204 in 3 runs)." in told["why"]
+    assert "The slowest, 2 ranks, 2 threads, reached 90 images/s: 2.24x between them." in told["why"]
+    assert "threads 1.67x and ranks 1.62x" in told["why"]
+    assert told["next"] == "Use it: workshop run it"
+    going_on = said(cell(1, 1, 100.0), cell(2, 1, 200.0), finished=False)
+    assert going_on["next"] == "Let the study go on."
+
+
+def test_overlapping_repeats_have_no_sure_winner() -> None:
+    told = said(cell(1, 1, 50.0, 51.0), cell(1, 2, 100.0, 120.0, 110.0), cell(2, 1, 105.0, 115.0, 112.0))
+    assert told["verdict"] == (
+        "2 ranks, 1 threads: 112 images/s; but it is not sure that 1 ranks, 2 threads can't do as much."
+    )
+    assert "1 ranks, 2 threads reached 110 images/s (100 to 120 in 3 runs): the ranges overlap." in told["why"]
+    assert told["next"].startswith("Use it: workshop run it - or, to tell them apart, run longer")
+    assert "--best 2 --best-repeats 9" in told["next"]
+    same = said(cell(1, 1, 100.0), cell(1, 2, 101.0), cell(2, 1, 102.0))
+    assert "workshop run it" not in same["next"]
+    assert same["verdict"] == "No difference is sure: all 3 cells are within what repeats differ by."
+    assert "Each was measured once, so chance isn't known; differences below 5 % are taken for it." in same["why"]
+
+
+def test_cells_without_a_rate_are_told() -> None:
+    told = said(
+        cell(1, 1, 100.0, 100.0),
+        cell(2, 1, 10.0, 11.0),
+        cell(2, 2, status="failed", why="no room."),
+        cell(1, 2, status="pruned", why="slow."),
+    )
+    assert "1 cell failed; 2 ranks, 2 threads: no room." in told["why"] and "1 cell ended early" in told["why"]
+    nothing = said(cell(2, 2, status="failed", why="no room."), cell(2, 1, status="failed", why="no luck."))
+    assert nothing["verdict"] == "Nothing could be measured."
+    assert nothing["why"] == "All 2 cells failed. 2 ranks, 2 threads: no room."
+    assert said(cell(1, 1), finished=False)["verdict"] == "Nothing was measured yet."
+    assert said()["verdict"] == "Nothing was measured yet."
+    one = said(cell(1, 1, 1234567.0), cell(1, 2), finished=False)
+    assert one["verdict"] == "Only one cell was measured: 1 ranks, 1 threads, 1.235 million images/s."
+
+
+def test_what_an_axis_makes_with_all_else_the_same() -> None:
+    cells = [cell(1, 1, 10.0), cell(1, 2, 11.0), cell(2, 1, 40.0), cell(2, 2, 22.0)]
+    assert effect(cells, "ranks") == pytest.approx(3.0), "the median of 4x and 2x"
+    assert effect(cells[:2], "ranks") is None and effect(cells, "elsewhere") is None

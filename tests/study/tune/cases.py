@@ -1,0 +1,116 @@
+"""Tuning studies without runs: machines of invented speeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from workshop.store.records import RunRecord, StudyRecord, Trial
+from workshop.study.kinds import Sofar
+from workshop.study.trials import missing
+from workshop.study.tune import kind
+from workshop.study.tune.asked import Asked, Length
+from workshop.study.tune.space import CYCLES, YIELDS
+from workshop.study.tune.spots import Spot
+
+Speed = Callable[[Mapping[str, Any]], float | str]  # of a point; a text: it fails with that type of error
+# Two cores, as Open MPI's mapper sees them.
+SPOTS = (
+    Spot("openmpi", 1, "auto", "core", 1, "0"),
+    Spot("openmpi", 1, "auto", "none", 1, "0-1"),
+    Spot("openmpi", 2, "auto", "core", 1, "0|1"),
+    Spot("openmpi", 2, "auto", "none", 1, "2*0-1"),
+    Spot("openmpi", 4, "auto", "none", 1, "4*0-1"),
+)
+EXCHANGES = ("horovod", "mpi", "mpi-per-tensor", "parameter-server")
+FIELDS = {f"env.{name}": None for name in ("HOROVOD_CYCLE_TIME",)}
+
+
+def asked(**changes: Any) -> Asked:
+    """A study of mnist on two cores."""
+    start = {"map_by": "auto", "bind_to": "core", "cores_per_rank": 1, "mpi": "openmpi"}
+    variables = {"env.OMPI_MCA_mpi_yield_when_idle": "1", "env.HOROVOD_CYCLE_TIME": None}
+    naive = {**start, "ranks": 1, "threads": 2, "exchange": "horovod", **variables}
+    default = {**start, "ranks": 2, "threads": 1, "exchange": "horovod", **variables}
+    known = {
+        "rate": "images_per_second",
+        "unit": "images/s",
+        "params": {"batch": 128, "steps": 250, "exchange": "auto"},
+        "load": {},
+        "share": "batch",
+        "placement": {},
+        "spots": SPOTS,
+        "threads": [1, 2],
+        "knobs": {"exchange": EXCHANGES},
+        "naive": naive,
+        "begin": [default, naive, {**default, "exchange": "mpi", "env.HOROVOD_CYCLE_TIME": None}],
+        "length": Length("steps", 250, "train"),
+        "cores": 2,
+        "memory": 24 << 30,
+        "yields": YIELDS,
+        "cycles": CYCLES,
+    }
+    return Asked(**{**known, **changes})
+
+
+def study(of: Asked) -> StudyRecord:
+    return StudyRecord(1, kind.NAME, "mnist", of.as_json(), "running", "", 0.0, None, 0, 0, 0)
+
+
+def sofar(of: Asked, trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> Sofar:
+    return Sofar(study(of), list(trials), dict(runs))
+
+
+def ended(trial: Trial, speed: float | str, took: float = 10.0, **metrics: Any) -> tuple[Trial, RunRecord]:
+    """A trial whose run has ended after so many seconds."""
+    error = {"type": speed, "message": "it did"} if isinstance(speed, str) else None
+    told = {} if error else {"images_per_second": speed, "seconds": {"train": 3.0}, **metrics}
+    run = RunRecord(
+        id=trial.number,
+        session_id=1,
+        session="test",
+        workload="mnist",
+        status="failed" if error else "completed",
+        params=trial.params,
+        placement=trial.placement,
+        submitted_by="",
+        identity_id=None,
+        measured=True,
+        rank_map=None,
+        machine=None,
+        metrics=told,
+        verdict=None,
+        error=error,
+        notices=[],
+        progress=None,
+        queued_at=100.0 * trial.number,
+        started_at=100.0 * trial.number,
+        finished_at=100.0 * trial.number + took,
+        cancel_requested=False,
+    )
+    return replace(trial, run_id=run.id), run
+
+
+def searched(
+    of: Asked, speed: Speed, most: int = 200, seconds: Callable[[float], float] = lambda rate: 10.0
+) -> tuple[list[Trial], dict[int, RunRecord]]:
+    """All trials of a study, each with a run, as the runner would have them."""
+    trials: list[Trial] = []
+    runs: dict[int, RunRecord] = {}
+    while len(trials) < most:
+        assert not missing(trials, runs)
+        further = kind.more(sofar(of, trials, runs))
+        if not further:
+            return trials, runs
+        for trial in further:
+            rate = speed(trial.point)
+            done, run = ended(trial, rate, seconds(rate if isinstance(rate, float) else 0.0))
+            trials.append(done)
+            runs[run.id] = run
+    raise AssertionError(f"more than {most} trials")
+
+
+def untried(trial: Trial) -> Trial:
+    """A trial as it is before its run."""
+    return replace(trial, run_id=None, error=None, pruned=None)

@@ -1,0 +1,52 @@
+"""`workshop study run path`: the article's path, from a naive start to the machine's limit in nine steps."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from workshop.cli import common, studying
+
+
+def path(
+    steps: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Some of the steps a to i; default: all of them.")
+    ] = None,
+    thorough: Annotated[
+        bool, typer.Option("--thorough/--quick", help="Larger grids and three repeats, or few trials (the default).")
+    ] = False,
+    settings: studying.Settings = None,
+    session: common.SessionName = None,
+    private: common.Private = False,
+    minutes: studying.Minutes = 10,
+    as_json: common.JSON = False,
+) -> int:
+    """The article's path as a guided study of the S-GAN: every step is planned from what those before it have found.
+
+    On two cores the quick setting takes at most a quarter of an hour; how long it is likely to take here is told
+    beforehand. The dashboard's page Tuning shows the same with what to predict in each step.
+    """
+    from workshop.cli.show_study import about
+    from workshop.session.lifecycle import shared_session
+    from workshop.store.store import Store
+    from workshop.study.path.plan import KIND, WORKLOAD, read_steps
+    from workshop.study.path.wanting import expected, expected_of, here
+    from workshop.study.settings import read_settings
+    from workshop.workloads import workload as workload_of
+
+    wanted = read_steps(steps)
+    given = read_settings(settings or [], workload_of(WORKLOAD))
+    common.one_session(session, private)
+    store = Store.open()
+    shared = None if private else shared_session(store, session)
+    setting = here(shared, given, thorough=thorough, steps=wanted)
+    before = expected_of(store, setting)
+    study = studying.begun(store, KIND, WORKLOAD, setting)
+    ahead = expected(store, store.study(study), setting.steps)
+    more = "" if ahead.runs == before.runs else f" of {before.runs}"
+    common.stderr().print(
+        f"The {setting.name} setting of steps {setting.steps[0]} to {setting.steps[-1]}: "
+        f"about {ahead.runs}{more} runs, {about(ahead.seconds)}."
+    )
+    return studying.go_on(store, study, shared, minutes, as_json)

@@ -1,0 +1,230 @@
+"""What a grid varies: fields of the placement, variables of the ranks, params of the workload; and its cells. Pure.
+
+An axis is named like the field that it varies: `ranks`, `threads`, `map_by`, … of the placement, `env.NAME` for a
+variable of the ranks, else a param of the workload, which is also called `params.NAME` (as it has to be where a
+placement has a field of that name). None as the value of a variable leaves it unset.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from workshop.errors import BadInput, bad_input
+from workshop.placement import Placement
+from workshop.study.labels import label
+from workshop.study.trials import Cell
+from workshop.workloads import Workload
+
+PLACING = ("ranks", "threads", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "mpi")
+VARIABLE = "env."
+PARAM = "params."
+MOST_VALUES = 1000  # of one axis
+MOST_AXES = 12
+LONGEST = 1000  # characters of a value
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+
+Axes = Mapping[str, Sequence[Any]]
+
+
+def read_axes(given: Mapping[str, Any], workload: Workload) -> dict[str, list[Any]]:
+    """Axes with values as their fields have them, from those that were given, in their order. Raises BadInput."""
+    if not given:
+        raise BadInput("The grid is empty: name at least one thing to vary, such as ranks with the values 1 and 2.")
+    if len(given) > MOST_AXES:
+        raise BadInput(f"The grid has {len(given)} axes; a study takes at most {MOST_AXES}.")
+    axes: dict[str, list[Any]] = {}
+    for written, values in given.items():
+        name = _canonical(written, workload)
+        if name in axes:
+            raise BadInput(f"{name} is varied twice; give all its values at once.")
+        axes[name] = _values(name, values, workload)
+    return axes
+
+
+def names(workload: Workload) -> list[str]:
+    """All that can be varied, variables left out."""
+    own = [f"{PARAM}{name}" if name in PLACING else name for name in workload.params.model_fields]
+    return [*PLACING, *own]
+
+
+def field_of(name: str, workload: Workload) -> FieldInfo | None:
+    """The field that an axis varies; None for a variable."""
+    if name.startswith(VARIABLE):
+        return None
+    if name in PLACING:
+        return Placement.model_fields[name]
+    return workload.params.model_fields[name.removeprefix(PARAM)]
+
+
+def count(axes: Axes) -> int:
+    """How many cells a grid has."""
+    return math.prod(len(values) for values in axes.values())
+
+
+def points(axes: Axes) -> Iterator[dict[str, Any]]:
+    """All points of a grid; the last axis turns fastest."""
+    for values in itertools.product(*axes.values()):
+        yield dict(zip(axes, values, strict=True))
+
+
+def sample(axes: Axes, number: int, seed: int = 0) -> list[dict[str, Any]]:
+    """So many different points of a grid, drawn with a seed, in the grid's order; all, where it has no more."""
+    total = count(axes)
+    if number >= total:
+        return list(points(axes))
+    draw = random.Random(seed)
+    chosen: set[int] = set()
+    while len(chosen) < number:  # random.sample takes no ranges beyond 2^63
+        chosen.add(draw.randrange(total))
+    return [_point(axes, index) for index in sorted(chosen)]
+
+
+def cells(
+    axes: Axes, workload: Workload, params: Mapping[str, Any], placement: Mapping[str, Any], shared: bool
+) -> list[Cell]:
+    """A cell for each point of a grid over these params and this placement, see `cell`."""
+    return [cell(point, workload, params, placement, shared) for point in points(axes)]
+
+
+def cell(
+    point: Mapping[str, Any],
+    workload: Workload,
+    params: Mapping[str, Any],
+    placement: Mapping[str, Any],
+    shared: bool,
+) -> Cell:
+    """The cell at a point. One that can't be says why in its `why`.
+
+    `shared`: the work of a step is that of all ranks together, so each rank gets its part of the workload's
+    `Scaling.share`.
+    """
+    values = {**params, **params_at(point)}
+    where = placed(placement, point)
+    name = label(point)
+    try:
+        found = Placement.parse(where)
+        if shared:
+            values = _divided(workload, values, found.ranks)
+        checked = workload.check(values).model_dump(mode="json")
+    except BadInput as error:
+        return Cell(name, values, where, dict(point), _sentence(str(error)))
+    return Cell(name, checked, found.as_json(), dict(point))
+
+
+def params_at(point: Mapping[str, Any]) -> dict[str, Any]:
+    """The workload's params that a point sets."""
+    own = {name: value for name, value in point.items() if name not in PLACING and not name.startswith(VARIABLE)}
+    return {name.removeprefix(PARAM): value for name, value in own.items()}
+
+
+def placed(placement: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
+    """The placement at a point, unchecked."""
+    variables = dict(placement.get("environment", {}))
+    for name, value in point.items():
+        if name.startswith(VARIABLE):
+            variables.pop(name.removeprefix(VARIABLE), None)
+            if value is not None:
+                variables[name.removeprefix(VARIABLE)] = value
+    fields = {name: value for name, value in point.items() if name in PLACING}
+    return {**placement, **fields, "environment": variables}
+
+
+def _point(axes: Axes, index: int) -> dict[str, Any]:
+    """The point of that index in `points`."""
+    found: dict[str, Any] = {}
+    for name, values in reversed(axes.items()):
+        index, at = divmod(index, len(values))
+        found[name] = values[at]
+    return {name: found[name] for name in axes}
+
+
+def _divided(workload: Workload, values: Mapping[str, Any], ranks: int) -> dict[str, Any]:
+    share = workload.scaling.share if workload.scaling is not None else ""
+    if not share:
+        return dict(values)
+    whole = values.get(share, workload.params.model_fields[share].default)
+    if not isinstance(whole, int):
+        whole = getattr(workload.check(values), share)
+    if whole % ranks:
+        raise BadInput(f"{share} is {whole}, which {ranks} ranks can't divide among them.")
+    return {**values, share: whole // ranks}
+
+
+def _canonical(written: Any, workload: Workload) -> str:
+    """The name of an axis. Raises BadInput for one that there isn't, naming the nearest."""
+    name = str(written).strip()
+    if name.startswith(VARIABLE):
+        if not _NAME.fullmatch(name.removeprefix(VARIABLE)):
+            raise BadInput(f"{name[:60]!r} can't be varied: behind env. comes the name of a variable, as in env.NAME.")
+        return name
+    plain = name.removeprefix(PARAM)
+    if plain in workload.params.model_fields and (name.startswith(PARAM) or plain not in PLACING):
+        return f"{PARAM}{plain}" if plain in PLACING else plain
+    if name in PLACING:
+        return name
+    known = names(workload)
+    near = difflib.get_close_matches(name, known, 1, 0.6)
+    guess = f" Did you mean {near[0]}?" if near else ""
+    raise BadInput(
+        f"{name[:60]!r} is nothing that a study of {workload.name} can vary; that is env.NAME, {', '.join(known)}."
+        f"{guess}"
+    )
+
+
+def _values(name: str, given: Any, workload: Workload) -> list[Any]:
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Sequence):
+        raise BadInput(f"{name} should have a list of values, such as [1, 2]; it has {str(given)[:60]!r}.")
+    if not given:
+        raise BadInput(f"{name} has no values, so the grid is empty; give at least one.")
+    if len(given) > MOST_VALUES:
+        raise BadInput(f"{name} has {len(given)} values; an axis takes at most {MOST_VALUES}.")
+    values = [_value(name, value, workload) for value in given]
+    for at, value in enumerate(values):
+        if any(value == other and type(value) is type(other) for other in values[:at]):
+            raise BadInput(f"{name} has the value {value} twice; repeats says how often each is run.")
+    return values
+
+
+def _value(name: str, given: Any, workload: Workload) -> Any:
+    """One value as its field has it, in JSON's types. Raises BadInput."""
+    if isinstance(given, str) and len(given) > LONGEST:
+        raise BadInput(f"{name} has a value of {len(given)} characters; a value has at most {LONGEST}.")
+    info = field_of(name, workload)
+    if info is None:
+        return _variable(name, given)
+    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[info.annotation, info])
+    try:
+        return adapter.dump_python(adapter.validate_python(given), mode="json")
+    except ValidationError as error:
+        raise BadInput(_about(name, error)) from error
+
+
+def _variable(name: str, given: Any) -> str | None:
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, (str, int, float)):
+        raise BadInput(f"{name} should have texts or numbers as values; it has {str(given)[:60]!r}.")
+    if "\0" in str(given) or "\n" in str(given):
+        raise BadInput(f"{name} has a value of more than one line.")
+    return str(given)
+
+
+def _about(name: str, error: ValidationError) -> str:
+    """What is wrong with a value of an axis: pydantic puts the members of a union where a field's name would be."""
+    said = str(bad_input(error)).split("; ")[0]
+    _, found, rest = said.partition(" is ") if not said.startswith("is ") else ("", "is ", said[3:])
+    return f"{name} is {rest}." if found else f"{name}: {said}."
+
+
+def _sentence(text: str) -> str:
+    line = " ".join(text.split())
+    return line if line.endswith((".", "!", "?")) else f"{line}."

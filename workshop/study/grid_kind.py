@@ -1,0 +1,122 @@
+"""Grid studies as a kind: which trials they want beyond the first ones, and what they have found so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workshop.commands import run_command
+from workshop.errors import BadInput
+from workshop.placement import Placement
+from workshop.store.records import RunRecord, StudyRecord, Trial
+from workshop.store.store import Store
+from workshop.study import axes as axes_of
+from workshop.study import grid, results
+from workshop.study.grid_verdict import verdict
+from workshop.study.kinds import Kind, Sofar, read
+from workshop.study.repeating import best_again
+from workshop.study.report import study_json, trial_json
+from workshop.study.results import CellResult
+from workshop.study.sampler import propose
+from workshop.study.trials import Cell, impossible, interleave
+from workshop.workloads import workload
+
+
+@dataclass(frozen=True)
+class GridReport:
+    """A grid study and what it has found."""
+
+    study: StudyRecord
+    trials: list[Trial]
+    runs: Mapping[int, RunRecord]  # by id
+    rows: list[CellResult]  # in the grid's order
+    best: CellResult | None
+    command: str  # that runs the best cell; empty where there is none
+    verdict: dict[str, str]
+
+    @property
+    def axes(self) -> Mapping[str, Sequence[Any]]:
+        return self.study.description["axes"]
+
+    @property
+    def unit(self) -> str:
+        return self.study.description["unit"]
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of `workshop study run|show|resume --json`."""
+        rate = self.study.description["rate"]
+        return {
+            **study_json(self.study),
+            **self.study.description,
+            "rows": [row.as_json() for row in self.rows],
+            "winner": self.best.as_json() if self.best else None,
+            "command": self.command or None,
+            "verdict": self.verdict,
+            "trials": [trial_json(trial, self.runs, rate) for trial in self.trials],
+        }
+
+
+def title(study: StudyRecord) -> str:
+    """A grid study in a few words: its own title, or what is varied."""
+    told = study.description
+    return told["title"] or f"{study.workload} over {' x '.join(_plain(name) for name in told['axes'])}"
+
+
+def grid_report(store: Store, study: StudyRecord) -> GridReport:
+    """What a grid study has found so far."""
+    trials, runs = read(store, study.id)
+    told = study.description
+    rows = sorted(results.results(trials, runs, told["rate"]), key=lambda row: _place(told["axes"], row.point))
+    best = results.best(rows)
+    command = _command(study.workload, best) if best else ""
+    said = verdict(rows, told["axes"], told["unit"], study.finished_at is not None, command)
+    return GridReport(study, trials, runs, rows, best, command, said)
+
+
+def more(sofar: Sofar) -> list[Trial]:
+    """What its sampler wants to know next; then the best cells again."""
+    told = sofar.study.description
+    cells = results.results(sofar.trials, sofar.runs, told["rate"])
+    if told["sampler"] and len(cells) < told["sampler"]["trials"]:
+        point = propose(told["axes"], told["sampler"], cells, lambda point: not _cell(sofar.study, point).why)
+        if point is not None:
+            first = max((trial.number for trial in sofar.trials), default=0) + 1
+            return interleave([_cell(sofar.study, point)], told["repeats"], first)
+    return best_again(sofar.trials, cells, told["best"], told["repeats"])
+
+
+def total(sofar: Sofar) -> int:
+    """How many trials there will be if the best cells stay the best."""
+    told = sofar.study.description
+    rounds = [trial for trial in sofar.trials if trial.repeat <= told["repeats"]]
+    cells = len(results.results((trial for trial in rounds if not impossible(trial)), sofar.runs, told["rate"]))
+    to_come = 0
+    if told["sampler"]:
+        to_come = max(min(told["sampler"]["trials"], axes_of.count(told["axes"])) - cells, 0)
+    known = len(rounds) + to_come * told["repeats"]
+    return max(known + grid.again(told["best"], told["repeats"], cells + to_come), len(sofar.trials))
+
+
+def _cell(study: StudyRecord, point: Mapping[str, Any]) -> Cell:
+    told = study.description
+    return axes_of.cell(point, workload(study.workload), told["params"], told["placement"], told["shared"])
+
+
+def _command(name: str, cell: CellResult) -> str:
+    try:
+        return run_command(workload(name), cell.params, Placement.parse(cell.placement))
+    except BadInput:  # the workload, or a setting of it, isn't there any more
+        return ""
+
+
+def _place(axes: Mapping[str, Sequence[Any]], point: Mapping[str, Any]) -> tuple[int, ...]:
+    """Where a cell is in the grid's order."""
+    return tuple(list(values).index(point[name]) if point.get(name) in values else -1 for name, values in axes.items())
+
+
+def _plain(axis: str) -> str:
+    return axis.removeprefix(axes_of.VARIABLE).removeprefix(axes_of.PARAM)
+
+
+KIND = Kind(grid.KIND, title, grid_report, more, total)

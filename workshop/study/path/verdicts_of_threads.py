@@ -1,0 +1,129 @@
+"""Verdict, why and next of the steps on threads and ranks, a to d. Pure."""
+
+from __future__ import annotations
+
+from workshop.analysis import words
+from workshop.study.path.evidence import threads_of
+from workshop.study.path.found import Found
+from workshop.study.path.saying import Grown, Verdict, at, chance, name, openmp_threads, said, speed, times
+from workshop.study.results import ranked
+
+LONGEST = 120  # characters of a reason
+
+
+def start(found: Found, grown: Grown) -> Verdict | None:
+    """a"""
+    cores = found.setting.cores
+    first, free = at(found, "a", cores=1), at(found, "a", cores=cores)
+    run = found.run(first)
+    if first is None or run is None:
+        return None
+    census = threads_of(run)
+    bound = "one core"
+    why = []
+    if census:
+        there = words.listed(f"{one.count} {one.kind}" for one in census)
+        busy = sum(one.busy for one in census)
+        why.append(
+            f"{sum(one.count for one in census)} threads live in it ({there}); {busy} of them worked, all on {bound}."
+        )
+    if seconds := run.metrics.get("seconds"):
+        parts = words.listed(f"{name} {words.seconds(spent)}" for name, spent in seconds.items())
+        why.append(f"Its time went to: {parts}.")
+    if memory := max(run.metrics.get("memory") or [0]):
+        why.append(f"It took {words.size(memory)} of memory.")
+    gained = times(free, first)
+    if gained is not None:
+        why.append(f"With all {cores} cores the same rank is {gained:.2f}x as fast.")
+    crowd = f"{cores} threads to compute with" if cores > 1 else "its threads"
+    return said(
+        f"The naive start does {speed(first, found.setting.unit)}, {crowd} on {bound}.",
+        " ".join(why) or "The run told nothing more.",
+        "Give the rank every core, as all further steps do; then find out how many threads it should have.",
+    )
+
+
+def openmp(found: Found, grown: Grown) -> Verdict | None:
+    """b"""
+    order = ranked(found.results("b"))
+    if len(order) < 2:
+        return None
+    best, worst = order[0], order[-1]
+    gain = times(best, worst) or 1.0
+    measured = f"The fastest, {name(best)}, is {gain:.2f}x the slowest, {name(worst)}; {chance(found)}."
+    if not found.apart(best, worst):
+        return said(
+            "OMP_NUM_THREADS has no effect here.",
+            f"{measured} The article's TensorFlow was Intel's build, whose kernels ran on OpenMP. The stock one runs "
+            f"its kernels on a thread pool of Eigen's, which doesn't read this variable{openmp_threads(found, 'b')}.",
+            "Set the pools that do the work: intra_op and inter_op, in the next step.",
+        )
+    return said(
+        f"{name(best)} is {gain:.2f}x as fast as {name(worst)}.",
+        f"{measured} Something in a rank does take its threads from OpenMP{openmp_threads(found, 'b')}.",
+        "See on the runs' pages which kind of threads worked; then set TensorFlow's own pools.",
+    )
+
+
+def pools(found: Found, grown: Grown) -> Verdict | None:
+    """c"""
+    order = ranked(found.results("c"))
+    if len(order) < 2:
+        return None
+    best, worst = order[0], order[-1]
+    alike = found.ties("c")
+    gain = times(best, worst) or 1.0
+    crowded = (
+        f"{len(alike)} of {len(order)} pairs can't be told apart from it" if len(alike) > 1 else "no other is near"
+    )
+    if not found.apart(best, worst):
+        return said(
+            "The sizes of the two pools make no difference here.",
+            f"The fastest pair is {gain:.2f}x the slowest; {chance(found)}.",
+            "A larger load may need them: --set size=56. Go on with as many threads as there are cores.",
+        )
+    return said(
+        f"{words.capital(name(best))} is the fastest pair: {gain:.2f}x the slowest.",
+        f"It does {speed(best, found.setting.unit)}; {crowded}. intra_op threads share one operation out, inter_op "
+        "threads run operations that don't need each other: the two nets of a GAN have some of those.",
+        "Compare one rank with many threads to several ranks with few.",
+    )
+
+
+def ranks_threads(found: Found, grown: Grown) -> Verdict | None:
+    """d"""
+    order = ranked(found.results("d"))
+    alone = at(found, "d", ranks=1, threads=found.setting.cores)
+    if len(order) < 2:
+        return None
+    best = order[0]
+    gain = times(best, alone) if alone else None
+    many = [one for one in found.results("d") if one.placement["ranks"] * one.point["threads"] > found.setting.cores]
+    worst = order[-1]
+    why = [f"{name(best)} (ranks x threads) does {speed(best, found.setting.unit)}."]
+    if gain is not None and best is not alone:
+        why.append(f"That is {gain:.2f}x one rank with all {found.setting.cores} cores.")
+    alike = [name(one) for one in found.ties("d")[1:]]
+    if alike:
+        why.append(f"{words.listed(alike)} can't be told apart from it: {chance(found)}.")
+    hopeless = [name(one) for one in found.results("d") if one.status == "pruned"]
+    if hopeless:
+        why.append(f"{words.listed(hopeless)} could not win and {'was' if len(hopeless) == 1 else 'were'} ended early.")
+    else:
+        crowded = ", with more threads than cores: they take turns" if worst in many else ""
+        why.append(f"{name(worst)} is the slowest{crowded}.")
+    if best.point["ranks"] > 1:
+        why.append("A rank's own small operations don't fill several threads, but several ranks fill several cores.")
+    failed = [one for one in found.results("d") if one.status == "failed"]
+    if failed:
+        why.append(f"{words.listed(name(one) for one in failed)} failed: {_short(failed[0].why)}")
+    return said(
+        f"{words.count(best.point['ranks'], 'rank')} x {words.count(best.point['threads'], 'thread')} wins.",
+        " ".join(why),
+        "Click a cell for its rank map. The settings of the next steps stand on the fastest one.",
+    )
+
+
+def _short(why: str) -> str:
+    """The beginning of a reason, which may be an MPI's whole page."""
+    return why if len(why) <= LONGEST else f"{why[:LONGEST].rsplit(' ', 1)[0]} …"

@@ -1,0 +1,194 @@
+"""What a tuning study has found so far: the best placement, and what it surely gains over the naive start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workshop.analysis import words
+from workshop.store.records import RunRecord, StudyRecord, Trial
+from workshop.store.store import Store
+from workshop.study.kinds import read
+from workshop.study.report import study_json, trial_json
+from workshop.study.results import CellResult, Ratio, noise, ranked, ratio, results, ties
+from workshop.study.tune import lines
+from workshop.study.tune.asked import Asked
+from workshop.study.tune.costs import spent
+from workshop.study.tune.search import split
+from workshop.study.tune.space import key
+
+
+@dataclass(frozen=True)
+class TuneReport:
+    """A tuning study and what it has found."""
+
+    study: StudyRecord
+    trials: Sequence[Trial]
+    runs: Mapping[int, RunRecord]  # by id
+    asked: Asked
+    cells: Sequence[CellResult]  # one for each placement that was tried, in that order
+    best: CellResult | None
+    naive: CellResult | None  # the naive start
+    usual: CellResult | None  # the machine's default placement
+    gain: Ratio | None  # of the best over the naive start
+    possible: int  # placements that there are to try
+    spent: float  # seconds of runs
+    verdict: dict[str, str]
+
+    @property
+    def unit(self) -> str:
+        return self.asked.unit
+
+    @property
+    def command(self) -> str | None:
+        """The command that runs the workload on the best placement."""
+        return None if self.best is None else lines.workshop(self.study.workload, self.asked, self.best.point)
+
+    @property
+    def mpirun(self) -> str | None:
+        """The same with the MPI's own launcher, without a session."""
+        return None if self.best is None else lines.launcher(self.study.workload, self.asked, self.best.point)
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of `workshop tune --json` and `workshop study show --json`."""
+        gain = self.gain
+        return {
+            **study_json(self.study),
+            "unit": self.unit,
+            "params": dict(self.asked.params),
+            "budget": self.asked.budget,
+            "seed": self.asked.seed,
+            "spent": self.spent,
+            "possible": self.possible,
+            "left_out": dict(self.asked.left_out),
+            "best": _told(self.best),
+            "naive": _told(self.naive),
+            "default": _told(self.usual),
+            "gain": None if gain is None else {"ratio": gain.value, "low": gain.low, "high": gain.high},
+            "sure": gain is not None and gain.sure,
+            "command": self.command,
+            "mpirun": self.mpirun,
+            "verdict": self.verdict,
+            "rows": [cell.as_json() for cell in self.cells],
+            "trials": [trial_json(trial, self.runs, self.asked.rate) for trial in self.trials],
+        }
+
+
+def tune_report(store: Store, study: StudyRecord) -> TuneReport:
+    """What a tuning study has found so far."""
+    trials, runs = read(store, study.id)
+    return reported(study, trials, runs)
+
+
+def reported(study: StudyRecord, trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> TuneReport:
+    """The same from what the store has. Pure."""
+    asked = Asked.read(study.description)
+    cells = results(trials, runs, asked.rate)
+    by_point = {key(cell.point): cell for cell in cells}
+    naive, usual = by_point.get(key(asked.naive)), by_point.get(key(asked.begin[0]))
+    found = pick(cells, naive)
+    spread = noise(cells)
+    gain = ratio(found, naive, spread) if found is not None and naive is not None else None
+    took = spent(trials, runs)
+    return TuneReport(
+        study,
+        trials,
+        runs,
+        asked,
+        cells,
+        found,
+        naive,
+        usual,
+        gain,
+        len(asked.space.points()),
+        took,
+        _verdict(study, asked, trials, cells, found, naive, usual, gain, spread, took),
+    )
+
+
+def pick(cells: Sequence[CellResult], naive: CellResult | None = None) -> CellResult | None:
+    """The best by its median: of those that were measured again and the naive start, where any were."""
+    again = [cell for cell in cells if len(cell.rates) > 1 or cell is naive]
+    order = ranked(again if any(len(cell.rates) > 1 for cell in again) else cells)
+    return order[0] if order else None
+
+
+def _told(cell: CellResult | None) -> dict[str, Any] | None:
+    return None if cell is None else cell.as_json() | {"placement": dict(cell.placement), "params": dict(cell.params)}
+
+
+def _verdict(
+    study: StudyRecord,
+    asked: Asked,
+    trials: Sequence[Trial],
+    cells: Sequence[CellResult],
+    found: CellResult | None,
+    naive: CellResult | None,
+    usual: CellResult | None,
+    gain: Ratio | None,
+    spread: float,
+    took: float,
+) -> dict[str, str]:
+    if found is None or found.median is None:
+        why = next((cell.why for cell in cells if cell.why), "No trial has completed.")
+        return {"verdict": "Nothing could be measured yet.", "why": why, "next": _go_on(study)}
+    if gain is None or naive is None or naive.median is None:
+        said = f"The best so far is {found.label}; the naive start was not measured."
+    elif gain.value < 1 or found is naive:
+        said = f"Nothing that was tried beats the naive start, {naive.label}."
+    elif not gain.sure:
+        said = f"{words.capital(found.label)} is no faster than the naive start beyond what chance makes."
+    else:
+        said = f"{words.capital(found.label)} is {gain.value:.2f} times as fast as the naive start."
+    why = f"It does {_range(found, asked.unit)}"
+    if naive is not None and naive.median is not None and naive is not found:
+        why += f", the naive start ({naive.label}) {_range(naive, asked.unit)}"
+    why += "."
+    if gain is not None and found is not naive:
+        why += (
+            f" Between {gain.low:.2f} and {gain.high:.2f} times is what these repeats allow."
+            if len(found.rates) > 1
+            else " The best was measured once, so a lucky run may have decided; a larger budget measures it again."
+        )
+    if usual is not None and usual.median is not None and usual is not found:
+        over = ratio(found, usual, spread)
+        sure = over is not None and over.sure
+        share = (over.value - 1) if over else 0.0
+        why += f" Over this machine's default placement ({usual.label}) it gains {words.percent(share)}"
+        why += "." if sure else ", which may be chance."
+    elif usual is found:
+        why += " That is this machine's default placement."
+    alike = [cell for cell in ties(cells, spread) if cell is not found and cell is not naive]
+    if alike:
+        others = "another placement" if len(alike) == 1 else f"{len(alike)} other placements"
+        why += f" As far as these runs tell, {others} may be as fast."
+    if study.finished_at is None:
+        return {"verdict": said, "why": why, "next": _go_on(study)}
+    pruned = sum(cell.status == "pruned" for cell in cells)
+    failed = sum(cell.status == "failed" for cell in cells)
+    first, _ = split(trials)
+    were = f"{'was' if pruned == 1 else 'were'} ended early as hopeless"
+    told = words.listed(f"{number} {what}" for number, what in ((pruned, were), (failed, "failed")) if number)
+    ended = f"; {told}" if told else ""
+    why += (
+        f" {len(first)} of {len(asked.space.points())} possible placements were tried in {words.seconds(took)} of "
+        f"runs{ended}."
+    )
+    return {"verdict": said, "why": why, "next": "Use the command line below for runs of this kind on this machine."}
+
+
+def _range(cell: CellResult, unit: str) -> str:
+    told = f"{shown_rate(cell.median or 0.0)} {unit}"
+    if len(cell.rates) < 2:
+        return f"{told} (1 run)"
+    return f"{told} ({len(cell.rates)} runs, {shown_rate(min(cell.rates))} to {shown_rate(max(cell.rates))})"
+
+
+def shown_rate(value: float) -> str:
+    """A rate with the digits that mean something."""
+    return words.thousands(value) if 100 <= value < 1e6 else words.short(value)
+
+
+def _go_on(study: StudyRecord) -> str:
+    return f"Go on with: workshop study resume {study.id}." if study.finished_at is None else "Look at its runs."

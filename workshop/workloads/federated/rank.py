@@ -1,0 +1,125 @@
+"""What all ways of learning have in common on a rank: its institutions, its share of the held-out images, its line; and
+what comes of a round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workshop.engine.context import RankContext
+from workshop.engine.data.shards import shard
+from workshop.workloads.federated import FederatedParams, aggregate, messages
+from workshop.workloads.federated.local import Learner, Silo, Sums, Vector
+from workshop.workloads.federated.messages import AGGREGATOR, Line, home
+from workshop.workloads.federated.reading import batches
+
+NOTHING = Sums()
+
+
+@dataclass(frozen=True)
+class Score:
+    """What an institution tells of a round: of training, of the model that it has trained and of the one that it goes
+    on with on its own validation images, and of the latter on held-out ones, where it tests that itself."""
+
+    trained: Sums = NOTHING
+    before: Sums = NOTHING
+    own: Sums = NOTHING
+    held_out: Sums = NOTHING
+
+    def message(self) -> NDArray[np.float64]:
+        parts = (self.trained, self.before, self.own, self.held_out)
+        return np.array([value for part in parts for value in part.values()])
+
+    @staticmethod
+    def read(message: NDArray[np.float64]) -> Score:
+        return Score(*(Sums(*part) for part in message.reshape(4, 3).tolist()))
+
+
+@dataclass(frozen=True)
+class Round:
+    """What came of a round, as the aggregator knows it. Accuracies of institutions are shares [institutions], NaN where
+    there is none."""
+
+    trained: Sums
+    held_out: Sums  # where institutions have models of their own, added up over these
+    own: list[float]  # of the model that each goes on with, on its own validation images
+    before: list[float]  # of the model that each has trained, before it is averaged
+    held_out_each: list[float] = field(default_factory=list)  # of each one's model, where it has one
+    drift: aggregate.Drift | None = None
+    dropped: list[int] = field(default_factory=list)  # institutions whose update was no number
+
+    @property
+    def own_accuracy(self) -> float:
+        """The mean over institutions, each counting as much as the next."""
+        return float(np.mean(self.own))
+
+
+class Rank:
+    """One rank's part in one way of learning."""
+
+    def __init__(
+        self,
+        ctx: RankContext,
+        params: FederatedParams,
+        learner: Learner,
+        line: Line,
+        silos: Mapping[int, Silo],
+        held_out: tuple[NDArray[np.float32], NDArray[np.int32]],
+    ) -> None:
+        self.ctx, self.params, self.learner, self.line = ctx, params, learner, line
+        self.silos = dict(silos)
+        self.held_out = held_out
+        self.here = ctx.rank == AGGREGATOR
+        self.images_read = 0
+
+    def living(self, institutions: Sequence[int]) -> Iterator[int]:
+        """Those of some institutions that live on this rank."""
+        return (number for number in institutions if home(number, self.ctx.size) == self.ctx.rank)
+
+    @property
+    def everybody(self) -> range:
+        return range(self.params.institutions)
+
+    def train(self, silo: Silo, start: Vector, order: Sequence[NDArray[np.int64]]) -> Sums:
+        """Train on an institution's images, from these weights on."""
+        self.learner.load(start)
+        told = self.learner.train(silo.images, silo.labels, order)
+        self.images_read += int(told.count)
+        return told
+
+    def order(self, number: int, institution: int) -> list[NDArray[np.int64]]:
+        """The batches that an institution reads in a round."""
+        params, count = self.params, len(self.silos[institution].labels)
+        seed = (params.seed, number, institution)
+        return batches(count, params.batch, epochs=params.epochs, steps=params.steps, seed=seed)
+
+    def test_share(self, model: Vector) -> Sums:
+        """A model on all held-out images, of which each rank takes its share; known to the aggregator."""
+        images, labels = self.held_out
+        part = slice(*shard(len(labels), self.ctx.size, self.ctx.rank))
+        self.learner.load(model)
+        share = self.learner.test(images[part], labels[part])
+        shares = self.line.from_ranks(messages.SHARE, np.array(share.values()))
+        return sum((Sums(*one.tolist()) for one in shares), NOTHING)
+
+    def scores(self, mine: Mapping[int, Score]) -> list[Score]:
+        """All institutions' scores, on the aggregator's rank."""
+        told = {number: score.message() for number, score in mine.items()}
+        found = self.line.from_institutions(messages.SCORE, told, self.everybody)
+        return [Score.read(found[number]) for number in sorted(found)]
+
+    def common(
+        self, model: Vector, trained: Mapping[int, Sums], before: Mapping[int, Sums]
+    ) -> tuple[list[Score], Sums]:
+        """What everybody makes of one shared model: the institutions' scores, and that on held-out images."""
+        with self.ctx.phase("evaluate"):
+            held_out = self.test_share(model)
+            mine = {}
+            for number in self.living(self.everybody):
+                silo = self.silos[number]
+                own = self.learner.test(silo.own_images, silo.own_labels)
+                mine[number] = Score(trained.get(number, NOTHING), before.get(number, NOTHING), own)
+            return self.scores(mine), held_out
