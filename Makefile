@@ -17,10 +17,11 @@ lint: environment
 
 environment: .venv/.up-to-date
 
-# uv says on the terminal what it downloads and builds; Horovod's compilation takes about two minutes of silence.
+# uv says on the terminal what it downloads and builds; Horovod's compilation takes about two minutes of silence. Compiled
+# Python (a quarter of a minute once) takes some seconds off every import of TensorFlow where nobody may write beside it.
 .venv/.up-to-date: pyproject.toml | $(UV)
 	@echo "Installing the environment (the first time takes 2 to 4 minutes, Horovod is compiled) ..."
-	@$(UV) sync --python $(PYTHON)
+	@$(UV) sync --compile-bytecode --python $(PYTHON)
 	@touch $@
 
 # Debian's python3 lacks venv unless python3-venv is installed; pip alone will do.

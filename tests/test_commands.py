@@ -47,6 +47,8 @@ def test_a_run_with_params_that_are_not_the_default() -> None:
     params = mnist.check({"batch": 32, "broadcast": False, "data": "a file"}).model_dump(mode="json")
     command = run_command(mnist, params, Placement(ranks=2, threads=1))
     assert command == ("workshop run mnist --data 'a file' --batch 32 --broadcast no --ranks 2 --threads 1")
+    far = Placement(ranks=2, hosts=({"name": "a", "slots": 2}, {"name": "b"}))
+    assert run_command(mnist, {}, far) == "workshop run mnist --ranks 2 --hosts a:2,b:1"
     words = shlex.split(command)
     given_ = {words[at].removeprefix("--"): words[at + 1] for at in range(3, 9, 2)}
     assert mnist.check(given_).model_dump(mode="json") == params

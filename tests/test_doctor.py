@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -17,9 +18,11 @@ import pytest
 from rich.console import Console
 from sqlalchemy import create_engine
 
+from tests.control_groups import control_group, joined
 from tests.support import need, until
 from workshop import config, doctor
 from workshop.doctor import Check
+from workshop.memory import Gauge
 from workshop.mpi import horovod
 from workshop.session.supervisor import only_one
 from workshop.store import tables
@@ -54,6 +57,18 @@ def test_this_machine(workshop_home: Path) -> None:
     assert json.loads(json.dumps(doctor.as_json(found)))["checks"][0]["name"] == "Python"
     assert [child for child in psutil.Process().children(recursive=True) if "mpirun" in child.name()] == []
     assert not {"horovod", "tensorflow"} & (set(sys.modules) - before)
+
+
+def test_memory_is_what_we_may_have_and_not_what_the_host_has() -> None:
+    assert ("the limit of this container" in doctor._memory().detail) == Gauge().tightest().group
+    program = "import json; from workshop import doctor; from dataclasses import asdict\n"
+    program += "print(json.dumps(asdict(doctor._memory())))"
+    with control_group(600 << 20) as folder, joined(folder):
+        told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert told.returncode == 0, told.stderr
+    found = json.loads(told.stdout)
+    assert "of 600 MiB available, the limit of this container or job" in found["detail"]
+    assert not found["ok"] and "about 2 GiB" in found["fix"]
 
 
 def test_horovod_is_built(workshop_home: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -76,6 +77,23 @@ def test_a_container_of_version_1_sees_its_own_group_where_the_hosts_path_is_tol
     assert gauge.kills() == 5
     unlimited = {f"{own}/memory.limit_in_bytes": "9223372036854771712\n"}
     assert len(tree(tmp_path, "4:memory:/other\n", V1_MOUNT.format(root="/"), unlimited).read()) == 1
+
+
+def test_what_is_mounted_without_a_name_hides_no_group(tmp_path: Path) -> None:
+    mounts = f"29 23 0:27 / /tmp rw,relatime - tmpfs  rw\nnonsense\n{V2_MOUNT}"
+    gauge = tree(tmp_path, "0::/\n", mounts, group("sys/fs/cgroup", 4 << 30, 0))
+    assert gauge.tightest() == Memory(4 << 30, 4 << 30, group=True)
+
+
+def test_files_that_vanish_limit_nothing(tmp_path: Path) -> None:
+    gauge = tree(tmp_path, "0::/\n", V2_MOUNT, group("sys/fs/cgroup", 4 << 30, 1 << 30, kills=2))
+    assert gauge.kills() == 2 and gauge.tightest().total == 4 << 30
+    shutil.rmtree(tmp_path / "sys")
+    assert gauge.tightest() == Memory(16 << 30, 8 << 30)
+    assert gauge.kills() == 0
+    shutil.rmtree(tmp_path / "proc")
+    total = psutil.virtual_memory().total  # which the kernel tells without a file, too
+    assert gauge.tightest() == Memory(total, total), "nobody is ended for what nobody has seen"
 
 
 def test_this_machine_and_this_process() -> None:

@@ -23,10 +23,17 @@ def options_of(placement: Placement) -> list[str]:
 
 def run_command(workload: Workload, params: Mapping[str, Any], placement: Placement) -> str:
     """The command that runs a workload with these params and this placement; params at their defaults are left out."""
-    words = ["workshop", "run", workload.name]
+    hosts = ",".join(f"{host.name}:{host.slots}" for host in placement.hosts)
+    words = ["workshop", "run", workload.name, *params_of(workload, params), *options_of(placement)]
+    return shlex.join([*words, *(["--hosts", hosts] if hosts else [])])
+
+
+def params_of(workload: Workload, params: Mapping[str, Any]) -> list[str]:
+    """The options that ask for params, in the workload's order; those at their defaults are left out."""
+    words = []
     for name, field in workload.params.model_fields.items():
         value = params.get(name)
         if name not in params or value is None or value == field.default:
             continue
         words += [f"--{name.replace('_', '-')}", ("no", "yes")[value] if isinstance(value, bool) else str(value)]
-    return shlex.join([*words, *options_of(placement)])
+    return words

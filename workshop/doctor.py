@@ -17,13 +17,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import psutil
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from workshop import config, topology
 from workshop.errors import BadInput, WorkshopError
+from workshop.memory import Gauge, size
 from workshop.mpi import horovod, openmpi
 from workshop.placement import Host, Placement
 from workshop.session import hosts as sites
@@ -131,8 +131,9 @@ def _cores() -> Check:
 
 
 def _memory() -> Check:
-    memory = psutil.virtual_memory()
-    detail = f"{memory.available / GIB:.1f} of {memory.total / GIB:.1f} GiB available"
+    memory = Gauge().tightest()
+    whose = ", the limit of this container or job" if memory.group else ""
+    detail = f"{size(memory.available)} of {size(memory.total)} available{whose}"
     fix = "" if memory.available >= 2 * GIB else "Free some memory: a session with the dashboard needs about 2 GiB."
     return Check("Memory", not fix, detail, fix)
 

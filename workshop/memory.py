@@ -6,6 +6,7 @@ the kernel's admin-guide/cgroup-v2.rst and admin-guide/cgroup-v1/memory.rst, pro
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -75,12 +76,21 @@ class Gauge:
 
     def _machine(self) -> Memory:
         told = _counts(self._proc / "meminfo")
+        if not {"MemTotal", "MemAvailable"} <= told.keys():  # a sandbox without it, or no file may be opened any more
+            total = os.sysconf("SC_PHYS_PAGES") * _PAGE
+            return Memory(total, total)  # nobody is ended for what nobody has seen
         return Memory(told["MemTotal"] << 10, told["MemAvailable"] << 10)
 
 
 def machine_kills() -> int:
     """How many processes the kernel has ended for want of memory since this machine was started, in whatever group."""
     return _counts(Path("/proc/vmstat")).get("oom_kill", 0)
+
+
+def give_way() -> None:
+    """Where memory runs out, have the kernel end this process, and those that it starts, before anybody else's."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def held(pid: int) -> int | None:
@@ -102,6 +112,11 @@ def size(count: float) -> str:
     return f"{count:.0f} bytes"
 
 
+def help_for(ranks: int) -> str:
+    """What a run on so many ranks needs less memory with."""
+    return f"take {'fewer ranks, ' if ranks > 1 else ''}a smaller batch or a smaller size"
+
+
 def _groups(root: Path) -> Iterator[tuple[Path, _Files]]:
     """The control groups that this process is in, the innermost first, then those around it."""
     try:
@@ -115,9 +130,11 @@ def _groups(root: Path) -> Iterator[tuple[Path, _Files]]:
         if controllers and "memory" not in controllers.split(","):
             continue
         for mount in mounts:
-            left, _, right = mount.partition(" - ")
-            base, point = left.split()[3:5]
-            of, _, options = right.split(None, 2)
+            # What is mounted may have no name: nothing between two spaces.
+            left, right = (half.split(" ") for half in (mount + " - ").split(" - ")[:2])
+            if len(left) < 5 or len(right) < 3:  # what no kernel writes
+                continue
+            (base, point), of, options = left[3:5], right[0], right[2]
             if of == kind and (not controllers or "memory" in options.split(",")):
                 top = root / point.lstrip("/")
                 # In a container the path may be as the host sees it; what is mounted is the container's own then.

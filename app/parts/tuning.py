@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import streamlit as st
 from parts import frame
 
-from workshop.errors import WorkshopError
+from workshop.errors import BadInput, WorkshopError
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study.kinds import Sofar
 from workshop.study.path import wanting
+from workshop.study.path.expecting import by_step
 from workshop.study.path.kind import PathReport, path_report
 from workshop.study.path.plan import STEPS, Estimate
 from workshop.study.path.planning import going_on, total
@@ -35,8 +37,17 @@ class Seen:
     @property
     def left(self) -> Estimate:
         """What all steps would still take."""
-        told = self.expected.values()
-        return Estimate(sum(one.runs for one in told), sum(one.seconds for one in told))
+        return _sum(self.expected.values())
+
+    @property
+    def wanted(self) -> Estimate:
+        """What those steps would still take that were asked for."""
+        return _sum(self.expected[step] for step in self.report.setting.steps)
+
+
+def _sum(told: Iterable[Estimate]) -> Estimate:
+    told = list(told)
+    return Estimate(sum(one.runs for one in told), sum(one.seconds for one in told))
 
 
 def seen(study_id: int) -> Seen:
@@ -48,8 +59,8 @@ def seen(study_id: int) -> Seen:
 @st.cache_resource(ttl=EVERY - 0.5, max_entries=32, show_spinner=False)
 def _seen(state: tuple[object, ...], _study: StudyRecord) -> Seen:
     report = path_report(frame.store(), _study)
-    expected = {step: wanting.expected(frame.store(), _study, step) for step in STEPS}
-    return Seen(report, total(Sofar(_study, report.trials, report.runs)), expected)
+    sofar = Sofar(_study, report.trials, report.runs)
+    return Seen(report, total(sofar), by_step(frame.store(), sofar))
 
 
 def live(study: StudyRecord) -> bool:
@@ -97,7 +108,7 @@ def _far(now: Seen, going: bool) -> str:
         if trial is not None:
             words.append(f"now {frame.plain(trial.label)}")
         left = remaining(report.trials, report.runs, time.time(), now.total)
-        words.append(f"{waiting(now.left.seconds if left is None else left)} left")
+        words.append(f"{waiting(now.wanted.seconds if left is None else left)} left")
         return f":blue[:material/sync:] {' · '.join(words)}"
     if now.left.runs:
         words.append(f"all that is missing: about {now.left.runs} runs, {waiting(now.left.seconds)}")
@@ -140,6 +151,8 @@ def run(study_id: int, steps: str, session: SessionRecord, identity: Identity) -
     """Have these steps run; the page then follows."""
     try:
         actions.only_instructor(identity)
+        if live(frame.store().study(study_id)):  # another instructor was faster
+            raise BadInput(f"Study {study_id} goes on already.")
         wanting.want(frame.store(), study_id, steps)
         RUNNERS.start(frame.store(), identity, study_id, session)
     except WorkshopError as error:

@@ -14,7 +14,7 @@ from workshop.store.records import Identity, SessionRecord
 from workshop.study.path import guesses
 from workshop.study.path.guesses import SHOWN, Ask, Choice
 from workshop.study.path.kind import StepReport
-from workshop.study.path.steps import SOURCE
+from workshop.study.path.steps import OTHERS, SOURCE
 from workshop.web.studies.path import step_cards
 from workshop.web.words import waiting
 
@@ -59,7 +59,7 @@ def show(study_id: int, key: str, session: SessionRecord | None, identity: Ident
     if guessed is not None:
         st.markdown(frame.plain(one.step.explain))
         if one.state == "waiting":  # else it stands with the figure
-            st.markdown(f"**The article:** {frame.plain(one.step.article)}")
+            st.markdown(f"**The article:** {frame.plain(one.step.article)} {frame.plain(OTHERS)}")
     st.caption(f"*{frame.plain(SOURCE)}* · {LAB}")
 
 

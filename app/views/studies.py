@@ -7,12 +7,15 @@ from parts import cards, frame
 
 from workshop.analysis import words
 from workshop.errors import WorkshopError
-from workshop.store.records import StudyRecord
-from workshop.study.kinds import KINDS, Report, Sofar, kind, read, report, title
+from workshop.store.records import Identity, StudyRecord
+from workshop.study.kinds import KINDS, Report, expected, read, report, title
+from workshop.study.path import guesses
+from workshop.study.path.kind import PathReport
 from workshop.study.trials import remaining
 from workshop.web import export
 from workshop.web.cards import Card
 from workshop.web.studies import cards as cards_of
+from workshop.web.studies.path import guessed
 from workshop.web.studies.unknown import unknown
 from workshop.web.words import waiting
 
@@ -28,7 +31,7 @@ COMMAND = "workshop study run scaling --workload mnist --ranks 1,2,4"
 
 
 def main() -> None:
-    frame.heading("Studies")
+    identity = frame.heading("Studies")
     studies = frame.store().studies(limit=MOST)
     wanted = _wanted()
     if not studies:
@@ -37,7 +40,7 @@ def main() -> None:
         return
     shown = _list(studies, wanted or studies[0])
     every = EVERY if shown.state == "running" else None
-    st.fragment(run_every=every)(_study)(shown.id, every is not None)
+    st.fragment(run_every=every)(_study)(shown.id, every is not None, identity)
 
 
 def _wanted() -> StudyRecord | None:
@@ -60,7 +63,7 @@ def _list(studies: list[StudyRecord], shown: StudyRecord) -> StudyRecord:
             "Study": ids,
             "What": [words.capital(title(study)) for study in listed],
             "State": [study.state for study in listed],
-            "Runs": [f"{study.done} of {study.trials}" for study in listed],
+            "Runs": [f"{study.done} of {_all_of(study)}" for study in listed],
             "Begun": [time.strftime("%d %b %H:%M", time.localtime(study.created_at)) for study in listed],
         },
         hide_index=True,
@@ -77,6 +80,11 @@ def _list(studies: list[StudyRecord], shown: StudyRecord) -> StudyRecord:
     return picked
 
 
+def _all_of(study: StudyRecord) -> int:
+    """How many runs it takes in all; one that goes on may want more than it has."""
+    return study.trials if study.finished_at else expected(study, *read(frame.store(), study.id))
+
+
 @st.cache_resource(ttl=EVERY - 0.5, max_entries=32, show_spinner=False)
 def _found(state: tuple[object, ...], _study: StudyRecord) -> tuple[Report, list[Card], int]:
     """What a study in this state has found, its cards, and how many trials it will have; made once for all visitors."""
@@ -85,10 +93,10 @@ def _found(state: tuple[object, ...], _study: StudyRecord) -> tuple[Report, list
         found = unknown(_study, trials, runs)
         return found, cards_of(found), len(trials)
     found = report(frame.store(), _study)
-    return found, cards_of(found), max(kind(_study.kind).total(Sofar(_study, trials, runs)) or 0, len(trials))
+    return found, cards_of(found), expected(_study, trials, runs)
 
 
-def _study(study_id: int, live: bool) -> None:
+def _study(study_id: int, live: bool, identity: Identity) -> None:
     """One study; drawn again every few seconds while it goes on."""
     try:
         study = frame.store().study(study_id)
@@ -99,8 +107,22 @@ def _study(study_id: int, live: bool) -> None:
     if live and study.state != "running":
         st.rerun()  # the whole page once more, which no longer asks
     _progress(found, total)
-    cards.show_page(shown, f"study-{study.id}")
-    _downloads(found, shown)
+    mine = _for(identity, found, shown)
+    cards.show_page(mine, f"study-{study.id}")
+    if len(mine) == len(shown):
+        _downloads(found, shown)
+
+
+def _for(identity: Identity, found: Report, shown: list[Card]) -> list[Card]:
+    """What somebody sees: of a guided study, learners only those steps in which they have guessed, or wouldn't."""
+    if identity.role == "instructor" or not isinstance(found, PathReport):
+        return shown
+    keys = [one.step.key for one in found.steps if one.state != "waiting"]
+    kept = {key for key in keys if frame.store().guess(identity.id, guesses.about(found.study.id, key))}
+    mine = guessed(found, shown, kept)
+    if len(mine) < len(shown):
+        st.info("The page Tuning asks what you expect of each step; what came out is shown to those who have guessed.")
+    return mine
 
 
 def _progress(found: Report, total: int) -> None:

@@ -126,7 +126,7 @@ labelled = np.concatenate(
     [choice.choice(np.flatnonzero(labels == digit), options.labels, False) for digit in range(10)]
 )
 unlabelled = np.setdiff1d(np.arange(len(images)), labelled)[rank::size]
-if options.batch > len(images) // size - 10 * options.labels:
+if options.batch > (len(images) - 10 * options.labels) // size:
     parser.error(f"--batch {options.batch} is more than a share of the unlabelled images, on {count(size, 'rank')}")
 labels = labels.astype(np.int32)
 

@@ -32,3 +32,12 @@ def test_the_largest_comes_first() -> None:
 
 def test_nothing_was_measured() -> None:
     assert effects([], []) == []
+
+
+def test_a_value_does_not_pay_for_its_company() -> None:
+    """Two ranks, far faster than one, were only tried with one thread; on one rank, two threads are twice as fast."""
+    points = [{"ranks": 1, "threads": 1}, {"ranks": 1, "threads": 2}, {"ranks": 2, "threads": 1}]
+    found = {one.axis: one for one in effects(points, [10.0, 20.0, 100.0])}
+    assert (found["threads"].best, found["threads"].factor) == (2, pytest.approx(2.0))
+    assert (found["ranks"].best, found["ranks"].factor) == (2, pytest.approx(10.0))
+    assert effects([{"a": 1, "b": 1}, {"a": 2, "b": 2}], [1.0, 2.0]) == [], "both have changed"

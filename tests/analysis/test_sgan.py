@@ -87,6 +87,12 @@ def test_evaluation_that_takes_a_good_part_of_the_time_is_told(params: Any, why:
     assert following in told["next"]
 
 
+def test_a_single_evaluation_can_not_come_less_often() -> None:
+    told = said({"seconds": {"train": 2.0, "evaluate": 1.0}, "evaluations": 1, "held_out_images": 360})
+    assert "There was 1 evaluation in 400 iterations." in told["why"]
+    assert told["next"] == "Train for longer, or evaluate fewer images (--evaluate-images 180), and compare."
+
+
 def test_evaluation_of_workloads_that_cannot_choose_is_not_told() -> None:
     params = {name: value for name, value in PARAMS.items() if name != "evaluate_every"}
     known = run(params=params, metrics=METRICS | {"seconds": {"train": 20.0, "evaluate": 10.0}})

@@ -24,6 +24,17 @@ def test_parts_add_up_to_the_run():
     assert evaluation_share(one) == pytest.approx(0.5 / 3.5), "as if there were nothing but training and evaluation"
 
 
+def test_what_compiles_is_preparation():
+    """A short run compiles for longer than it trains: that is no work that more iterations would have more of."""
+    told = SECONDS | {"train": 8.0}
+    parts = spent(run(metrics=metrics(2, seconds=told, phases=PHASES, telling_share=0.01), finished_at=None))
+    assert parts["training"] + parts["wait"] == pytest.approx(3.0 + 0.08), "the slowest rank's steps, and telling"
+    assert parts["preparation"] == pytest.approx(1.0 + 4.92)
+    assert sum(parts.values()) == pytest.approx(8.0 + 0.5 + 1.0)
+    short = run(metrics=metrics(2, seconds=told, phases={"compute": [0.0, 0.0]}, telling_share=0.0), finished_at=None)
+    assert spent(short)["training"] == 8.0, "nothing was measured"
+
+
 def test_what_is_not_known_is_left_out():
     assert list(spent(run(metrics={"seconds": {"train": 3.0}}, finished_at=None))) == ["training"]
     assert evaluation_share(run(metrics={"seconds": {"train": 3.0}})) == 0

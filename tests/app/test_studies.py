@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from tests.app.conftest import Open
 from tests.app.test_pages import words
 from tests.study import seed
+from tests.study.path import world as path
 from tests.web.studies import seed as grids
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
@@ -120,3 +121,18 @@ def test_the_mark_that_was_clicked_at(points: list[dict[str, object]], place: in
     event = types.SimpleNamespace(selection=types.SimpleNamespace(points=points))
     assert picking.place(event, 3) == place
     assert picking.place(None, 3) is None
+
+
+def test_of_a_guided_study_learners_see_what_they_have_guessed(
+    open_page: Open, store: Store, session: SessionRecord
+) -> None:
+    study = path.study(store, session, steps="ab")
+    page = open_page("studies", study=str(study.id))
+    assert "shown to those who have guessed" in plain(page) and "no effect here" not in plain(page)
+    assert not page.get("plotly_chart") and not page.get("download_button") and "<td>" not in tables(page)
+    click = open_page("tuning", study=str(study.id), step="b")
+    next(one for one in click.button if one.label == "Show me without guessing").click().run()
+    page = open_page("studies", study=str(study.id))
+    assert "no effect here" in plain(page) and "The naive start does" not in plain(page)
+    page = open_page("studies", "instructor", study=str(study.id))
+    assert "The naive start does" in plain(page) and page.get("download_button")

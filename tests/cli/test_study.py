@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tests.cli.test_cli import answer, workshop
 from tests.study import seed
 from tests.web import seed as class_seed
 from workshop.cli.main import run
+from workshop.cli.show_study import watch_study
+from workshop.placement import Placement
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.study.judging import Progress
+from workshop.study.scaling.plan import KIND, plan
+from workshop.workloads import workload
 
 SCALING = ["study", "run", "scaling", "--workload"]
 
@@ -111,6 +119,21 @@ def test_an_interrupted_study_says_once_how_it_goes_on(store: Store, session: Se
     assert (shown.stdout + shown.stderr).lower().count("go on") == 1
 
 
+def test_the_bar_says_what_is_run(store: Store, session: SessionRecord) -> None:
+    study = seed.study(store, session, ended=1)
+    label = "2 ranks, 1 thread, bound to core, exchange parameter-server"
+    trial = replace(store.trials(study.id)[0], label=label)
+    now = store.run(trial.run_id or 0)
+    out = io.StringIO()
+    with watch_study(Console(file=out, force_terminal=True, width=80, no_color=True)) as look:
+        look(Progress(trial, now, 3, 1000, 7200.0))
+    assert f"  {label}" in out.getvalue() and "3/1000" in out.getvalue() and "about 2 h left" in out.getvalue()
+    quiet = io.StringIO()
+    with watch_study(Console(file=quiet)) as look:
+        look(Progress(trial, now, 3, 1000, None))
+    assert quiet.getvalue() == ""
+
+
 def test_one_rank_has_nobody_to_talk_to(store: Store, session: SessionRecord) -> None:
     study = seed.study(store, session)
     lines = workshop("study", "show", str(study.id)).stdout.splitlines()
@@ -126,6 +149,20 @@ def test_nothing_to_resume(store: Store, session: SessionRecord) -> None:
     assert "has all its runs; --failed runs the 3 that failed again" in ended.stderr
     assert "Verdict:" in ended.stdout
     assert len(store.runs()) == 9
+
+
+def test_a_study_does_not_go_on_elsewhere(
+    store: Store, session: SessionRecord, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hosts = ({"name": "alpha", "slots": 2},)
+    wanted = plan(workload("kmeans"), {}, [1, 2], Placement(ranks=1, hosts=hosts))
+    store.create_study(KIND, "kmeans", wanted.description(), wanted.trials())
+    for where, name in (("--private", "a private session"), (f"--session={session.name}", f"session {session.name}")):
+        assert run(["study", "resume", "1", where]) == 2
+        said = capsys.readouterr()
+        assert said.out == "" and len(said.err.strip().splitlines()) == 1
+        assert said.err.startswith(f"Study 1 runs on alpha, but {name} is on this machine alone")
+    assert (len(store.sessions()), store.runs(), store.study(1).failed) == (1, [], 0), "nothing was begun"
 
 
 def test_what_was_never_begun(workshop_home: Path) -> None:

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from tests.cli.test_cli import workshop
-from tests.study.grids import kept, run_all
+from tests.study.grid.cases import kept, run_all
 from tests.web import seed as class_seed
 from workshop.cli.main import run
 from workshop.cli.show_study import show_study
 from workshop.placement import Placement
 from workshop.store.records import SessionRecord, Trial
 from workshop.store.store import Store
-from workshop.study.grid import plan
+from workshop.study.grid.plan import plan
 from workshop.study.kinds import report
 from workshop.workloads import workload
 
@@ -53,6 +53,10 @@ def session(store: Store) -> SessionRecord:
         (
             [*GRID, "kmeans", "--vary", "ranks=64,128"],
             "None of the 2 cells can be run: 64 ranks: ranks is 64: with its",
+        ),
+        (
+            [*GRID, "kmeans", "--vary", "ranks=1,2", "--trials", "5"],
+            "--trials 5 says how many cells a sampler chooses; add --sampler tpe, or use --limit 5.",
         ),
         (
             [*GRID, "kmeans", "--vary", "ranks=1,2", "--sampler", "magic"],
@@ -174,6 +178,17 @@ def test_an_unfinished_grid_says_how_to_go_on(
     assert "interrupted, 3 of 4 runs" in " ".join(said.split())
     assert f"Next: Go on with: workshop study resume {study.id}." in said
     assert "·" in said, "a cell that has not run yet"
+
+
+def test_a_sampled_study_says_how_many_runs_are_to_come(store: Store, session: SessionRecord) -> None:
+    axes = {"ranks": [1, 2], "clusters": [2, 4, 16]}
+    wanted = plan(workload("kmeans"), axes, BLOBS, Placement(), sampler={"trials": 4}, best={"cells": 1, "repeats": 2})
+    study = kept(store, wanted)
+    assert "0 of 5" in workshop("study", "list").stdout
+    run_all(store, session, study.id, speed, at_most=2)
+    (told,) = json.loads(workshop("study", "list", "--json").stdout)
+    assert (told["done"], told["trials"], told["expected"]) == (2, 2, 5)
+    assert "interrupted, 2 of 5 runs" in " ".join(workshop("study", "show", "1").stdout.split())
 
 
 def test_listing_and_exporting(store: Store, session: SessionRecord, tmp_path: Path) -> None:

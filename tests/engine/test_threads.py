@@ -157,8 +157,13 @@ def test_a_census_counts_from_when_it_begins():
     census.look()
     assert census.as_json()["python"]["count"] >= 1, "one that has ended meanwhile was there"
     assert census.seconds >= 0.3
+    until_now = census.seconds
+    census.look(60)
+    assert census.seconds == until_now, "it was looked a moment ago"
     census.begin()
     assert not census.looked and census.as_json() == {}
+    census.look(60)
+    assert census.looked, "for the first time since it began"
 
 
 def test_a_thread_that_is_gone_has_no_origin():
@@ -170,8 +175,14 @@ def test_a_thread_that_is_gone_has_no_origin():
     assert Origins().of([tid]) == {}
 
 
-def test_another_processor_has_no_origins(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(origins, "_GET_ROBUST_LIST", None)
+@pytest.mark.parametrize("hindrance", ["another processor", "a call that is forbidden", "memory that is closed"])
+def test_where_origins_can_t_be_had_there_are_none(hindrance: str, monkeypatch: pytest.MonkeyPatch):
+    if hindrance == "another processor":
+        monkeypatch.setattr(origins, "_GET_ROBUST_LIST", None)
+    elif hindrance == "a call that is forbidden":
+        monkeypatch.setattr(origins, "_GET_ROBUST_LIST", 1 << 20)  # the kernel has none of that number
+    else:
+        monkeypatch.setattr(origins, "MEMORY", "/proc/self/nothing")
     done = threading.Event()
     other = threading.Thread(target=done.wait)
     other.start()

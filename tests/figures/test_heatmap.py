@@ -75,3 +75,9 @@ def test_cells_that_are_all_alike_or_missing() -> None:
 
 def test_browsers_can_read_it() -> None:
     assert "NaN" not in json.dumps(json.loads(drawn().to_json()))
+
+
+def test_settings_are_words_and_no_markup() -> None:
+    figure = heatmap(["<b>x</b>", "y"], [1], {("<b>x</b>", 1): Point("<b>x</b>", (1.0,))}, ("a", "b"), "images/s")
+    told = json.dumps(figure.to_plotly_json(), default=list)
+    assert "<b>x" not in told and "&lt;b&gt;x" in told

@@ -71,3 +71,9 @@ def test_nothing_yet() -> None:
 
 def test_browsers_can_read_it() -> None:
     assert "NaN" not in json.dumps(json.loads(line([1, 2, 3, 4], {"": POINTS}, "a", "b", ideal="faster").to_json()))
+
+
+def test_settings_are_words_and_no_markup() -> None:
+    figure = line(["<b>x</b>", "y"], {"": [Point("<b>x</b>", (1.0,)), Point("y", (2.0,))]}, "a", "images/s")
+    told = json.dumps(figure.to_plotly_json(), default=list)
+    assert "<b>x" not in told and "&lt;b&gt;x" in told

@@ -20,7 +20,7 @@ from workshop.session import lifecycle, processes
 from workshop.store.store import Store
 from workshop.study import runner
 from workshop.study.kinds import report
-from workshop.study.scaling import plan
+from workshop.study.scaling.plan import plan
 from workshop.workloads import workload
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(240)]

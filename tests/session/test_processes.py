@@ -39,6 +39,15 @@ def test_a_guarded_program_ends_with_its_parent(tmp_path: Path) -> None:
     until(lambda: not psutil.pid_exists(child), 5, "the child to end")
 
 
+def test_the_kernel_ends_what_is_expendable_first() -> None:
+    show = ["cat", "/proc/self/oom_score_adj"]
+    told = [
+        subprocess.run(guarded(show, expendable=wanted), capture_output=True, text=True, timeout=30).stdout
+        for wanted in (True, False)
+    ]
+    assert told == ["1000\n", Path("/proc/self/oom_score_adj").read_text()]
+
+
 def test_a_guarded_program_whose_parent_is_dead_already_does_not_start() -> None:
     command = guarded([sys.executable, "-c", "print('started')"])
     command[3] = "1"  # somebody who isn't our parent

@@ -12,7 +12,7 @@ from workshop.session import lifecycle
 from workshop.store.store import Store
 from workshop.study import runner
 from workshop.study.kinds import report
-from workshop.study.scaling import KIND, plan
+from workshop.study.scaling.plan import KIND, plan
 from workshop.topology import allowed_cores, machine
 from workshop.workloads import workload
 

@@ -16,6 +16,7 @@ import pytest
 
 from tests.sessions import Session
 from tests.support import until
+from tests.web import seed as class_seed
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
 from workshop.session import lifecycle
@@ -24,7 +25,7 @@ from workshop.store.store import Store
 from workshop.store.tables import studies
 from workshop.study import kinds, runner
 from workshop.study.kinds import report
-from workshop.study.scaling import KIND, plan
+from workshop.study.scaling.plan import KIND, plan
 from workshop.workloads import workload
 
 pytestmark = pytest.mark.timeout(400)
@@ -116,6 +117,25 @@ def test_a_study_completes_though_one_number_of_ranks_fails(session: Session) ->
     assert run.status == "cancelled"
     said = report(store, done).verdict
     assert "Nothing could be measured." in said["verdict"] and "0.00333333 minutes" in said["why"]
+
+
+def test_a_trial_that_completes_while_it_is_ended_counts(workshop_home: Path) -> None:
+    with Store.open() as store:
+        session, study = class_seed.session(store), study_of(store, ONE)
+        run = store.submit(session.id, "work", {}, ONE.placement, measured=True, trial=(study.id, 1))
+        store.take_next(session.id)
+
+        def complete() -> None:
+            until(lambda: store.run(run.id).cancel_requested, 10, "the study to end its trial")
+            store.finish(run.id, "completed", metrics={"images_per_second": 1000.0})
+
+        rank = threading.Thread(target=complete, daemon=True)
+        rank.start()
+        with runner.working_on(store, study.id) as me:
+            done = runner.run_study(store, study.id, me, session, limit=0.0)
+        rank.join()
+        assert (done.state, done.failed) == ("completed", 0)
+        assert store.trials(study.id)[0].error is None
 
 
 @pytest.mark.mpi

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import psutil
 import pytest
@@ -16,9 +17,11 @@ from tests.sessions import Session
 from tests.study.conftest import own_lock, session
 from tests.study.test_runner import study_of, working
 from tests.support import until
+from tests.web import seed
 from workshop.errors import BadInput
 from workshop.placement import Placement
 from workshop.store.records import Identity, Trial
+from workshop.store.store import Store
 from workshop.study import runner
 from workshop.web import runners
 from workshop.web.runners import Runners
@@ -42,6 +45,17 @@ time.sleep(600)
 
 def trial(number: int, seconds: float) -> Trial:
     return Trial(number, f"trial {number}", {"seconds": seconds}, Placement(ranks=1).as_json(), 1)
+
+
+def test_a_study_that_is_about_to_begin_is_not_begun_in_another_session(workshop_home: Path) -> None:
+    here = Runners()
+    with Store.open() as store, seed.alive(store, "class") as session, subprocess.Popen(["sleep", "30"]) as process:
+        study = study_of(store, trial(1, 0.1))
+        here._known[study.id] = runners.Running(study.id, "another", process, workshop_home / "log")
+        with pytest.raises(BadInput, match="goes on already"):
+            here.start(store, INSTRUCTOR, study.id, session)
+        process.kill()
+    assert here._known[study.id].session == "another", "it can still be stopped"
 
 
 def test_started_by_a_thread_that_ends_stopped_killed_with_the_dashboard_and_gone_on_with(session: Session) -> None:

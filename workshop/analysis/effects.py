@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Effect:
-    """What one setting did, whatever the others were."""
+    """What one setting did, everything else being the same."""
 
     axis: str
     best: Any  # the value with the best mean
@@ -22,23 +22,36 @@ class Effect:
 
 
 def effects(points: Sequence[Mapping[str, Any]], rates: Sequence[float]) -> list[Effect]:
-    """The main effect of each axis on positive rates, the largest first; none of an axis with a single value.
+    """The main effect of each axis on positive rates, the largest first; none of an axis along which no two points
+    lie that are equal in all others.
 
-    Means are geometric, since settings multiply speed; each is over all points with that value (Box, Hunter and
-    Hunter, Statistics for Experimenters, 2005, chapter 5).
+    Means are geometric, since settings multiply speed, and taken along the lines on which everything else stays the
+    same: of a whole grid those are the means over all points with that value (Box, Hunter and Hunter, Statistics for
+    Experimenters, 2005, chapter 5); where points are missing, a value doesn't pay for the company that it was tried in.
     """
-    found = []
-    for axis in dict.fromkeys(name for point in points for name in point):
-        logs: dict[str, list[float]] = defaultdict(list)
-        values: dict[str, Any] = {}
-        for point, rate in zip(points, rates, strict=True):
-            if axis in point:
-                written = json.dumps(point[axis])
-                values[written] = point[axis]
-                logs[written].append(math.log(rate))
-        if len(logs) < 2:
-            continue
-        means = {written: fmean(told) for written, told in logs.items()}
-        best, worst = max(means, key=lambda one: means[one]), min(means, key=lambda one: means[one])
-        found.append(Effect(axis, values[best], values[worst], math.exp(means[best] - means[worst])))
-    return sorted(found, key=lambda effect: -effect.factor)
+    found = [_effect(axis, points, rates) for axis in dict.fromkeys(name for point in points for name in point)]
+    return sorted((one for one in found if one is not None), key=lambda effect: -effect.factor)
+
+
+def _effect(axis: str, points: Sequence[Mapping[str, Any]], rates: Sequence[float]) -> Effect | None:
+    lines: dict[str, dict[str, float]] = defaultdict(dict)  # what else is set -> value -> log of the rate
+    values: dict[str, Any] = {}
+    for point, rate in zip(points, rates, strict=True):
+        if axis in point:
+            written = _written(point[axis])
+            values[written] = point[axis]
+            lines[_written({name: value for name, value in point.items() if name != axis})][written] = math.log(rate)
+    above: dict[str, list[float]] = defaultdict(list)  # value -> how far above the mean of each of its lines
+    for line in lines.values():
+        middle = fmean(line.values())
+        for written, log in line.items() if len(line) > 1 else ():
+            above[written].append(log - middle)
+    if len(above) < 2:
+        return None
+    means = {written: fmean(told) for written, told in above.items()}
+    best, worst = max(means, key=lambda one: means[one]), min(means, key=lambda one: means[one])
+    return Effect(axis, values[best], values[worst], math.exp(means[best] - means[worst]))
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)

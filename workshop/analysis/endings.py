@@ -7,6 +7,7 @@ from typing import Any
 
 from workshop.analysis import words
 from workshop.analysis.balance import Totals
+from workshop.errors import OUT_OF_MEMORY
 from workshop.store.records import RunRecord
 
 LONG = 400  # characters of somebody else's words; the run's error has all of them
@@ -39,8 +40,8 @@ _KNOWN = {
     "SessionReset": ("Cancelled: the instructor reset the session.", "Start the run again when the session is ready."),
 }
 
-# The last two are of runs that earlier versions have kept.
-_MEMORY = ("OutOfMemory", "MemoryLimit", "MemoryError")
+# Types of the errors of runs that ran out of memory; the last two are of runs that earlier versions have kept.
+MEMORY = (OUT_OF_MEMORY, "MemoryLimit", "MemoryError")
 # Params by which a rank needs less memory, and whether half of a value is one that means something.
 _SMALLER: Mapping[str, Callable[[int, Mapping[str, Any]], bool]] = {
     "batch": lambda value, params: value > 1 and params.get("mode") != "batch",
@@ -75,7 +76,7 @@ def _ending(run: RunRecord) -> dict[str, str] | None:
             f"Start the session again if it is down (workshop session start {run.session}), then the run.",
         )
     error = run.error or {}
-    known = _out_of_memory(run) if error.get("type") in _MEMORY else _KNOWN.get(error.get("type", ""))
+    known = _out_of_memory(run) if error.get("type") in MEMORY else _KNOWN.get(error.get("type", ""))
     if run.status == "cancelled":
         verdict, following = known or ("Cancelled.", "Start it again, or with fewer steps if it took too long.")
         if run.started_at is None:
@@ -130,7 +131,7 @@ def _because(error: Mapping[str, Any]) -> str:
         return ""
     if len(message) > LONG:
         message = f"{message[:LONG].rpartition(' ')[0]} …"
-    if error.get("type") in _KNOWN or error.get("type") in ("RankDied", *_MEMORY):
+    if error.get("type") in _KNOWN or error.get("type") in ("RankDied", *MEMORY):
         return f"{words.capital(message)}."
     stopped = " The other ranks were stopped: they would have waited for it for ever." if _has_rank(error) else ""
     return f"It said: {message}.{stopped}"

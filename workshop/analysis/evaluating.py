@@ -24,7 +24,7 @@ def evaluating(facts: Facts) -> Finding | None:
     alone = params.get("evaluate_by") == "rank0" and facts.ranks > 1
     by_images = params.get("evaluate_unit") == "images" and facts.ranks > 1
     often = f"{words.count(evaluations, 'evaluation')} in {words.count(told.get('updates', 0), 'iteration')}"
-    why = f"There were {often}"
+    why = f"There {'was' if evaluations == 1 else 'were'} {often}"
     why += f", as they go by the images that all {facts.ranks} ranks read" if by_images else ""
     why += f"; rank 0 made them alone{_waited(told.get('evaluate_wait'))}." if alone else "."
     if alone:
@@ -34,9 +34,16 @@ def evaluating(facts: Facts) -> Finding | None:
         )
     elif by_images:
         following = "Evaluate after iterations, however many ranks there are (--evaluate-unit iterations), and compare."
-    else:
+    elif evaluations > 1:
         following = f"Evaluate less often (--evaluate-every {2 * every}), and compare."
+    else:
+        following = f"Train for longer, or evaluate fewer images{_fewer(told.get('held_out_images'))}, and compare."
     return Finding(f"Evaluation takes {words.percent(share)} of the time.", why, following)
+
+
+def _fewer(images: Any) -> str:
+    """The setting that takes half as many."""
+    return f" (--evaluate-images {images // 2})" if isinstance(images, int) and images > 1 else ""
 
 
 def _waited(waited: Any) -> str:

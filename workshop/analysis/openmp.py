@@ -29,12 +29,12 @@ def matters(run: RunRecord) -> bool | None:
     return any((census.get("openmp") or {}).get("busy") for census in told)
 
 
-def why(run: RunRecord | None = None, variable: str = "OMP_NUM_THREADS") -> str:
+def why(run: RunRecord | None = None, variable: str = "OMP_NUM_THREADS", who: str = "this run") -> str:
     """Why an OpenMP variable changes nothing, with what the run's threads show; that it may matter after all, where
-    they show otherwise."""
+    they show otherwise. `who` is what the run is called."""
     worked = matters(run) if run is not None else None
     if run is not None and worked:
-        return f"OpenMP threads worked in this run, so {variable} may well matter here."
+        return f"OpenMP threads worked in {who}, so {variable} may well matter here."
     said = (
         f"{variable} is for OpenMP libraries, and stock TensorFlow has none: it runs its kernels, oneDNN's too, on "
         f"Eigen's thread pool, whose size {INSTEAD} sets (as --threads does)."
@@ -43,4 +43,4 @@ def why(run: RunRecord | None = None, variable: str = "OMP_NUM_THREADS") -> str:
         return said
     pool = [census.get("intra-op") or {} for census in run.metrics["threads"]]
     there = sum(int(one.get("count") or 0) for one in pool)
-    return f"{said} This run had {words.count(there, 'thread')} of that pool, and no OpenMP thread worked."
+    return f"{said} {words.capital(who)} had {words.count(there, 'thread')} of that pool, and no OpenMP thread worked."

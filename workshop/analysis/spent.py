@@ -16,16 +16,18 @@ WAIT, REST = "wait", "rest"
 
 def spent(run: RunRecord) -> dict[str, float]:
     """Seconds of a run by what they were spent on: training (its steps, without waiting), wait (for other ranks in its
-    steps, on average over the ranks), evaluation, preparation (importing, reading data, building) and the rest of the
-    time that the run took, such as writing checkpoints. Empty where the run tells no `seconds` of training.
-
-    Waiting is known of the measured steps; what the first ones, which compile, have waited counts as training.
+    steps, on average over the ranks), evaluation, preparation (importing, reading data, building, and the first steps,
+    which compile) and the rest of the time that the run took, such as writing checkpoints. Empty where the run tells no
+    `seconds` of training.
     """
     told = run.metrics.get("seconds")
     if not isinstance(told, Mapping) or not _number(told.get("train")):
         return {}
     parts = {name: float(told[key]) for key, name in NAMES.items() if _number(told.get(key))}
     phases = run.metrics.get("phases")
+    if first := _first_steps(run, parts["training"]):
+        parts["training"] -= first
+        parts["preparation"] = parts.get("preparation", 0.0) + first
     waited = phases.get("wait") if isinstance(phases, Mapping) else None
     if isinstance(waited, list) and waited and all(map(_number, waited)):
         waits = min(fmean(waited), parts["training"])
@@ -45,6 +47,19 @@ def evaluation_share(run: RunRecord) -> float | None:
     parts = spent(run)
     work = sum(parts.get(name, 0.0) for name in ("training", WAIT, "evaluation"))
     return parts.get("evaluation", 0.0) / work if work > 0 else None
+
+
+def _first_steps(run: RunRecord, trained: float) -> float:
+    """Seconds of the first steps, which aren't measured: what the measured ones of the slowest rank, and telling of all
+    of them, leave of the seconds that it `trained`. 0 where the run doesn't tell."""
+    phases, telling = (run.metrics.get(name) for name in ("phases", "telling_share"))
+    if not isinstance(phases, Mapping) or not _number(telling):
+        return 0.0
+    told = list(phases.values())
+    if not told or not all(isinstance(ranks, list) and all(map(_number, ranks)) for ranks in told):
+        return 0.0
+    measured = max(map(sum, zip(*told, strict=False)), default=0.0)
+    return max(trained * (1 - min(telling, 1.0)) - measured, 0.0) if measured else 0.0
 
 
 def _number(value: Any) -> bool:

@@ -22,6 +22,15 @@ def seconds(value: float) -> str:
     return f"{scaled:.1f} {unit}" if scaled < 10 else f"{scaled:.0f} {unit}"
 
 
+def long(value: float) -> str:
+    """A time of seconds or years that nobody knows well, as coarse as it is uncertain: 40 s, 12 min, 3 h, 5 days."""
+    for factor, word in ((365.25 * 86400, "year"), (86400, "day"), (3600, "h"), (60, "min")):
+        if value >= 2 * factor:
+            number = round(value / factor)
+            return f"{number:,} {word}{'s' if word in ('year', 'day') else ''}"
+    return f"{max(5 * round(value / 5), 5)} s"
+
+
 def percent(share: float) -> str:
     """A share as a whole percentage: 0.314 is 31 %."""
     return f"{100 * share:.0f} %"
@@ -51,6 +60,14 @@ def short(value: float) -> str:
     """A number with three digits, however large: 24.3, 4.4e6."""
     digits, _, power = f"{value:.3g}".partition("e")
     return f"{digits}e{int(power)}" if power else digits
+
+
+def rate(value: float) -> str:
+    """Work per second in a sentence: 24.3, 9,800, 1.235 million."""
+    for factor, word in ((1e9, " billion"), (1e6, " million")):
+        if value >= factor:
+            return f"{value / factor:.4g}{word}"
+    return thousands(value) if value >= 99.5 else f"{value:.3g}"
 
 
 def size(count: float) -> str:

@@ -19,7 +19,7 @@ from workshop.session import client
 from workshop.session.lifecycle import private_session
 from workshop.store.records import RunRecord, SessionRecord, Trial
 from workshop.store.store import Store
-from workshop.study import runner
+from workshop.study import judging, runner
 from workshop.study.kinds import read
 from workshop.study.results import rate_of
 from workshop.study.trials import Cell, interleave
@@ -161,7 +161,7 @@ def tuned(runs: Runs, budget: float, seed: int, turns: _Turns) -> Found:
     study = store.create_study(kind.NAME, runs.workload, mine.as_json(), [])
     last = 0
 
-    def look(now: runner.Progress) -> None:
+    def look(now: judging.Progress) -> None:
         nonlocal last
         if now.trial.number != last:
             last = now.trial.number

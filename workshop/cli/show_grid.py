@@ -12,8 +12,8 @@ from rich.text import Text
 
 from workshop.analysis import words
 from workshop.cli.show_study import rate, show_head, show_verdict
-from workshop.study.grid_kind import GridReport
-from workshop.study.labels import shown
+from workshop.study.grid.kind import GridReport
+from workshop.study.grid.labels import shown
 from workshop.study.results import CellResult, ranked
 
 WIDTH = 80

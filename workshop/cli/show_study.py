@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -15,9 +16,9 @@ from rich.text import Text
 from workshop.analysis import words
 from workshop.analysis.scaling import Row
 from workshop.store.records import StudyRecord
-from workshop.study import runner
-from workshop.study.kinds import Report, title
-from workshop.study.scaling_kind import ScalingReport
+from workshop.study import judging
+from workshop.study.kinds import Report, expected, title
+from workshop.study.scaling.kind import ScalingReport
 
 # How each kind of study is shown: functions that take its report.
 SHOWN = {
@@ -26,13 +27,16 @@ SHOWN = {
     "tune": "workshop.cli.show_tune:show_tune",
     "path": "workshop.cli.show_path:show_path",
 }
-LONGEST = 24  # characters of a label beside the bar
 COLOURS = {"completed": "green", "failed": "red", "interrupted": "yellow", "running": "cyan"}
 
 
 @contextmanager
-def watch_study(err: Console) -> Iterator[Callable[[runner.Progress], None]]:
-    """A progress bar over a study's trials, with the time that the rest is likely to take."""
+def watch_study(err: Console) -> Iterator[Callable[[judging.Progress], None]]:
+    """A progress bar over a study's trials, with the time that the rest is likely to take, and below it what is run;
+    nothing where there is no terminal."""
+    if not err.is_terminal:
+        yield lambda now: None
+        return
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
@@ -41,22 +45,23 @@ def watch_study(err: Console) -> Iterator[Callable[[runner.Progress], None]]:
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
     )
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    bar, name = Progress(*columns, console=err), Text("", no_wrap=True, overflow="ellipsis")
+    with Live(Group(bar, name), console=err, transient=True):
         task = bar.add_task("", total=None, left="")
 
-        def look(now: runner.Progress) -> None:
+        def look(now: judging.Progress) -> None:
             state = "waits" if now.run.status == "queued" else ""
             if now.run.progress and now.run.progress[1] > 0:
                 state = words.percent(min(now.run.progress[0] / now.run.progress[1], 1.0))
-            label = now.trial.label.partition(",")[0] if not now.trial.point else _cut(now.trial.label)
             left = "" if now.seconds_left is None else f"{about(now.seconds_left)} left"
             bar.update(
                 task,
-                description=f"run {now.run.id}: {label} {state}".rstrip(),
+                description=f"run {now.run.id} {state}".rstrip(),
                 completed=now.done,
                 total=now.total,
                 left=left,
             )
+            name.plain = f"  {now.trial.label}"
 
         yield look
 
@@ -76,7 +81,7 @@ def show_head(out: Console, found: Report) -> None:
     """Which study it is, and how far it has come."""
     study = found.study
     state = (study.state, COLOURS.get(study.state, "white"))
-    far = f", {study.done} of {study.trials} runs"
+    far = f", {study.done} of {expected(study, found.trials, found.runs)} runs"
     out.print(Text.assemble(f"Study {study.id}: {title(study)} - ", state, far))
 
 
@@ -102,16 +107,17 @@ def show_scaling(found: ScalingReport) -> None:
         out.print(Text(f"Runs: {', '.join(sorted(runs, key=int))} (workshop runs show RUN)"))
 
 
-def studies_table(studies: list[StudyRecord]) -> Table:
+def studies_table(studies: Sequence[StudyRecord], runs: Sequence[int]) -> Table:
+    """A line for each study; `runs` are how many each takes in all."""
     table = Table(box=None, pad_edge=False)
     for heading in ("study", "what", "state", "runs", "failed", "begun"):
         table.add_column(heading, justify="right" if heading in ("study", "runs", "failed") else "left")
-    for study in studies:
+    for study, expected_runs in zip(studies, runs, strict=True):
         table.add_row(
             str(study.id),
             Text(title(study)),
             Text(study.state, style=COLOURS.get(study.state, "white")),
-            f"{study.done} of {study.trials}",
+            f"{study.done} of {expected_runs}",
             str(study.failed or ""),
             time.strftime("%d %b %H:%M", time.localtime(study.created_at)),
         )
@@ -150,11 +156,6 @@ def rate(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _cut(label: str) -> str:
-    """A cell's label, no longer than a bar beside it allows."""
-    return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
-
-
 def about(seconds: float) -> str:
     """As coarse as it is uncertain."""
-    return f"about {max(5 * round(seconds / 5), 5)} s" if seconds < 90 else f"about {round(seconds / 60)} min"
+    return f"about {words.long(seconds)}"

@@ -13,14 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from workshop.analysis import words
-from workshop.cli.show_study import COLOURS, about, resuming
+from workshop.cli.show_study import about, rate, show_head, show_verdict
 from workshop.mpi.command_lines import folded
-from workshop.study import runner
-from workshop.study.kinds import title
+from workshop.study import judging, runner
 from workshop.study.results import CellResult, ranked
-from workshop.study.tune.report import TuneReport, reported, shown_rate
+from workshop.study.tune.report import TuneReport, reported
 
-Look = Callable[[runner.Progress], None]
+Look = Callable[[judging.Progress], None]
 SHOWN = 8  # placements in the table
 WIDTH = 78
 
@@ -34,7 +33,7 @@ def watch_tune(store: Any, study: int) -> Callable[[Console], AbstractContextMan
         best, began = Text(), time.monotonic()
         with Live(console=err, transient=True, auto_refresh=False) as live:
 
-            def look(progress: runner.Progress) -> None:
+            def look(progress: judging.Progress) -> None:
                 nonlocal best
                 trial = progress.trial
                 name = f"{trial.label}{' (once more)' if trial.repeat > 1 else ''}"
@@ -54,14 +53,10 @@ def watch_tune(store: Any, study: int) -> Callable[[Console], AbstractContextMan
 def show_tune(found: TuneReport) -> None:
     """What a tuning study has found: its placements, its verdict, and the command lines to use."""
     out = Console(highlight=False)
-    study = found.study
-    state = Text(study.state, style=COLOURS.get(study.state, "white"))
-    out.print(Text.assemble(f"Study {study.id}: {title(study)} - ", state, f", {study.done} of {study.trials} runs"))
+    show_head(out, found)
     if found.cells:
         out.print(_table(found))
-    ahead = {"next": f"{resuming(study.id)}."} if study.state == "interrupted" else {}
-    for part, said in (found.verdict | ahead).items():
-        out.print(Text.assemble((f"{part.capitalize()}: ", "bold"), said))
+    show_verdict(out, found)
     for heading, command in (("In a session:", found.command), ("Without one:", found.mpirun)):
         if command is not None:
             out.print(Text(heading, style="bold"))
@@ -94,17 +89,16 @@ def _table(found: TuneReport) -> Table:
 
 
 def _cells(found: TuneReport, cell: CellResult) -> list[Text]:
-    rate = cell.median or 0.0
+    mine = cell.median or 0.0
     base = found.naive.median if found.naive is not None else None
     name = cell.label + (" (naive start)" if cell is found.naive else " (default)" if cell is found.usual else "")
-    reach = f"{shown_rate(min(cell.rates))}-{shown_rate(max(cell.rates))}" if len(cell.rates) > 1 else ""
+    reach = f"{rate(min(cell.rates))}-{rate(max(cell.rates))}" if len(cell.rates) > 1 else ""
     return [
-        Text(text)
-        for text in (name, shown_rate(rate), reach, str(len(cell.rates)), f"{rate / base:.2f}" if base else "-")
+        Text(text) for text in (name, rate(mine), reach, str(len(cell.rates)), f"{mine / base:.2f}" if base else "-")
     ]
 
 
-def _far(progress: runner.Progress, seconds: float) -> str:
+def _far(progress: judging.Progress, seconds: float) -> str:
     """How far the study is, and the run that is going on."""
     run, number = progress.run, progress.trial.number
     left = "" if progress.seconds_left is None else f", {about(progress.seconds_left)} left"
@@ -119,7 +113,7 @@ def _far(progress: runner.Progress, seconds: float) -> str:
 def _best(found: TuneReport) -> Text:
     if found.best is None or found.best.median is None:
         return _lines("nothing measured yet", "")
-    best = f"best so far: {shown_rate(found.best.median)} {found.unit}"
+    best = f"best so far: {words.rate(found.best.median)} {found.unit}"
     if found.gain is not None and found.best is not found.naive:
         best += f", {found.gain.value:.2f}x the naive start"
     return _lines(best, found.best.label)

@@ -51,7 +51,7 @@ def scaling(
     from workshop.session import client
     from workshop.session.lifecycle import shared_session
     from workshop.store.store import Store
-    from workshop.study.scaling import KIND, default_ranks, places, plan, read_ranks
+    from workshop.study.scaling.plan import KIND, default_ranks, places, plan, read_ranks
     from workshop.study.settings import read_options, read_settings
     from workshop.workloads import workload as workload_of
 
@@ -120,11 +120,14 @@ def list_(
 
     from workshop.cli.show_study import studies_table
     from workshop.store.store import Store
+    from workshop.study.kinds import expected, read
 
-    found = Store.open().studies(limit=limit)
+    store = Store.open()
+    found = store.studies(limit=limit)
+    all_of = [study.trials if study.finished_at else expected(study, *read(store, study.id)) for study in found]
     if as_json:
-        common.answer([vars(study) for study in found])
+        common.answer([vars(study) | {"expected": runs} for study, runs in zip(found, all_of, strict=True)])
     elif found:
-        Console(highlight=False).print(studies_table(found))
+        Console(highlight=False).print(studies_table(found, all_of))
     else:
         common.stderr().print("There is no study yet; run one with: workshop study run scaling --workload mnist")

@@ -10,6 +10,9 @@ import typer
 from workshop.cli import common, studying
 from workshop.cli.studying import Minutes, Settings
 
+# Of a study's file, what `grid.plan` is asked besides axes, params and placement.
+ASKED = ("repeats", "best", "sampler", "limit", "shared", "title", "compare", "seeds")
+
 
 def grid(
     workload: Annotated[str, typer.Option(metavar="NAME", help="The workload, for instance sgan, mnist or kmeans.")],
@@ -30,7 +33,9 @@ def grid(
     sampler: Annotated[
         str | None, typer.Option(metavar="NAME", help="Choose cells instead of running all: tpe (Optuna's) or random.")
     ] = None,
-    trials: Annotated[int, typer.Option(metavar="N", min=1, help="Cells that the sampler chooses.")] = 20,
+    trials: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Cells that the sampler chooses; default: 20.")
+    ] = None,
     limit: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Run only so many cells of the grid, drawn at random.")
     ] = None,
@@ -38,6 +43,14 @@ def grid(
     weak: Annotated[
         bool, typer.Option("--weak", help="Each rank has the whole batch, instead of its part, where ranks are varied.")
     ] = False,
+    compare: Annotated[
+        str,
+        typer.Option(
+            metavar="METRIC",
+            help="Compare by this metric, the more the better (like held_out_accuracy), not by how fast runs are.",
+        ),
+    ] = "",
+    seeds: Annotated[bool, typer.Option("--seeds", help="Give each repeat a seed of its own.")] = False,
     title: Annotated[str, typer.Option(metavar="WORDS", help="What to call the study.")] = "",
     ranks: common.Ranks = None,
     threads: common.ThreadsPerRank = None,
@@ -67,6 +80,11 @@ def grid(
     both = next((name for name in given if name in axes), None)
     if both is not None:
         raise BadInput(f"{both} is both set and varied; leave one out.")
+    if trials is not None and sampler is None:
+        raise BadInput(
+            f"--trials {trials} says how many cells a sampler chooses; add --sampler tpe, or use --limit {trials}."
+        )
+    chooses = {"name": sampler, "seed": seed} | ({} if trials is None else {"trials": trials})
     store, shared = _where(session, private)
     placement = common.placement_from(
         shared.placement if shared else {},
@@ -83,10 +101,12 @@ def grid(
     asked = {
         "repeats": repeats,
         "best": {"cells": best, "repeats": best_repeats},
-        "sampler": None if sampler is None else {"name": sampler, "trials": trials, "seed": seed},
+        "sampler": None if sampler is None else chooses,
         "limit": limit,
         "seed": seed,
         "shared": not weak,
+        "compare": compare,
+        "seeds": seeds,
         "title": title,
     }
     return _run(store, chosen, axes, given, placement, shared, minutes, as_json, **asked)
@@ -111,14 +131,14 @@ def file(
     }
     store, shared = _where(session, private)
     placement = placement_of(found, shared)
-    asked = {name: getattr(found, name) for name in ("repeats", "best", "sampler", "limit", "shared", "title")}
+    asked = {name: getattr(found, name) for name in ASKED}
     return _run(store, chosen, found.vary, given, placement, shared, minutes, as_json, **asked)
 
 
 def read_study(path: Path) -> Any:
     """A study's file, whose settings and axes don't name the same. Raises BadInput."""
     from workshop.errors import BadInput
-    from workshop.study.file import read_file
+    from workshop.study.grid.file import read_file
 
     found = read_file(path)
     both = next((name for name in [*found.params, *found.placement] if name in found.vary), None)
@@ -159,8 +179,8 @@ def _run(
     **asked: Any,
 ) -> int:
     from workshop.session import client
-    from workshop.study import grid as grids
     from workshop.study.estimate import seconds_each
+    from workshop.study.grid import plan as grids
 
     each, _ = seconds_each(store, chosen.name, {})
     wanted = grids.plan(chosen, axes, given, placement, seconds=each, **asked)

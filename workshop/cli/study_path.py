@@ -27,11 +27,12 @@ def path(
     On two cores the quick setting takes at most a quarter of an hour; how long it is likely to take here is told
     beforehand. The dashboard's page Tuning shows the same with what to predict in each step.
     """
-    from workshop.cli.show_study import about
+    from workshop.analysis import words
     from workshop.session.lifecycle import shared_session
     from workshop.store.store import Store
+    from workshop.study.path.kind import steps_in_words
     from workshop.study.path.plan import KIND, WORKLOAD, read_steps
-    from workshop.study.path.wanting import expected, expected_of, here
+    from workshop.study.path.wanting import here
     from workshop.study.settings import read_settings
     from workshop.workloads import workload as workload_of
 
@@ -41,12 +42,7 @@ def path(
     store = Store.open()
     shared = None if private else shared_session(store, session)
     setting = here(shared, given, thorough=thorough, steps=wanted)
-    before = expected_of(store, setting)
     study = studying.begun(store, KIND, WORKLOAD, setting)
-    ahead = expected(store, store.study(study), setting.steps)
-    more = "" if ahead.runs == before.runs else f" of {before.runs}"
-    common.stderr().print(
-        f"The {setting.name} setting of steps {setting.steps[0]} to {setting.steps[-1]}: "
-        f"about {ahead.runs}{more} runs, {about(ahead.seconds)}."
-    )
+    cores = words.count(setting.cores, "core")
+    common.stderr().print(f"The {setting.name} setting of {steps_in_words(setting.steps)}, for {cores}.")
     return studying.go_on(store, study, shared, minutes, as_json)

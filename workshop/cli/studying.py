@@ -59,7 +59,8 @@ def go_on(
     from workshop.placement import Placement
     from workshop.session.lifecycle import session_for
     from workshop.study import runner
-    from workshop.study.kinds import report
+    from workshop.study.kinds import expected, read, report
+    from workshop.study.place import check_place
     from workshop.workloads import workload as workload_of
 
     workload_of(store.study(study).workload)
@@ -70,6 +71,7 @@ def go_on(
             renewed = runner.renew_failed(store, study) if again else 0
             waiting = runner.wanted(store, study)
             if waiting:
+                check_place(study, waiting, read(store, study)[1].values(), shared)
                 kept = "" if not renewed else f", {renewed} of which had failed"
                 where = f"session {shared.name}" if shared else "a private session"
                 err.print(f"Study {study}: {_ahead(store, study)}{kept}, in {where}.")
@@ -95,7 +97,7 @@ def go_on(
         show_study(found)
     if found.study.finished_at is None:
         if as_json or quiet:  # the words of show_study have it already
-            far = f"{found.study.done} of {found.study.trials} runs"
+            far = f"{found.study.done} of {expected(found.study, found.trials, found.runs)} runs"
             err.print(f"Study {study} is not complete: {far}. {resuming(study)}")
         return code or 1
     return 0 if found.study.state == "completed" else 1
@@ -108,17 +110,18 @@ def _ahead(store: Any, study: int) -> str:
     from workshop.analysis import words
     from workshop.study import runner
     from workshop.study.estimate import seconds_each
-    from workshop.study.grid import long
-    from workshop.study.kinds import Sofar, kind
+    from workshop.study.kinds import Sofar, expected, kind
     from workshop.study.trials import remaining
 
     record = store.study(study)
     trials, runs = runner.read(store, study)
-    total = max(kind(record.kind).total(Sofar(record, trials, runs)), len(trials))
+    total = expected(record, trials, runs)
     number = len(runner.missing(trials, runs)) + total - len(trials)
-    left = remaining(trials, runs, time.time(), total)
-    why = "as those before"
+    left, why = kind(record.kind).seconds(store, Sofar(record, trials, runs)) or (
+        remaining(trials, runs, time.time(), total),
+        "as those before",
+    )
     if left is None:
         each, why = seconds_each(store, record.workload, record.description.get("params", {}))
         left = number * each
-    return f"{words.count(number, 'run')} to go, about {long(left)} ({why})"
+    return f"{words.count(number, 'run')} to go, about {words.long(left)} ({why})"

@@ -31,6 +31,7 @@ def tune(
     """
     from workshop import config, machines
     from workshop.cli.show_tune import watch_tune
+    from workshop.memory import Gauge
     from workshop.placement import Placement
     from workshop.session import client
     from workshop.session.lifecycle import shared_session
@@ -61,7 +62,7 @@ def tune(
 
     here = machines.this()
     # Several hosts have more than this one; how much, only their runs tell.
-    memory = None if base else config.memory_limit() or here.machine["memory_bytes"]
+    memory = None if base else config.memory_limit() or min(place.total for place in Gauge().read())
     wanted = plan(
         chosen,
         given,

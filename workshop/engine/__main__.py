@@ -17,7 +17,7 @@ from workshop import config
 from workshop.documents import finite
 from workshop.engine import failing, threads
 from workshop.engine.context import Memory, RankContext
-from workshop.errors import WorkshopError
+from workshop.errors import OUT_OF_MEMORY, WorkshopError
 from workshop.mpi import openmpi
 from workshop.workloads import Workload, help_of, no_artifacts, workload, workloads
 
@@ -78,8 +78,8 @@ def main() -> int:
         if output is not None:
             _write(output, world.rank, sink)
     except Exception as error:
-        said = failing.described(error, world.rank)
-        plain = isinstance(error, WorkshopError) or said["type"] == failing.OUT_OF_MEMORY
+        said = failing.described(error, world.rank, world.size)
+        plain = isinstance(error, WorkshopError) or said["type"] == OUT_OF_MEMORY
         print(f"rank {world.rank}: {said['message' if plain else 'traceback']}", file=sys.stderr)
         sys.stderr.flush()
         code = error.exit_code if isinstance(error, WorkshopError) else 1

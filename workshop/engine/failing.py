@@ -6,22 +6,22 @@ import re
 import traceback
 from collections.abc import Iterator
 
-OUT_OF_MEMORY = "OutOfMemory"
+from workshop.errors import OUT_OF_MEMORY
+from workshop.memory import help_for
+
 _TENSOR = re.compile(r"OOM when allocating tensor with shape\s*(\[[^\]]*\]) and type (\w+)")
 LONG = 300  # characters of a library's words
 
 
-def described(error: BaseException, rank: int) -> dict[str, str]:
-    """Type, message and traceback. A rank that lacked memory says so in one sentence, whichever library noticed it."""
+def described(error: BaseException, rank: int, ranks: int) -> dict[str, str]:
+    """Type, message and traceback of what ended a rank, one of so many. One that lacked memory says so in one sentence,
+    whichever library noticed it."""
     short = next((cause for cause in _causes(error) if _lacks_memory(cause)), None)
     if short is None:
         kind, message = type(error).__name__, str(error)
     else:
         kind = OUT_OF_MEMORY
-        message = (
-            f"rank {rank} could not get the memory that it asked for ({_asked(short)}); take fewer ranks, a smaller "
-            "batch or a smaller size"
-        )
+        message = f"rank {rank} could not get the memory that it asked for ({_asked(short)}); {help_for(ranks)}"
     trace = "".join(traceback.format_exception(error))
     return {"type": kind, "message": message, "traceback": trace}
 

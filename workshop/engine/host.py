@@ -20,6 +20,7 @@ from workshop.config import TEMPORARY
 from workshop.engine import failing, threads
 from workshop.engine.context import RankContext
 from workshop.engine.reporter import Reporter
+from workshop.memory import give_way
 from workshop.workloads import workload
 
 CHANNEL = "WORKSHOP_CHANNEL"  # the file that tells engines how to reach their conductor
@@ -71,7 +72,7 @@ def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes
         comm.Free()
         word = {"kind": "finished", "metrics": _plain(metrics) if ctx.rank == 0 else {}}
     except BaseException as error:  # also KeyboardInterrupt and SystemExit: the conductor must hear of every end
-        word = {"kind": "failed", **failing.described(error, reporter.rank)}
+        word = {"kind": "failed", **failing.described(error, reporter.rank, _world().Get_size())}
     reporter.threads.look()
     reporter.end({**word, "threads": reporter.threads.as_json()})
     return word["kind"]
@@ -102,9 +103,7 @@ def _keep_temporary_files(session: Path) -> None:
 def main() -> None:
     """Become an engine. Command-line options are ipyparallel's own."""
     global _reporter
-    # Where memory runs out, the kernel should end a rank before anybody else's program.
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
+    give_way()
     file = Path(os.environ[CHANNEL])
     channel = json.loads(file.read_text())
     _keep_temporary_files(file.parent)

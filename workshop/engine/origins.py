@@ -3,9 +3,10 @@
 Most threads have no name of their own: the kernel gives them that of the thread which made them, "python". But glibc
 keeps the function with which each thread began, and what was given to it (`start_routine` and `arg` of its `struct
 pthread`); where that lies the kernel tells (get_robust_list(2): the list's head is part of it, right behind the
-thread's tid). So nothing is guessed from the order in which threads appear. Memory is read through /proc/self/mem,
-which answers with an error where there is none any more. Where any of this can't be done (another libc, another
-processor, a container that forbids it), threads have no origin, and their names must do.
+thread's tid). So nothing is guessed from the order in which threads appear, and no offset of a version of glibc is
+built in. Memory is read through /proc/self/mem, which answers with an error where there is none any more. Where any of
+this can't be done (another libc or processor, a sandbox that forbids it), threads have no origin, and their names must
+do. Yama's ptrace_scope is no hindrance: a process may always look at its own threads.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _GET_ROBUST_LIST = {"x86_64": 274, "aarch64": 100}.get(platform.machine())
+MEMORY = "/proc/self/mem"
 _BEFORE = 16  # bytes from a thread's tid to the head of its list; checked by the tid itself
 _LENGTH = 1536  # bytes behind which the start function has never been
 _LONGEST_NAME = 64
@@ -51,7 +53,7 @@ class Origins:
         if _GET_ROBUST_LIST is None:
             return {}
         try:
-            memory = os.open("/proc/self/mem", os.O_RDONLY)
+            memory = os.open(MEMORY, os.O_RDONLY)
         except OSError:
             return {}
         found, fresh = {}, False
@@ -69,7 +71,8 @@ class Origins:
 
     def _origin(self, memory: int, tid: int) -> Origin | None:
         head, length = ctypes.c_void_p(), ctypes.c_size_t()
-        failed = _libc.syscall(_GET_ROBUST_LIST, tid, ctypes.byref(head), ctypes.byref(length))
+        asked = ctypes.c_long(_GET_ROBUST_LIST), ctypes.c_long(tid), ctypes.byref(head), ctypes.byref(length)
+        failed = _libc.syscall(*asked)
         if failed or not head.value:
             return None
         own = _read(memory, head.value - _BEFORE, _LENGTH)
@@ -105,7 +108,11 @@ class Origins:
 
     def _load(self) -> None:
         self._loaded = []
-        for line in Path("/proc/self/maps").read_text().splitlines():
+        try:
+            lines = Path("/proc/self/maps").read_text().splitlines()
+        except OSError:
+            lines = []
+        for line in lines:
             place, rights, _, _, _, *file = line.split(None, 5)
             if file and file[0].startswith("/"):
                 begin, _, end = place.partition("-")
@@ -114,6 +121,7 @@ class Origins:
 
 
 _libc = ctypes.CDLL(None)
+_libc.syscall.restype = ctypes.c_long
 
 
 def _read(memory: int, at: int, length: int) -> bytes:

@@ -58,7 +58,6 @@ class Reporter:
         self._lock = threading.Lock()
         self._wake = threading.Condition(self._lock)
         self._outbox: _Outbox | None = None
-        self._heard = time.monotonic()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._live, name="reporter", daemon=True)
         self._thread.start()
@@ -135,6 +134,7 @@ class Reporter:
         line.connect(self._channel["address"])
         greeting = 0.0
         gauge = Gauge()
+        silent = 0.0
         while not self._closing.is_set():
             now = time.monotonic()
             if now - greeting > 1.0:
@@ -142,10 +142,14 @@ class Reporter:
                 self._send(line, {"kind": "alive", **_memory(gauge)})
                 self.threads.look()
             if line.poll(EVERY * 1000):
-                self._heard = time.monotonic()
+                silent = 0.0
                 while line.poll(0):
                     self._receive(json.loads(line.recv()))
-            if time.monotonic() - self._heard > SILENCE:
+            else:
+                # It may take long to come back from the poll: a library that is being imported holds the interpreter,
+                # a machine is crowded, a laptop was closed. Only what was spent listening counts.
+                silent += min(time.monotonic() - now, 2 * EVERY)
+            if silent > SILENCE:
                 os._exit(EXIT_ORPHANED)
             self._flush(line)
         line.close()

@@ -84,8 +84,8 @@ class Did(NamedTuple):
 
 
 class Census:
-    """Counts from `begin` to the last `look`. A look takes some 20 us for each thread; the first one, which finds out
-    what all threads are, some ten milliseconds."""
+    """Counts from `begin` to the last `look`. A look takes some 20 us for each thread, of which there may be hundreds;
+    the first one, which finds out what all threads are, some ten milliseconds."""
 
     def __init__(self) -> None:
         self._origins = Origins()
@@ -94,6 +94,7 @@ class Census:
         self._first: dict[Key, Did] = {}
         self._last: dict[Key, Did] = {}
         self._most: Counter[str] = Counter()
+        self._at = 0.0  # when it was looked last
         self.seconds = 0.0  # between both
 
     @property
@@ -107,16 +108,20 @@ class Census:
         self._first = {(task.tid, task.started): _did(task) for task in self._there()}
         self._began = time.monotonic()
 
-    def look(self) -> None:
-        """Note what there is. A census that was never begun counts from the start of each thread."""
+    def look(self, apart: float = 0.0) -> None:
+        """Note what there is, unless that was done less than `apart` seconds ago. A census that was never begun counts
+        from the start of each thread."""
+        if self.looked and time.monotonic() - self._at < apart:
+            return
         there: Counter[str] = Counter()
         for task in self._there():
             key = task.tid, task.started
             there[self._kinds[key]] += 1
             self._last[key] = _since(self._first.get(key), _did(task))
         self._most |= there  # the larger count of each kind
+        self._at = time.monotonic()
         if self._began is not None:
-            self.seconds = time.monotonic() - self._began
+            self.seconds = self._at - self._began
 
     def as_json(self) -> dict[str, dict[str, Any]]:
         """Of each kind: `count` (at the same time, at most), `busy` (how many of them worked, see `working`), and

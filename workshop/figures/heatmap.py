@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from workshop.figures import theme
 from workshop.figures.curves import number
-from workshop.figures.points import BEST, FAILED, NOTHING, PRUNED, Point, best, cited
+from workshop.figures.points import BEST, FAILED, NOTHING, PRUNED, Point, best, cited, safe
 
 # One hue from light to dark, which any colour vision and a grey printer keep in order.
 SCALE = ((0.0, "#dcecf3"), (0.35, "#8fc0d6"), (0.7, "#2f7f9f"), (1.0, "#06384d"))
@@ -163,7 +163,7 @@ def _axis(name: str, values: Sequence[Any]) -> dict[str, Any]:
     return {
         "title": {"text": name},
         "tickvals": list(range(len(values))),
-        "ticktext": [f"{value:g}" if isinstance(value, float) else str(value) for value in values],
+        "ticktext": [f"{value:g}" if isinstance(value, float) else safe(str(value)) for value in values],
         "range": [-0.5, len(values) - 0.5],
         "showgrid": False,
         "tickfont": {"color": theme.INK},

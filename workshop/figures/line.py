@@ -10,7 +10,19 @@ import plotly.graph_objects as go
 
 from workshop.figures import theme
 from workshop.figures.curves import number
-from workshop.figures.points import BEST, CHOSEN, FAILED, NOTHING, PRUNED, Point, as_axis, best, cited, interval
+from workshop.figures.points import (
+    BEST,
+    CHOSEN,
+    FAILED,
+    NOTHING,
+    PRUNED,
+    Point,
+    as_axis,
+    best,
+    cited,
+    interval,
+    safe,
+)
 from workshop.figures.scaling import IDEAL
 
 Ideal = Literal["", "faster", "shorter", "level"]
@@ -41,7 +53,7 @@ def line(
     if not any(point.values for point in every):
         return theme.nothing_yet(NOTHING, height)
     x = as_axis(along)
-    along = [str(value) for value in along] if x["type"] == "category" else list(along)
+    along = [safe(str(value)) for value in along] if x["type"] == "category" else list(along)
     traces = [_ideal(along, next(iter(lines.values())), ideal)] if ideal and x["type"] != "category" else []
     first = 0
     for place, (name, points) in enumerate(lines.items()):

@@ -112,7 +112,7 @@ def as_axis(values: Sequence[Any]) -> dict[str, Any]:
     powers where they don't, side by side where they are words."""
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     if len(numbers) < len(values) or not numbers:
-        order = {"categoryorder": "array", "categoryarray": [str(value) for value in values]}
+        order = {"categoryorder": "array", "categoryarray": [safe(str(value)) for value in values]}
         return {"type": "category", **order, "showgrid": False, "tickfont": {"color": theme.INK}}
     ticks = {"tickvals": numbers, "ticktext": [f"{value:g}" for value in numbers]}
     low, high = min(numbers), max(numbers)

@@ -35,6 +35,7 @@ T = TypeVar("T")
 READY = 60.0  # seconds within which engines must have registered
 STOP = 10.0  # seconds within which a stop must have happened
 NOTICED = 3.0  # seconds within which the controller must have noticed that engines are gone
+LAUNCHER = 1.0  # seconds by which a launcher may say later than the controller that a rank has died
 HEARTBEAT = 200  # milliseconds; engines count as registered after one, and as dead after 25
 
 
@@ -126,7 +127,8 @@ class Cluster:
         launch = self._cluster.config.MPIEngineSetLauncher
         variables = {engine.CHANNEL: str(self._channel_file), processes.ENGINES_TAG: engines_tag}
         started = self._site.launch(placement, variables)
-        launch.mpi_cmd, launch.mpi_args = guarded(started.command), started.arguments
+        # Ranks say that they are expendable, too, but not before they have imported what they need.
+        launch.mpi_cmd, launch.mpi_args = guarded(started.command, expendable=True), started.arguments
         launch.environment = started.environment
         set_id = self._wait(self._cluster.start_engines(placement.ranks), READY)
         engines = self.engines = Engines(placement, set_id, engines_tag, self._cluster.engines[set_id])
@@ -135,7 +137,7 @@ class Cluster:
             replies = self._client[:].apply_async(engine.report).get(READY)
             self._check_world(replies, placement)
         except (EnginesFailed, TimeoutError, ipp.error.IPythonError) as error:
-            failed = error if isinstance(error, EnginesFailed) else EnginesFailed(self._why(engines, error))
+            failed = error if isinstance(error, EnginesFailed) else self._why(engines, error)
             self.stop_engines()
             raise failed from error
         engines.rank_map = rankmap.rank_map(reply["report"] for reply in replies)
@@ -169,10 +171,13 @@ class Cluster:
             )
 
     @staticmethod
-    def _why(engines: Engines, error: Exception) -> str:
-        if engines.died.is_set():
-            return engines.mpi.refusal(engines.output) or f"the launcher of {engines.mpi.NAME} ended without a word"
-        return f"the ranks did not report themselves: {type(error).__name__}: {error}"
+    def _why(engines: Engines, error: Exception) -> EnginesFailed:
+        if not engines.died.wait(LAUNCHER):
+            return EnginesFailed(f"the ranks did not report themselves: {type(error).__name__}: {error}")
+        if engines.death() is not None:
+            return engines.refused()
+        words = engines.mpi.refusal(engines.output)
+        return EnginesFailed(words or f"the launcher of {engines.mpi.NAME} ended without a word")
 
     def call(self, function: Any, *arguments: Any) -> Any:
         """Call a function on all ranks; returns ipyparallel's AsyncResult."""

@@ -20,7 +20,7 @@ class EnginesFailed(WorkshopError):
 
 
 class OutOfMemory(EnginesFailed):
-    """The kernel has ended a rank that was starting, for want of memory."""
+    """The kernel has ended a rank that was starting, for want of memory; named as `errors.OUT_OF_MEMORY`."""
 
 
 class Engines:
@@ -70,7 +70,7 @@ class Engines:
         if died is None:
             return EnginesFailed(f"{self.mpi.REFUSED}\n{self.mpi.refusal(self.output)}")
         who = f"process {died.pid}" if died.rank is None else f"rank {died.rank}"
-        if died.signal == signal.SIGKILL and self._gauge.kills() != self._killed:
+        if died.signal == signal.SIGKILL and self._gauge.kills() > self._killed:
             return OutOfMemory(
                 f"the kernel ended {who} (on {died.host}) for want of memory while {self.placement.ranks} ranks "
                 "were starting; take fewer ranks"

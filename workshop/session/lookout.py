@@ -54,7 +54,7 @@ class Lookout:
     def killed(self, rank: int | None) -> Shortage | None:
         """What to say of a rank (None: of whoever it was) that was ended by SIGKILL, where that was the kernel for want
         of memory; None where the kernel has ended nobody since we look."""
-        if self._gauge.kills() == self._killed:
+        if self._gauge.kills() <= self._killed:
             return None
         place = min(self._gauge.read(), key=lambda place: place.total)
         return shortage.killed(self._host, rank, self.held, place)

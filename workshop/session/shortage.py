@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from workshop.memory import Memory, size
+from workshop.memory import Memory, help_for, size
 from workshop.session.channel import Host
 
-TYPE = "OutOfMemory"  # of the error that such a run ends with
 SPARE = 0.04  # share of the memory that a run must leave
 # Who has less than half of what is used must leave only half as much. So of two sessions the larger one gives way.
 MODEST = 0.5
@@ -72,11 +71,6 @@ def refused(rank: int | None, host: str, ranks: int) -> Shortage:
     """What to say of a rank that gave up, since C++ got no memory."""
     who = "a rank" if rank is None else f"rank {rank}"
     return Shortage(rank, host, f"{who} could not get the memory that it asked for; {help_for(ranks)}")
-
-
-def help_for(ranks: int) -> str:
-    """What needs less memory."""
-    return f"take {'fewer ranks, ' if ranks > 1 else ''}a smaller batch or a smaller size"
 
 
 def _ran_out(host: str, held: Mapping[int, int], place: Memory) -> str:

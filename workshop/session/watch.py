@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workshop import rankmap
+from workshop.errors import OUT_OF_MEMORY
 from workshop.session import shortage
 from workshop.session.lookout import Lookout
 from workshop.session.shortage import Shortage
@@ -41,7 +42,7 @@ def problem(
 
 
 def _out_of_memory(found: Shortage) -> Outcome:
-    return Outcome("failed", error=problem(shortage.TYPE, found.words, found.rank, found.host), reusable=False)
+    return Outcome("failed", error=problem(OUT_OF_MEMORY, found.words, found.rank, found.host), reusable=False)
 
 
 class Watch:
@@ -138,7 +139,7 @@ class Watch:
         if lost := self.conductor.lost():
             return Outcome("failed", error=problem("SiteLost", lost), reusable=False)
         assert engines is not None, "a run has engines until it has ended"
-        if died is not None and killed and not here and self.conductor.site.kills() != self.killed:
+        if died is not None and killed and not here and self.conductor.site.kills() > self.killed:
             return _out_of_memory(shortage.killed(died.host, died.rank, {}))
         if died is None:
             words = engines.mpi.refusal(engines.output) or "without a word"
@@ -175,6 +176,6 @@ class Watch:
         else:
             return
         self.because = because
-        hopeless = because.error is not None and because.error["type"] in (shortage.TYPE, "SiteLost")
+        hopeless = because.error is not None and because.error["type"] in (OUT_OF_MEMORY, "SiteLost")
         self.deadline = time.monotonic() + (0.0 if hopeless else CANCEL)
         conductor.channel.stop(run.id)

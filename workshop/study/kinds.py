@@ -18,8 +18,8 @@ from workshop.store.store import Store
 
 # Imported when one is asked for: samplers take seconds to load.
 KINDS = {
-    "scaling": "workshop.study.scaling_kind:KIND",
-    "grid": "workshop.study.grid_kind:KIND",
+    "scaling": "workshop.study.scaling.kind:KIND",
+    "grid": "workshop.study.grid.kind:KIND",
     "tune": "workshop.study.tune.kind:KIND",
     "path": "workshop.study.path.kind:KIND",
 }
@@ -70,17 +70,23 @@ def _those_it_has(sofar: Sofar) -> int:
     return len(sofar.trials)
 
 
+def _unknown(store: Store, sofar: Sofar) -> None:
+    return None
+
+
 def _never(sofar: Sofar, trial: Trial, watched: Watched) -> None:
     return None
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind. All functions are pure but for `report`, which reads the store.
+    """One kind. All functions are pure but for `report` and `seconds`, which read the store.
 
     `more` is asked whenever no trial is missing and returns further ones, whose numbers go on; none: the study is
     complete. `total` is how many trials there will be in all, as far as one can tell. `hopeless` is asked about twice
-    a second while a trial goes on, and returns the sentence with which it is pruned.
+    a second while a trial goes on, and returns the sentence with which it is pruned. `seconds` is how long all that a
+    study lacks is likely to take, and in a few words from what that is known, where a kind knows better than that every
+    run takes as long as others.
     """
 
     name: str
@@ -89,6 +95,7 @@ class Kind:
     more: Callable[[Sofar], list[Trial]] = _no_more
     total: Callable[[Sofar], int] = _those_it_has
     hopeless: Callable[[Sofar, Trial, Watched], str | None] = _never
+    seconds: Callable[[Store, Sofar], tuple[float, str] | None] = _unknown
 
 
 def kind(name: str) -> Kind:
@@ -104,6 +111,13 @@ def title(study: StudyRecord) -> str:
     if study.kind not in KINDS:
         return f"{study.kind} of {study.workload}"
     return kind(study.kind).title(study)
+
+
+def expected(study: StudyRecord, trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> int:
+    """How many runs a study takes in all, as far as one can tell: beyond those it has, its kind may want more."""
+    if study.finished_at is not None or study.kind not in KINDS:
+        return len(trials)
+    return max(kind(study.kind).total(Sofar(study, trials, runs)), len(trials))
 
 
 def report(store: Store, study: StudyRecord) -> Report:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 from workshop.errors import BadInput, WorkshopError
@@ -20,31 +19,13 @@ from workshop.session import client
 from workshop.store.records import RunRecord, SessionRecord, StudyRecord, Trial
 from workshop.store.sessions import SILENT
 from workshop.store.store import Store
+from workshop.study.judging import LIMIT, Look, Waiting, end_run
 from workshop.study.kinds import Kind, Sofar, kind, read
-from workshop.study.trials import impossible, missing, remaining, status
-from workshop.study.watching import Watch
+from workshop.study.trials import impossible, missing, status
 
 HEARTBEAT = 1.0  # seconds
-LIMIT = 30 * 60.0  # seconds that a trial may take, its ranks' start and others' measurements included
-QUEUE = 2 * 3600.0  # seconds that it may wait for its turn before that
-JUDGED = 0.5  # seconds between looks whether a run is hopeless
-CANCELLED = 30.0  # seconds within which a run that was asked to end has ended
 REVIVED = 60.0  # seconds that a session gets to come back after its conductor has died
 DOWN = ("stopped", "failed", "lost")
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a study is."""
-
-    trial: Trial
-    run: RunRecord
-    done: int
-    total: int
-    seconds_left: float | None  # None: not known yet
-
-
-Look = Callable[[Progress], None]
 
 
 @contextmanager
@@ -96,7 +77,7 @@ def run_study(
     where the session is no longer there, or somebody else has taken the study over.
     """
     tried: dict[int, int] = {}
-    wait = _Waiting(store, store.study(study_id), on_look, limit)
+    wait = Waiting(store, store.study(study_id), on_look, limit)
     try:
         for trial in missing(*read(store, study_id)):
             if run := _left(store, trial):
@@ -191,59 +172,6 @@ def _more(store: Store, study_id: int, runner: str, of: Kind) -> Trial | None:
     return further[0]
 
 
-class _Waiting:
-    """Waits for trials' runs, and ends those that take too long or can no longer win."""
-
-    def __init__(self, store: Store, study: StudyRecord, on_look: Look, limit: float) -> None:
-        self.store, self.study, self.on_look, self.limit = store, study, on_look, limit
-        self.kind = kind(study.kind)
-        self.watch = Watch(store)
-        self._judged = 0.0
-
-    def until_ended(self, trial: Trial, run: RunRecord) -> None:
-        study_id = self.study.id
-        trials, runs = read(self.store, study_id)
-        sofar = Sofar(self.study, trials, runs)
-        done = len(trials) - len(missing(trials, runs))
-        total = max(self.kind.total(sofar), len(trials))
-
-        def look(now: RunRecord) -> None:
-            left = remaining(trials, {**runs, now.id: now}, time.time(), total)
-            self.on_look(Progress(trial, now, done, total, left))
-            if now.status != "running":
-                return
-            if time.time() - (now.started_at or 0.0) > self.limit:
-                raise _TooLong
-            if time.monotonic() - self._judged > JUDGED:
-                self._judged = time.monotonic()
-                watched = self.watch.look(now)
-                if why := self.kind.hopeless(sofar, trial, watched):
-                    raise _Hopeless({"why": why, "rate": watched.rate, "seconds": watched.seconds})
-
-        try:
-            client.wait(self.store, run.id, look, timeout=QUEUE + self.limit)
-        except _TooLong:
-            words = f"it took longer than the {self.limit / 60:g} minutes that a trial may take"
-            _end(self.store, run.id)
-            self.store.fail_trial(study_id, trial.number, {"type": "TimeLimit", "message": words})
-        except _Hopeless as hopeless:
-            _end(self.store, run.id)
-            if self.store.run(run.id).status != "completed":  # it may have ended just now
-                self.store.prune_trial(study_id, trial.number, hopeless.found)
-
-
-class _TooLong(Exception):
-    """A run takes longer than a trial may."""
-
-
-class _Hopeless(Exception):
-    """A run can no longer win."""
-
-    def __init__(self, found: dict[str, Any]) -> None:
-        super().__init__(found["why"])
-        self.found = found
-
-
 def _left(store: Store, trial: Trial) -> RunRecord | None:
     """The run that an earlier sitting has left, if it still goes on, or waits where somebody will take it."""
     run = store.run(trial.run_id) if trial.run_id is not None else None
@@ -252,7 +180,7 @@ def _left(store: Store, trial: Trial) -> RunRecord | None:
     session = store.session(run.session_id)
     if run.status == "running" or (session.state not in DOWN and not session.private):
         return run
-    _end(store, run.id)  # it waits for a session that is gone
+    end_run(store, run.id)  # it waits for a session that is gone
     return None
 
 
@@ -270,11 +198,4 @@ def _cancel(store: Store, study_id: int) -> None:
     """End what goes on of a study."""
     for run in store.runs(study_id=study_id, limit=None):
         if not run.ended:
-            _end(store, run.id)
-
-
-def _end(store: Store, run_id: int) -> None:
-    """Cancel a run and wait for its end, as far as anybody can."""
-    with suppress(WorkshopError):  # it may have ended just now, or its session is gone
-        client.cancel(store, run_id)
-        client.wait(store, run_id, timeout=CANCELLED)
+            end_run(store, run.id)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workshop.errors import BadInput
-from workshop.study.axes import VARIABLE
+from workshop.study.grid.axes import VARIABLE
 from workshop.workloads import Workload
 
 UNSET = ("unset", "default", "")  # how a value that is none is written

@@ -19,7 +19,7 @@ from workshop.analysis import words as say
 from workshop.errors import BadInput
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study.kinds import KINDS, Report, read, report, title
+from workshop.study.kinds import KINDS, Report, expected, read, report, title
 from workshop.study.report import trial_json
 from workshop.web import rendering
 from workshop.web.cards import Card, Part
@@ -108,7 +108,8 @@ def page(found: Report, cards: Sequence[Card]) -> str:
     study = found.study
     name = say.capital(title(study)) if study.kind in KINDS else f"A study of {study.workload}"
     when = time.strftime("%d %B %Y, %H:%M", time.localtime(study.created_at))
-    head = f"Study {study.id}, begun {when}: {study.state}, {study.done} of {study.trials} runs."
+    runs = expected(study, found.trials, found.runs)
+    head = f"Study {study.id}, begun {when}: {study.state}, {study.done} of {runs} runs."
     figures = (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
     body = "".join(_card(card) for card in cards)
     return (

@@ -21,7 +21,8 @@ from workshop.errors import BadInput
 from workshop.session.guard import guarded
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
-from workshop.study.runner import CANCELLED, DOWN
+from workshop.study.judging import CANCELLED
+from workshop.study.runner import DOWN
 from workshop.web.actions import only_instructor
 
 GIVE_UP = CANCELLED + 15.0  # seconds after which a study that was asked to stop is killed
@@ -69,6 +70,8 @@ class Runners:
         if study.state == "running":
             raise BadInput(f"Study {study.id} goes on already.")
         with self._lock:
+            if (known := self._known.get(study.id)) is not None and not known.ended.is_set():  # about to begin
+                raise BadInput(f"Study {study.id} goes on already.")
             self._only_one(store, session)
             log = config.home() / "studies" / f"{study.id}.log"
             log.parent.mkdir(mode=0o700, exist_ok=True)

@@ -12,9 +12,10 @@ from workshop.errors import BadInput
 from workshop.placement import Placement
 from workshop.study.kinds import Sofar, Watched
 from workshop.study.path import places
+from workshop.study.path.cells import spread_out
 from workshop.study.path.found import Found
 from workshop.study.path.plan import STEPS, TRIAL, Setting, estimate, plan, read_steps
-from workshop.study.path.planning import ahead, found_of, hopeless, more, total
+from workshop.study.path.planning import ahead, found_of, hopeless, more, total, unfinished
 from workshop.workloads import workload
 
 MOST = 60  # runs of the quick setting on two cores
@@ -135,6 +136,37 @@ def test_it_ends_whatever_is_measured_and_whatever_fails(
     assert all(found.done(step) for step in chosen)
     assert total(machine.sofar) == len(machine.trials)
     assert len(machine.trials) < 400
+
+
+@pytest.mark.parametrize("cores", [1, 7, 13, 16, 31, 60, 64, 96, 128])
+@pytest.mark.parametrize("thorough", [False, True])
+def test_machines_of_any_size_get_work_that_ends(cores: int, thorough: bool) -> None:
+    setting = world.setting(cores=cores, thorough=thorough)
+    assert setting.params["batch"] <= 64 + 4 * cores, "a larger batch than the ranks need would be longer work"
+    found = found_of(World(setting).sofar)
+    assert spread_out(found).ranks in setting.ranks
+    for cell in found.cells("h"):
+        assert cell.params["batch"] >= 1 and cell.params["iterations"] <= 8 * 600, "one rank alone reads it all"
+    assert max(Placement.parse(cell.placement).ranks for step in "dfgh" for cell in found.cells(step)) <= 64
+    if not thorough:
+        assert total(World(setting).sofar) <= 75
+
+
+def test_what_was_interrupted_in_the_middle_of_a_step_is_still_to_come() -> None:
+    some = World(world.setting(steps="e"))
+    some.trials = more(some.sofar)
+    some.trials[0] = some._run(some.trials[0])
+    assert len(unfinished(found_of(some.sofar), "e")) == 2 and ahead(found_of(some.sofar), "e") == []
+    some.trials[1:] = map(some._run, some.trials[1:])
+    assert unfinished(found_of(some.sofar), "e") == [] == more(some.sofar)
+
+
+def test_what_other_steps_have_run_of_a_step_is_no_beginning() -> None:
+    some = World(world.setting(steps="a"))
+    some.complete()
+    found = found_of(some.sofar)
+    assert found.begun("a") and not found.begun("b") and not found.begun("d")
+    assert any(one.rates for one in found.results("b")), "one rank with all cores is one of its cells"
 
 
 def test_a_trial_that_does_half_the_work_is_hopeless() -> None:

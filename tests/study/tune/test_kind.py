@@ -37,7 +37,7 @@ def test_a_hopeless_trial_is_ended_and_told_why() -> None:
     sofar, _, trial = begun()
     said = kind.hopeless(sofar, trial, watched(5000.0, 1.2))
     assert said == (
-        "After 1.2 s it did 5e3 images/s, 50 % of the best so far (2 ranks x 1 thread, bound to core, horovod)."
+        "After 1.2 s it did 5,000 images/s, 50 % of the best so far (2 ranks x 1 thread, bound to core, horovod)."
     )
 
 
@@ -81,7 +81,7 @@ def test_the_report() -> None:
     assert told["gain"]["ratio"] > 1.9 and told["sure"]
     assert "times as fast as the naive start" in told["verdict"]["verdict"]
     assert f"{len({trial.label for trial in trials})} of 76 possible placements" in told["verdict"]["why"]
-    assert told["command"].startswith("workshop run mnist --ranks ")
+    assert told["command"].startswith("workshop run mnist ") and " --ranks " in told["command"]
     assert "python -m workshop.engine mnist" in told["mpirun"] and told["mpirun"].startswith("mpirun -n ")
     assert told["spent"] == 10.0 * len(trials)
     assert {row["status"] for row in told["rows"]} == {"completed"}
@@ -100,6 +100,8 @@ def test_the_commands_have_what_was_found_and_nothing_that_only_trials_have() ->
         assert words in command, words
     assert "--steps" not in command
     assert "-x OMPI_MCA_mpi_yield_when_idle=0" in (found.mpirun or "")
+    gone = reported(replace(cases.study(asked), workload="gone"), trials, runs)
+    assert (gone.command, gone.mpirun) == (None, None), "it can still be looked at"
 
 
 def test_a_study_without_results_says_how_to_go_on() -> None:

@@ -99,6 +99,15 @@ def test_a_session_on_hosts_has_its_slots() -> None:
     asked = planned(given={"batch": 12}, placement={"hosts": hosts})
     assert {spot.ranks for spot in asked.spots} <= {1, 2, 3} and asked.cores == 4
     assert [host.name for host in placed(asked.begin[0], asked.placement).hosts] == ["a", "b"]
+    assert asked.naive["threads"] == 2 and max(asked.threads) == 2, "a rank has the cores of its own host"
+    assert {spot.map_by for spot in asked.spots} == {"auto", "node"}, "ranks are dealt out over hosts, too"
+
+
+def test_a_fair_share_of_each_host() -> None:
+    hosts = [{"name": "a", "slots": 4}, {"name": "b", "slots": 4}]
+    asked = planned(given={"batch": 16}, machine=machines.read("1x4"), placement={"hosts": hosts})
+    assert {(spot.ranks, spot.cores_per_rank) for spot in asked.spots} >= {(2, 4), (4, 2)}
+    assert asked.naive["threads"] == 4 and asked.cores == 8
 
 
 def test_limits() -> None:

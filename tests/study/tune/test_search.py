@@ -98,6 +98,16 @@ def test_it_ends_after_several_trials_without_a_gain() -> None:
     assert len(first) < len(asked.space.points()) / 2
 
 
+def test_no_more_placements_and_no_more_time_than_were_asked_for() -> None:
+    """But for the default and the naive start, without which there is nothing to compare."""
+    for asked in (cases.asked(trials=2), cases.asked(budget=30.0)):
+        first, _ = search.split(cases.searched(asked, speeds(5))[0])
+        assert [trial.point for trial in first] == [dict(asked.begin[0]), dict(asked.naive)]
+        assert search.total(cases.sofar(asked, [], {})) >= 2
+    first, _ = search.split(cases.searched(cases.asked(trials=5), speeds(5))[0])
+    assert len(first) == 5
+
+
 def test_the_best_is_found_among_many() -> None:
     """One placement is clearly better than all others, away from the default in three knobs."""
 

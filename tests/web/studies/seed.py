@@ -9,7 +9,7 @@ from tests.analysis import cases
 from workshop.placement import Placement
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
-from workshop.study.grid import KIND, plan
+from workshop.study.grid.plan import KIND, plan
 from workshop.workloads import workload
 
 FAILED, PRUNED = -1.0, -2.0

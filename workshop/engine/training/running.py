@@ -53,6 +53,8 @@ def run(ctx: RankContext, way: str, begin: Callable[[Exchange, OnTrace], Trainin
         training.seconds["prepare"] = time.perf_counter() - began
         ctx.known(exchange=exchange.name, exchange_why=why, **training.conditions())
         training.train()
+        if ctx.threads.looked:
+            ctx.threads.look()  # also at what they did since the last time
         exchange.stop_recording()
         metrics = {
             **training.conditions(),

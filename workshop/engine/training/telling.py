@@ -14,6 +14,7 @@ from workshop.engine.training import measure
 
 # A step's row: the five marks of `measure`, how many examples the rank had, then the sums that its step tells.
 COUNT, SUMS = 5, 6
+CENSUS = 1.0  # seconds between two looks at the threads, at least
 
 
 class Curve(NamedTuple):
@@ -95,7 +96,7 @@ class Telling:
         self._tell_all(first, gathered, measured)
         if measured:
             self._tell_mine(first, gathered[self.ctx.rank], parts)
-            self.ctx.threads.look()
+            self.ctx.threads.look(CENSUS)
         else:
             self.ctx.threads.begin()
         return gathered

@@ -56,7 +56,8 @@ def _of_evaluation(found: Found, grown: Grown) -> Answer | None:
 
 def _of_all(found: Found, grown: Grown) -> Answer | None:
     measured = [one for one in found.results("i") if one.rates]
-    gain = times(measured[-1], measured[0]) if len(measured) > 1 else None
+    started = bool(measured) and not measured[0].point["gave"]  # the naive start itself may have failed
+    gain = times(measured[-1], measured[0]) if started and len(measured) > 1 else None
     return Answer(gain, margin=found.chance.usual) if gain is not None else None
 
 

@@ -77,7 +77,9 @@ class Found:
         return all(one.status in ("completed", "failed", "pruned") for one in self.results(step))
 
     def begun(self, step: str) -> bool:
-        return any(one.status != "waiting" for one in self.results(step))
+        """Whether a step has more than what others have run for it, of which it shares some cells."""
+        own = (trial for trial in self.trials if trial.point.get("step") == step)
+        return self.done(step) or any(status(trial, self.runs) != "waiting" for trial in own)
 
     @cached_property
     def chance(self) -> Chance:

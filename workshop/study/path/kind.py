@@ -10,12 +10,12 @@ from workshop.analysis import words
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.kinds import Kind, Sofar, read
-from workshop.study.path import plan
+from workshop.study.path import expecting, plan
 from workshop.study.path.found import Found
 from workshop.study.path.guesses import Answer, said
 from workshop.study.path.memory import Growth, growth
-from workshop.study.path.planning import ahead, found_of, going_on, hopeless, more, total
-from workshop.study.path.saying import Grown
+from workshop.study.path.planning import ahead, found_of, going_on, hopeless, more, total, unfinished
+from workshop.study.path.saying import Grown, failures
 from workshop.study.path.steps import SOURCE, STEPS, Step
 from workshop.study.report import study_json, trial_json
 from workshop.study.results import CellResult
@@ -90,7 +90,7 @@ class PathReport:
 def title(study: StudyRecord) -> str:
     """The guided study in a few words."""
     setting = plan.Setting.read(study.description)
-    some = "" if setting.steps == plan.STEPS else f", {_steps(setting.steps)}"
+    some = "" if setting.steps == plan.STEPS else f", {steps_in_words(setting.steps)}"
     return f"the article's path, {setting.name}{some}"
 
 
@@ -103,15 +103,16 @@ def path_report(store: Store, study: StudyRecord) -> PathReport:
     at_work = now.point.get("step") if now is not None and study.state == "running" else None
     steps = []
     for step in STEPS:
-        left = len(ahead(found, step.key))
+        left = len(unfinished(found, step.key)) + len(ahead(found, step.key))
         state: State = "waiting"
         if step.key == at_work:
             state = "running"
         elif found.begun(step.key):
             state = "done" if found.done(step.key) and not left else "partly"
-        steps.append(
-            StepReport(step, state, found.results(step.key), step.judge(found, grown), step.answer(found, grown), left)
-        )
+        told = step.judge(found, grown)
+        if told is None and state == "done":
+            told = _nothing(study, found, step.key)
+        steps.append(StepReport(step, state, found.results(step.key), told, step.answer(found, grown), left))
     return PathReport(study, trials, runs, found, steps, grown, _verdict(steps, found))
 
 
@@ -137,6 +138,15 @@ def _verdict(steps: Sequence[StepReport], found: Found) -> dict[str, str]:
     }
 
 
+def _nothing(study: StudyRecord, found: Found, step: str) -> dict[str, str]:
+    """Of a step too many of whose runs have failed."""
+    return {
+        "verdict": "Too few of its runs worked to compare anything.",
+        "why": failures(found, step) or "They ended without telling what this step looks at.",
+        "next": f"Mend that, then run what failed once more: workshop study resume {study.id} --failed",
+    }
+
+
 def _grown(store: Store, found: Found) -> dict[str, Growth]:
     told = {}
     for one in found.results(REMEMBERED):
@@ -148,8 +158,14 @@ def _grown(store: Store, found: Found) -> dict[str, Growth]:
     return told
 
 
-def _steps(keys: str) -> str:
+def steps_in_words(keys: str) -> str:
     return f"step{'' if len(keys) == 1 else 's'} {words.listed(keys)}" if keys else "no step yet"
 
 
-KIND = Kind(plan.KIND, title, path_report, more, total, hopeless)
+def seconds(store: Store, sofar: Sofar) -> tuple[float, str]:
+    """How long a guided study is still likely to take, and from what that is known."""
+    told = expecting.expected(store, sofar)
+    return told.seconds, told.why
+
+
+KIND = Kind(plan.KIND, title, path_report, more, total, hopeless, seconds)

@@ -27,6 +27,7 @@ class Growth:
 
     values: tuple[float, ...]  # bytes, after each evaluation
     slope: float  # bytes that an evaluation adds
+    late: float  # the same over the second half
     error: float  # twice the standard error of the slope
     grows: bool  # beyond what chance and the filling of pools do
 
@@ -57,7 +58,7 @@ def growth(values: Sequence[float]) -> Growth | None:
     slope, error = line(kept)
     late, _ = line(kept[len(kept) // 2 :])
     beyond = slope - 2 * error > 0 and EVALUATIONS * slope > GROWS * kept[0]
-    return Growth(tuple(values), slope, 2 * error, bool(beyond and late > STILL * slope))
+    return Growth(tuple(values), slope, late, 2 * error, bool(beyond and late > STILL * slope))
 
 
 def line(values: Sequence[float]) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
+from workshop.analysis import words
 from workshop.errors import BadInput
 from workshop.placement import Placement
 from workshop.store.records import RunRecord, Trial
@@ -143,13 +144,14 @@ class Estimate:
 
     runs: int
     seconds: float
+    why: str = ""  # from what that is known
 
 
 def estimate(placements: Sequence[Mapping[str, Any]], cores: int, past: Iterable[RunRecord]) -> Estimate:
     """How long trials on these placements are likely to take one after the other.
 
-    As long as the median of past measured runs of the workload took from the queue to the end, with as many ranks to a
-    core where there are such; else of all, else `TRIAL`.
+    As long as the median of the `past` ones that were measured took from the queue to the end, of those with as many
+    ranks to a core where there are such; else of all, else `TRIAL`.
     """
     known: dict[int, list[float]] = {}
     for run in past:
@@ -162,7 +164,13 @@ def estimate(placements: Sequence[Mapping[str, Any]], cores: int, past: Iterable
         crowd = _crowd(placement, cores)
         guessed = usual if every else TRIAL * (1 + 0.5 * (crowd - 1))
         seconds += median(known[crowd]) if crowd in known else guessed
-    return Estimate(len(placements), seconds)
+    each = words.seconds(seconds / max(len(placements), 1))
+    why = (
+        f"at {each} a run, as such runs took here"
+        if every
+        else f"at {each} a run, which is a guess: nothing like them has run here yet"
+    )
+    return Estimate(len(placements), seconds, why)
 
 
 def _crowd(placement: Mapping[str, Any], cores: int) -> int:
@@ -171,10 +179,12 @@ def _crowd(placement: Mapping[str, Any], cores: int) -> int:
 
 
 def _numbers(cores: int, quick: bool) -> tuple[int, ...]:
-    """1 to twice the cores: half of them, all and twice as many, or every power of two, too, and four times as many."""
+    """1 to twice the cores: half of them, all and twice as many, or every power of two, too, and four times as many.
+    Only those that divide four times the cores: all numbers of ranks have to divide one batch, which has to stay small.
+    """
     few = {1, max(cores // 2, 1), cores, 2 * cores}
     more = {2**power for power in range(int(math.log2(4 * cores)) + 1)}
-    return tuple(sorted(few if quick else few | more))
+    return tuple(number for number in sorted(few if quick else few | more) if 4 * cores % number == 0)
 
 
 def _batch(batch: int, ranks: Sequence[int], given: bool) -> int:

@@ -13,7 +13,7 @@ from workshop.study.path.found import ANEW, Found
 from workshop.study.path.places import INTRA, key
 from workshop.study.path.plan import Setting
 from workshop.study.results import best
-from workshop.study.trials import Cell, interleave, status
+from workshop.study.trials import RESULTS, Cell, interleave, status
 
 HOPELESS = 0.5  # of the best rate of a step, below which a trial is ended early
 WATCHED = 3.0  # seconds that it is watched before that
@@ -86,6 +86,12 @@ def ahead(found: Found, step: str) -> list[Mapping[str, Any]]:
     if step == ANEW and not found.begun("d") and "d" in found.setting.steps:  # which will have a stage of its own
         wanted += [spread_out(found).as_json()] * repeats
     return wanted
+
+
+def unfinished(found: Found, step: str) -> list[Mapping[str, Any]]:
+    """The placements of those trials of a step that have led to nothing yet: an interrupted study has some."""
+    mine = (trial for trial in found.trials if trial.point.get("step") == step)
+    return [trial.placement for trial in mine if status(trial, found.runs) not in RESULTS]
 
 
 def _again(found: Found, step: str, first: int) -> list[Trial]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workshop.analysis import words
-from workshop.study.path.evidence import threads_of
+from workshop.analysis import openmp, words
 from workshop.study.path.found import Found
 from workshop.study.path.memory import Growth
 from workshop.study.results import CellResult, ratio
 
 Verdict = dict[str, str]
+LONGEST = 120  # characters of a reason
 Grown = Mapping[str, Growth]  # by the way of inference
 
 
@@ -38,8 +38,7 @@ def times(one: CellResult | None, other: CellResult | None) -> float | None:
 
 
 def speed(one: CellResult, unit: str) -> str:
-    rate = one.median or 0.0
-    return f"{words.thousands(rate) if rate >= 1000 else words.short(rate)} {unit}"
+    return f"{words.rate(one.median or 0.0)} {unit}"
 
 
 def name(one: CellResult) -> str:
@@ -51,12 +50,25 @@ def chance(found: Found) -> str:
     return f"repeats of one setting differ by {100 * found.chance.usual:.0f} %"
 
 
-def openmp_threads(found: Found, step: str) -> str:
-    """What the census of a run says of OpenMP, as the end of a sentence."""
-    for one in found.results(step):
-        if (run := found.run(one)) is not None and (census := threads_of(run)):
-            there = next((kind for kind in census if kind.kind == "openmp"), None)
-            if there is None:
-                return f": run {run.id} has no thread of OpenMP at all"
-            return f": run {run.id} has {there.count} of OpenMP, of which {there.busy} worked"
-    return ""
+def openmp_worked(found: Found, step: str) -> bool | None:
+    """Whether a thread of OpenMP worked in any of a step's runs; None where no run tells."""
+    told = [openmp.matters(run) for one in found.results(step) if (run := found.run(one)) is not None]
+    return True if True in told else False if False in told else None
+
+
+def of_openmp(found: Found, step: str, variable: str) -> str:
+    """Why a variable of OpenMP changes nothing, with what a run's threads show."""
+    runs = [run for one in found.results(step) if (run := found.run(one)) is not None]
+    told = next((run for run in runs if openmp.matters(run) is not None), None)
+    return openmp.why(told, variable, f"run {told.id}" if told is not None else "")
+
+
+def failures(found: Found, step: str) -> str:
+    """Which of a step's cells failed, and why the first did, as a sentence; empty where none has."""
+    failed = [one for one in found.results(step) if one.status == "failed" and one.why]
+    return f"{words.listed(map(name, failed))} failed: {_short(failed[0].why)}" if failed else ""
+
+
+def _short(why: str) -> str:
+    """The beginning of a reason, which may be an MPI's whole page."""
+    return why if len(why) <= LONGEST else f"{why[:LONGEST].rsplit(' ', 1)[0]} …"

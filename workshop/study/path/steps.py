@@ -13,6 +13,7 @@ from workshop.study.path.guesses import Answer, Ask, Choice, Number
 from workshop.study.path.saying import Grown, Verdict, name
 
 SOURCE = next(one.source for one in PUBLISHED if one.what == "S-GAN")
+OTHERS = "Their images, net and machine were others: compare what helped and what didn't, not the numbers."
 Drawn = Literal["profile", "line", "heatmap", "memory", "bars", "mpis", "shares", "waterfall"]
 
 
@@ -113,7 +114,14 @@ STEPS: tuple[Step, ...] = (
         "The classifier is asked again and again: with Keras's predict, with predict_on_batch, and with a compiled "
         "function. Does memory come back?",
         _number(
-            Number("By how many MB does memory grow over 100 evaluations with predict?", "MB", -100, 100_000, 1, 0)
+            Number(
+                "By how many MB does memory grow over 100 evaluations with predict, after a warm-up?",
+                "MB",
+                -100,
+                100_000,
+                1,
+                0,
+            )
         ),
         "memory",
         "At 1360 x 1360 pixels one rank of the authors' took over 129 GB, of which about 56 GB were never given back "
@@ -156,14 +164,17 @@ STEPS: tuple[Step, ...] = (
         "h",
         "Evaluation",
         "Evaluation and the number of ranks",
-        "Before: an evaluation after so many images of one rank, by rank 0 while the others wait. After: every 15 "
-        "iterations, however many ranks there are, and shared among them.",
-        _number(Number("Before: what percentage of the time do as many ranks as cores evaluate?", "%", 0, 100, 1, 0)),
+        "Before: an evaluation after so many images of all ranks together, by rank 0 while the others wait. After: "
+        "every 15 iterations, however many ranks there are, and shared among them. From one rank to as many as there "
+        "are cores (8 at most), all read as many images.",
+        _number(
+            Number("Before: what percentage of the time does evaluation take on the most ranks?", "%", 0, 100, 1, 0)
+        ),
         "shares",
         "The authors' throughput grew in line with the nodes, but the time to train did not fall as much: evaluations "
         "became more frequent with every node, on rank 0 alone. Every 15 iterations mended it, at the same accuracy.",
         "Images/s while training is not time to solution. What one rank does while the others wait doesn't shrink with "
-        "more ranks (Amdahl's law), and here it even grew. Always count all of the time.",
+        "more ranks (Amdahl's law), so its share of the time grows with them. Always count all of the time.",
         verdicts_of_settings.evaluation,
     ),
     Step(
@@ -174,7 +185,7 @@ STEPS: tuple[Step, ...] = (
         "gains that aren't real vanish.",
         _faster("How many times as fast as the naive start is the end?"),
         "waterfall",
-        "2x on one node, a further 8x over eight nodes, 16x in all; most of it without a change of the model's code.",
+        "2x on one node, a further 8x over eight nodes, 16x in all; many of the gains without a change of code.",
         "Gains of single steps don't multiply: two of them may mend the same waste. So the whole way is measured "
         "again, each stage beside the others. Here the naive start is one rank that mpirun has bound to one core.",
         verdicts_of_settings.stages,

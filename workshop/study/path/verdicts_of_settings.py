@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-import shlex
+from collections.abc import Sequence
 from itertools import pairwise
 
 from workshop.analysis import words
-from workshop.commands import options_of
+from workshop.commands import run_command
 from workshop.placement import Placement
 from workshop.study.path.cells import AFTER, BEFORE
 from workshop.study.path.evidence import evaluating, share_of_evaluation
 from workshop.study.path.found import Found
 from workshop.study.path.memory import EVALUATIONS
-from workshop.study.path.places import AS_FOUND, INTELS, SETS
-from workshop.study.path.saying import Grown, Verdict, at, chance, name, openmp_threads, said, speed, times
+from workshop.study.path.places import APART, AS_FOUND, CYCLE, INTELS, SETS
+from workshop.study.path.plan import WORKLOAD
+from workshop.study.path.saying import (
+    Grown,
+    Verdict,
+    at,
+    chance,
+    failures,
+    name,
+    of_openmp,
+    said,
+    speed,
+    times,
+)
 from workshop.study.results import CellResult, ranked
+from workshop.workloads import workload
+from workshop.workloads.forms import named
+
+LONG = 10_000  # evaluations of a training that takes days
+SHORTENED = ("iterations", "evaluate_every", "evaluate_images", "trace")  # params of a trial that real runs don't have
 
 
 def memory(found: Found, grown: Grown) -> Verdict | None:
@@ -27,16 +44,14 @@ def memory(found: Found, grown: Grown) -> Verdict | None:
     costs = _costs(found)
     if not leaking:
         climbing = [way for way, one in grown.items() if one.climbs]
-        little = (
-            f" What is left ({words.listed(climbing)}) is under one percent of the memory; only a longer run tells "
-            "whether it goes on."
-            if climbing
-            else ""
-        )
+        also = f", but with {words.listed(climbing)} memory still climbs a little" if climbing else ""
         return said(
-            "Nothing like the article's leak shows today.",
-            f"{why}{little} The bug that its authors met is TensorFlow issue 33009 and Keras issue 13118.{costs}",
-            "Take the one that is the fastest; but watch the line of memory on the page of your own long runs.",
+            f"Nothing like the article's leak shows today{also}.",
+            f"{why}{_climb(grown, climbing)} The bug that its authors met is TensorFlow issue 33009 and Keras issue "
+            f"13118.{costs}",
+            "Look longer: the thorough setting asks five times as often."
+            if climbing and found.setting.quick
+            else "Take the one that is the fastest; but watch the line of memory on the page of your own long runs.",
         )
     kept = [way for way in grown if way not in leaking]
     instead = f"Use {words.listed(kept)} instead" if kept else "No way here keeps it constant; restart long runs"
@@ -45,6 +60,27 @@ def memory(found: Found, grown: Grown) -> Verdict | None:
         f"{max(grown[way].added for way in leaking) / 1e6:.1f} MB over {EVALUATIONS} evaluations.",
         why + costs,
         f"{instead}.",
+    )
+
+
+def _climb(grown: Grown, climbing: Sequence[str]) -> str:
+    """What a climb beyond chance that is no leak yet may mean, as sentences."""
+    if not climbing:
+        return ""
+    order = sorted(grown, key=lambda way: grown[way].slope)
+    least, most = grown[order[0]], grown[order[-1]]
+    late = "no less" if most.late >= most.slope else "less"
+    control = ""
+    if len(climbing) == len(grown):  # what they have in common is the training between two evaluations
+        control = (
+            f" Training itself takes no more than {order[0]} shows."
+            if most.slope - least.slope > most.error + least.error
+            else " All of them show it alike, so training itself may be what takes it."
+        )
+    return (
+        f" So few evaluations can't tell a small leak from pools that still fill; with {order[-1]} it was {late} in "
+        f"the second half. If that went on, {words.thousands(LONG)} evaluations would add "
+        f"{words.size(LONG * most.slope)}.{control}"
     )
 
 
@@ -69,17 +105,22 @@ def settings(found: Found, grown: Grown) -> Verdict | None:
         why.append(f"Slower: {words.listed(f'{name(one)} ({times(one, plain):.2f}x)' for one in worse)}.")
     if (intels := at(found, "f", settings=INTELS)) and not found.apart(intels, plain):
         why.append(
-            "KMP_* and I_MPI_* change nothing: only Intel's OpenMP reads the first, and there is none in stock "
-            f"TensorFlow{openmp_threads(found, 'f')}; only Intel MPI reads the second."
+            f"KMP_* and I_MPI_* change nothing beyond chance. {of_openmp(found, 'f', 'KMP_*')} I_MPI_* is for Intel "
+            "MPI, and these ranks run over Open MPI."
         )
-    why.append(f"{words.capital(chance(found))}.")
+    run = found.run(plain)
+    if run is not None and run.metrics.get("exchange") != "horovod":
+        differ = any(name(one) in (CYCLE, APART) for one in (*better, *worse))
+        so = ", so what differs there is the machine, not the setting" if differ else ""
+        why.append(f"HOROVOD_* is read by nobody: these ranks exchange gradients without Horovod{so}.")
+    why += [f"{words.capital(chance(found))}.", failures(found, "f")]
     if better:
         head = f"{words.capital(name(best))} is {times(best, plain):.2f}x what there was."
         following = f"Keep it: {SETS[name(best)]}."
     else:
-        head = "None of the other five sets is better than what there was."
+        head = "None of the other sets is better than what there was."
         following = "Leave them alone, and compare the MPIs themselves."
-    return said(head, " ".join(why), following)
+    return said(head, " ".join(filter(None, why)), following)
 
 
 def mpis(found: Found, grown: Grown) -> Verdict | None:
@@ -98,14 +139,16 @@ def mpis(found: Found, grown: Grown) -> Verdict | None:
         )
     worst = order[-1]
     gain = times(best, worst) or 1.0
+    ahead = found.ties("g")
     head = (
-        f"{name(best)} is the fastest: {gain:.2f}x {name(worst)}."
+        f"{words.listed(map(name, ahead))} {'is' if len(ahead) == 1 else 'are'} the fastest: {gain:.2f}x {name(worst)}."
         if found.apart(best, worst)
-        else f"{words.listed(name(one) for one in order)} are as fast as each other."
+        else f"{words.listed(map(name, order))} can't be told apart."
     )
     return said(
         head,
-        f"The same ranks, the same exchange (mpi4py), only the MPI differs; {chance(found)}. {lacks}".strip(),
+        f"The same ranks, the same exchange (mpi4py), only the MPI differs; the fastest is {gain:.2f}x the slowest, "
+        f"and {chance(found)}. {lacks}".strip(),
         "On one machine an MPI moves data through memory; over a network they differ more. Try it on several hosts.",
     )
 
@@ -152,18 +195,23 @@ def stages(found: Found, grown: Grown) -> Verdict | None:
         return None
     first, last = measured[0], measured[-1]
     gain = times(last, first) or 1.0
+    sure = "" if found.apart(last, first) else ", which may be chance"
     gave = []
     for one, other in pairwise(measured):
         factor = times(other, one) or 1.0
         doubt = "" if found.apart(other, one) else ", which may be chance"
         gave.append(f"{name(other)} {factor:.2f}x{doubt}")
     return said(
-        f"All together: {gain:.2f}x the naive start.",
+        f"All together: {gain:.2f}x the naive start{sure}.",
         f"{speed(first, found.setting.unit)} became {speed(last, found.setting.unit)}, evaluation counted in. "
-        f"{words.capital(words.listed(gave))}. All stages were measured anew, one after the other in turns.",
-        f"The article went on to eight nodes. This placement as a command: {_command(last)}.",
+        f"{words.capital(words.listed(gave))}. All stages were measured anew, one after the other in turns. "
+        f"{failures(found, 'i')}".strip(),
+        f"The article went on to eight nodes. A whole training that way: {_command(last)}",
     )
 
 
 def _command(one: CellResult) -> str:
-    return f"workshop run sgan {shlex.join(options_of(Placement.parse(one.placement)))}"
+    """The command for a run as long as the workload has it, not as short as a trial."""
+    known = workload(WORKLOAD)
+    params = {name: value for name, value in one.params.items() if name not in SHORTENED}
+    return run_command(known, named(known.params, params), Placement.parse(one.placement))

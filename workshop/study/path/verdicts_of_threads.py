@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from workshop.analysis import words
+from workshop.analysis.threads import KINDS
 from workshop.study.path.evidence import threads_of
 from workshop.study.path.found import Found
-from workshop.study.path.saying import Grown, Verdict, at, chance, name, openmp_threads, said, speed, times
+from workshop.study.path.saying import (
+    Grown,
+    Verdict,
+    at,
+    chance,
+    failures,
+    name,
+    of_openmp,
+    openmp_worked,
+    said,
+    speed,
+    times,
+)
 from workshop.study.results import ranked
-
-LONGEST = 120  # characters of a reason
 
 
 def start(found: Found, grown: Grown) -> Verdict | None:
@@ -22,7 +33,7 @@ def start(found: Found, grown: Grown) -> Verdict | None:
     bound = "one core"
     why = []
     if census:
-        there = words.listed(f"{one.count} {one.kind}" for one in census)
+        there = words.listed(f"{one.count} {KINDS.get(one.kind, one.kind)}" for one in census)
         busy = sum(one.busy for one in census)
         why.append(
             f"{sum(one.count for one in census)} threads live in it ({there}); {busy} of them worked, all on {bound}."
@@ -33,13 +44,15 @@ def start(found: Found, grown: Grown) -> Verdict | None:
     if memory := max(run.metrics.get("memory") or [0]):
         why.append(f"It took {words.size(memory)} of memory.")
     gained = times(free, first)
-    if gained is not None:
-        why.append(f"With all {cores} cores the same rank is {gained:.2f}x as fast.")
+    if gained is not None and cores > 1:
+        doubt = "" if found.apart(free, first) else ", which may be chance"
+        why.append(f"With all {cores} cores the same rank is {gained:.2f}x as fast{doubt}.")
     crowd = f"{cores} threads to compute with" if cores > 1 else "its threads"
+    following = "Give the rank every core, as all further steps do; then find" if cores > 1 else "Find"
     return said(
         f"The naive start does {speed(first, found.setting.unit)}, {crowd} on {bound}.",
         " ".join(why) or "The run told nothing more.",
-        "Give the rank every core, as all further steps do; then find out how many threads it should have.",
+        f"{following} out how many threads it should have.",
     )
 
 
@@ -51,17 +64,24 @@ def openmp(found: Found, grown: Grown) -> Verdict | None:
     best, worst = order[0], order[-1]
     gain = times(best, worst) or 1.0
     measured = f"The fastest, {name(best)}, is {gain:.2f}x the slowest, {name(worst)}; {chance(found)}."
+    reason, worked = of_openmp(found, "b", "OMP_NUM_THREADS"), openmp_worked(found, "b")
     if not found.apart(best, worst):
         return said(
-            "OMP_NUM_THREADS has no effect here.",
-            f"{measured} The article's TensorFlow was Intel's build, whose kernels ran on OpenMP. The stock one runs "
-            f"its kernels on a thread pool of Eigen's, which doesn't read this variable{openmp_threads(found, 'b')}.",
+            "No effect of OMP_NUM_THREADS shows here." if worked else "OMP_NUM_THREADS has no effect here.",
+            f"{measured} The article's TensorFlow was Intel's build, whose kernels ran on OpenMP. {reason}",
             "Set the pools that do the work: intra_op and inter_op, in the next step.",
         )
+    if worked is not False:
+        return said(
+            f"{name(best)} is {gain:.2f}x as fast as {name(worst)}.",
+            f"{measured} {reason if worked else 'The runs do not tell whether OpenMP threads worked in them.'}",
+            "See on the runs' pages which kind of threads worked; then set TensorFlow's own pools.",
+        )
     return said(
-        f"{name(best)} is {gain:.2f}x as fast as {name(worst)}.",
-        f"{measured} Something in a rank does take its threads from OpenMP{openmp_threads(found, 'b')}.",
-        "See on the runs' pages which kind of threads worked; then set TensorFlow's own pools.",
+        f"{name(best)} seems to be {gain:.2f}x as fast as {name(worst)}, but nothing in a rank reads this variable.",
+        f"{measured} {reason} Something else was at work on this machine meanwhile, or it was the one in twenty times "
+        "in which chance alone makes such a difference.",
+        "Don't turn a knob for that. Set the pools that do the work: intra_op and inter_op, in the next step.",
     )
 
 
@@ -74,7 +94,9 @@ def pools(found: Found, grown: Grown) -> Verdict | None:
     alike = found.ties("c")
     gain = times(best, worst) or 1.0
     crowded = (
-        f"{len(alike)} of {len(order)} pairs can't be told apart from it" if len(alike) > 1 else "no other is near"
+        f"{len(alike) - 1} of the {len(order) - 1} others can't be told apart from it"
+        if len(alike) > 1
+        else "no other is near"
     )
     if not found.apart(best, worst):
         return said(
@@ -83,7 +105,7 @@ def pools(found: Found, grown: Grown) -> Verdict | None:
             "A larger load may need them: --set size=56. Go on with as many threads as there are cores.",
         )
     return said(
-        f"{words.capital(name(best))} is the fastest pair: {gain:.2f}x the slowest.",
+        f"The fastest pair is {name(best)}: {gain:.2f}x the slowest.",
         f"It does {speed(best, found.setting.unit)}; {crowded}. intra_op threads share one operation out, inter_op "
         "threads run operations that don't need each other: the two nets of a GAN have some of those.",
         "Compare one rank with many threads to several ranks with few.",
@@ -102,7 +124,8 @@ def ranks_threads(found: Found, grown: Grown) -> Verdict | None:
     worst = order[-1]
     why = [f"{name(best)} (ranks x threads) does {speed(best, found.setting.unit)}."]
     if gain is not None and best is not alone:
-        why.append(f"That is {gain:.2f}x one rank with all {found.setting.cores} cores.")
+        cores = words.count(found.setting.cores, "core")
+        why.append(f"That is {gain:.2f}x one rank with {'all ' if found.setting.cores > 1 else ''}{cores}.")
     alike = [name(one) for one in found.ties("d")[1:]]
     if alike:
         why.append(f"{words.listed(alike)} can't be told apart from it: {chance(found)}.")
@@ -112,18 +135,12 @@ def ranks_threads(found: Found, grown: Grown) -> Verdict | None:
     else:
         crowded = ", with more threads than cores: they take turns" if worst in many else ""
         why.append(f"{name(worst)} is the slowest{crowded}.")
-    if best.point["ranks"] > 1:
+    if best.point["ranks"] > 1 and found.setting.cores > 1:
         why.append("A rank's own small operations don't fill several threads, but several ranks fill several cores.")
-    failed = [one for one in found.results("d") if one.status == "failed"]
-    if failed:
-        why.append(f"{words.listed(name(one) for one in failed)} failed: {_short(failed[0].why)}")
+    why.append(failures(found, "d"))
+    wins = "came out first, but others may be as fast" if alike else "wins"
     return said(
-        f"{words.count(best.point['ranks'], 'rank')} x {words.count(best.point['threads'], 'thread')} wins.",
-        " ".join(why),
+        f"{words.count(best.point['ranks'], 'rank')} x {words.count(best.point['threads'], 'thread')} {wins}.",
+        " ".join(filter(None, why)),
         "Click a cell for its rank map. The settings of the next steps stand on the fastest one.",
     )
-
-
-def _short(why: str) -> str:
-    """The beginning of a reason, which may be an MPI's whole page."""
-    return why if len(why) <= LONGEST else f"{why[:LONGEST].rsplit(' ', 1)[0]} …"

@@ -10,12 +10,10 @@ from workshop.mpi import prefix
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study import runner
-from workshop.study.kinds import Sofar, read
-from workshop.study.path.plan import KIND, STEPS, WORKLOAD, Estimate, Setting, estimate, plan
-from workshop.study.path.planning import ahead, found_of
+from workshop.study.kinds import Sofar
+from workshop.study.path import expecting
+from workshop.study.path.plan import KIND, STEPS, WORKLOAD, Estimate, Setting, plan
 from workshop.workloads import workload
-
-PAST = 300  # runs from which expected times are taken
 
 
 def here(
@@ -47,19 +45,7 @@ def want(store: Store, study_id: int, steps: str) -> StudyRecord:
     return store.study(study_id)
 
 
-def expected(store: Store, study: StudyRecord, steps: str) -> Estimate:
-    """How many runs these steps still want, and how long they are likely to take, told beforehand."""
-    return _expected(store, Sofar(study, *read(store, study.id)), steps)
-
-
 def expected_of(store: Store, setting: Setting) -> Estimate:
-    """The same for a study that isn't there yet."""
+    """How many runs a study that isn't there yet will want, and how long they are likely to take."""
     nothing = StudyRecord(0, KIND, WORKLOAD, setting.description(), "interrupted", "", 0.0, None, 0, 0, 0)
-    return _expected(store, Sofar(nothing, [], {}), setting.steps)
-
-
-def _expected(store: Store, sofar: Sofar, steps: str) -> Estimate:
-    found = found_of(sofar)
-    placements = [placement for step in STEPS if step in steps for placement in ahead(found, step)]
-    past = [run for run in store.runs(limit=PAST) if run.workload == WORKLOAD]
-    return estimate(placements, found.setting.cores, past)
+    return expecting.expected(store, Sofar(nothing, [], {}))

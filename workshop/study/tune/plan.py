@@ -13,7 +13,7 @@ from workshop.errors import BadInput
 from workshop.machines import Described
 from workshop.placement import MPI, Placement, default_for
 from workshop.store.records import Trial
-from workshop.study.scaling import scaling_of
+from workshop.study.scaling.plan import scaling_of
 from workshop.study.tune.asked import Asked, Length
 from workshop.study.tune.space import CYCLES, YIELDS, Point, fits, plain
 from workshop.study.tune.spots import Spot, numbers_of_ranks, spots
@@ -75,9 +75,9 @@ def plan(
 ) -> TuneStudy:
     """A study from the workload's params that were `given`. Raises BadInput with one sentence.
 
-    `placement` are fields that all placements have (hosts), `memory` the bytes that all ranks may have together, where
-    that is known; `takes` raises BadInput for a placement that can't be had
-    here, `works` for params that so many ranks can't work with.
+    `placement` are fields that all placements have (hosts, each like the machine described), `memory` the bytes that
+    all ranks may have together, where that is known; `takes` raises BadInput for a placement that can't be had here,
+    `works` for params that so many ranks can't work with.
     """
     tuning, scaling = tuning_of(workload), scaling_of(workload)
     offer, limits, base = offer or Offer(), limits or Limits(), dict(placement or {})
@@ -110,8 +110,8 @@ def plan(
     for name, values in tuning.knobs.items():
         absent = [value for value in values if value in offer.missing and name not in given]
         left_out |= {f"{name} {value}: {offer.missing[value]}": 1 for value in absent}
-    threads = sorted(set(limits.threads or _threads(cores)))
-    begin = _begin(found, knobs, usual, cores)
+    threads = sorted(set(limits.threads or _threads(described.cores)))
+    begin = _begin(found, knobs, usual, cores, described.cores)
     length = Length(tuning.length, params[tuning.length], tuning.seconds, tuning.length in given)
     asked = Asked(
         rate=scaling.rate,
@@ -190,18 +190,20 @@ def _knobs(
     return found
 
 
-def _begin(found: Sequence[Spot], knobs: Mapping[str, Sequence[Any]], usual: Placement, cores: int) -> list[Point]:
-    """The machine's default placement, then the naive start, then the default with the second-best known knobs; on the
-    first MPI that they go with."""
+def _begin(
+    found: Sequence[Spot], knobs: Mapping[str, Sequence[Any]], usual: Placement, cores: int, threads: int
+) -> list[Point]:
+    """The machine's default placement, then the naive start (`threads` on one core), then the default with the
+    second-best known knobs; on the first MPI that they go with."""
     for mpi in dict.fromkeys(spot.mpi for spot in found):
-        if begin := _begin_on([spot for spot in found if spot.mpi == mpi], knobs, usual, cores):
+        if begin := _begin_on([spot for spot in found if spot.mpi == mpi], knobs, usual, cores, threads):
             return begin
     said = words.listed(f"{name} {value}" for name, values in knobs.items() for value in values)
     raise BadInput(f"No MPI that is here goes with {said}; `workshop mpi list` shows those there are.")
 
 
 def _begin_on(
-    ours: Sequence[Spot], knobs: Mapping[str, Sequence[Any]], usual: Placement, cores: int
+    ours: Sequence[Spot], knobs: Mapping[str, Sequence[Any]], usual: Placement, cores: int, threads: int
 ) -> list[Point] | None:
     good = min(ours, key=lambda spot: (spot.ranks > cores, abs(spot.ranks - usual.ranks), _unlike(spot, usual)))
     alone = min(ours, key=lambda spot: (spot.ranks, spot.bind_to != "core", spot.cores_per_rank))
@@ -211,7 +213,7 @@ def _begin_on(
         if fits(good, values) and len(begin) < 2:
             begin.append(plain(good, good.cores_per_rank, values, YIELDS[0], None))
         if fits(alone, values) and naive is None:
-            naive = plain(alone, cores, values, YIELDS[0], None)
+            naive = plain(alone, threads, values, YIELDS[0], None)
     if naive is None or not begin:
         return None
     return [begin[0], naive, *(point for point in begin[1:] if point not in (begin[0], naive))]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from workshop.analysis import words
+from workshop.errors import BadInput
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.kinds import read
@@ -43,12 +44,20 @@ class TuneReport:
     @property
     def command(self) -> str | None:
         """The command that runs the workload on the best placement."""
-        return None if self.best is None else lines.workshop(self.study.workload, self.asked, self.best.point)
+        return self._line(lines.workshop)
 
     @property
     def mpirun(self) -> str | None:
         """The same with the MPI's own launcher, without a session."""
-        return None if self.best is None else lines.launcher(self.study.workload, self.asked, self.best.point)
+        return self._line(lines.launcher)
+
+    def _line(self, line: Callable[[str, Asked, Mapping[str, Any]], str | None]) -> str | None:
+        if self.best is None:
+            return None
+        try:
+            return line(self.study.workload, self.asked, self.best.point)
+        except BadInput:  # the workload isn't there any more
+            return None
 
     def as_json(self) -> dict[str, Any]:
         """The document of `workshop tune --json` and `workshop study show --json`."""
@@ -179,15 +188,10 @@ def _verdict(
 
 
 def _range(cell: CellResult, unit: str) -> str:
-    told = f"{shown_rate(cell.median or 0.0)} {unit}"
+    told = f"{words.rate(cell.median or 0.0)} {unit}"
     if len(cell.rates) < 2:
         return f"{told} (1 run)"
-    return f"{told} ({len(cell.rates)} runs, {shown_rate(min(cell.rates))} to {shown_rate(max(cell.rates))})"
-
-
-def shown_rate(value: float) -> str:
-    """A rate with the digits that mean something."""
-    return words.thousands(value) if 100 <= value < 1e6 else words.short(value)
+    return f"{told} ({len(cell.rates)} runs, {words.rate(min(cell.rates))} to {words.rate(max(cell.rates))})"
 
 
 def _go_on(study: StudyRecord) -> str:

@@ -15,14 +15,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.store.records import RunRecord, Trial
+from workshop.study.grid.sampler import propose
 from workshop.study.kinds import Sofar
 from workshop.study.results import results
-from workshop.study.sampler import propose
 from workshop.study.trials import Cell, interleave
 from workshop.study.tune.asked import Asked
 from workshop.study.tune.costs import cost, length, measured, most_ranks, spent, usual
 from workshop.study.tune.space import Point, Space, key
 
+COMPARED = 2  # trials that are run in any case: the default and the naive start
 PATIENCE = 6  # trials in a row without a gain, after which more are not expected to bring one
 GAIN = 1.01  # less is noise
 FINALISTS = 3
@@ -51,13 +52,15 @@ def split(trials: Sequence[Trial]) -> tuple[list[Trial], list[Trial]]:
 def next_point(asked: Asked, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> Point | None:
     """What the search tries next; None where it is over."""
     seen = {key(trial.point) for trial in tried}
-    for point in asked.begin:
-        if key(point) not in seen:
-            return dict(point)
+    begin = [point for point in asked.begin if key(point) not in seen]
+    if begin and len(tried) < COMPARED:
+        return dict(begin[0])
     if asked.trials is not None and len(tried) >= asked.trials:
         return None
     if asked.budget is not None and spent(tried, runs) + usual(tried, runs) + _least(asked, tried, runs) > asked.budget:
         return None
+    if begin:
+        return dict(begin[0])
     space = asked.space
     most = most_ranks(asked, tried, runs)
     left = [point for point in space.points() if key(point) not in seen and point["ranks"] <= most]
@@ -146,9 +149,9 @@ def total(sofar: Sofar) -> int:
     first, again = split(sofar.trials)
     if again:
         return len(first) + len(finals(asked, first, sofar.runs))
-    least = max(len(asked.begin), len(first))
+    least = max(COMPARED, len(first))
     each = usual(first, sofar.runs)
-    likely = least + PATIENCE
+    likely = max(len(asked.begin), len(first)) + PATIENCE
     if asked.budget is not None and each:
         likely = len(first) + int(max(asked.budget - spent(first, sofar.runs), 0.0) // each)
     if asked.trials is not None:

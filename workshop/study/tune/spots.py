@@ -6,6 +6,7 @@ it decides alike.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -58,7 +59,8 @@ def spots(
     `base` are the fields of a placement that all have; `takes` raises BadInput for a placement that can't be had for
     another reason than its MPI's.
     """
-    wanted = [Placement.parse({**base, **fields}) for fields in _layouts(described, ranks, mpis)]
+    hosts = max(len(base.get("hosts") or ()), 1)
+    wanted = [Placement.parse({**base, **fields}) for fields in _layouts(described, ranks, mpis, hosts)]
     left_out: Counter[str] = Counter()
     found: dict[tuple[str, int, str], Spot] = {}
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -76,16 +78,19 @@ def spots(
     return list(found.values()), left_out
 
 
-def _layouts(described: Described, ranks: Sequence[int], mpis: Sequence[MPI]) -> Iterator[dict[str, Any]]:
-    """What there is to ask for, the plainest first: that is kept of two that come to the same."""
+def _layouts(described: Described, ranks: Sequence[int], mpis: Sequence[MPI], hosts: int) -> Iterator[dict[str, Any]]:
+    """What there is to ask for, the plainest first: that is kept of two that come to the same. Each of the hosts is
+    like the machine."""
     cores = described.cores
     for mpi in mpis:
         for count in ranks:
-            own = max(cores // count, 1)  # a fair share
+            own = max(cores // math.ceil(count / hosts), 1)  # a fair share
             yield _layout(mpi, count, "auto", "core")
             yield _layout(mpi, count, "auto", "none")
             if count > 1 and own > 1:
                 yield _layout(mpi, count, "auto", "core", own)
+            if count > 1 and hosts > 1:
+                yield _layout(mpi, count, "node", "core")
             if count > 1 and described.count("package") > 1:
                 yield _layout(mpi, count, "package", "core")
             for resource, key in (("package", "package"), ("numa", "numa"), ("l3cache", "l3")):

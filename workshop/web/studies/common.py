@@ -14,7 +14,7 @@ from workshop.placement import Placement
 from workshop.store.records import RunRecord, Trial
 from workshop.study.kinds import Report
 from workshop.study.report import trial_json
-from workshop.study.results import CellResult
+from workshop.study.results import CellResult, failure
 from workshop.web import cards
 from workshop.web.cards import Card, Part, line, link, table, words
 from workshop.web.words import grouped
@@ -134,13 +134,7 @@ def why_not(trial: Trial, runs: Mapping[int, RunRecord]) -> str:
         return str(trial.pruned.get("why", ""))
     run = runs.get(trial.run_id or 0)
     error = trial.error or (run.error if run is not None else None)
-    if not error:
-        return ""
-    return (
-        str(error["message"])
-        if error.get("type") in ("BadInput", "TimeLimit")
-        else f"{error['type']}: {error['message']}"
-    )
+    return failure(trial, run) if error else ""
 
 
 def value_words(value: Any) -> str:

@@ -14,7 +14,7 @@ from workshop.figures.bars import grouped, settings
 from workshop.figures.heatmap import heatmap, legend
 from workshop.figures.line import line as drawn_line
 from workshop.figures.points import Point
-from workshop.study.grid_kind import GridReport
+from workshop.study.grid.kind import GridReport
 from workshop.study.results import CellResult, best
 from workshop.web.cards import Card, Part, code, figure, table
 from workshop.web.studies.common import (
@@ -145,7 +145,7 @@ def _mattered(cells: Sequence[CellResult], axes: Sequence[str]) -> list[Card]:
         else [axis_words(one.axis), "–", "–", "nothing"]
         for one in found
     ]
-    said = "Means over all cells with that value, whatever else was set."
+    said = "Means over cells that differ in nothing else."
     return [
         Card(
             "effects",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 
 from workshop.analysis import words as say
+from workshop.analysis.threads import KINDS
 from workshop.figures.bars import settings
 from workshop.figures.line import line as drawn_line
 from workshop.figures.memory import memory
@@ -19,19 +20,30 @@ from workshop.study.path.found import Found, spent
 from workshop.study.path.kind import PathReport, StepReport
 from workshop.study.path.places import AS_FOUND
 from workshop.study.path.saying import name
-from workshop.study.path.steps import SOURCE
+from workshop.study.path.steps import OTHERS, SOURCE
 from workshop.study.results import CellResult
 from workshop.web.cards import Card, Part, figure, line, table, words
 from workshop.web.studies.common import about, cells_table, pick, point, rate_words, runs_card, verdict
 from workshop.web.studies.grid import picture
 
 Drawn = tuple[Part, ...]
+ZERO = (
+    "The axis begins at zero: a leak is a line that goes on climbing. Above it stands all that each has gained; the "
+    "verdict counts what comes after the first third, in which pools fill up."
+)
 
 
 def cards(report: PathReport) -> list[Card]:
     """All steps that have something to show, for one's own page and for the export."""
     shown = [card for one in report.steps if one.state != "waiting" for card in step_cards(report, one.step.key)]
     return [verdict(report), *shown, runs_card(report, report.setting.rate, report.unit)]
+
+
+def guessed(report: PathReport, shown: Sequence[Card], steps: Container[str]) -> list[Card]:
+    """Of a report's cards, those that give nothing away to somebody who has guessed in these steps only."""
+    if all(one.state == "waiting" or one.step.key in steps for one in report.steps):
+        return list(shown)
+    return [card for card in shown if (key := card.name.partition("-")[2]) and key in steps]
 
 
 def step_cards(report: PathReport, key: str, titled: bool = True) -> list[Card]:
@@ -51,7 +63,7 @@ def step_cards(report: PathReport, key: str, titled: bool = True) -> list[Card]:
 
 def article(one: StepReport) -> Part:
     """The article's own figures, cited."""
-    return words(line(f"{one.step.article} {SOURCE}.", "The article:", tone="about"))
+    return words(line(f"{one.step.article} {OTHERS} {SOURCE}.", "The article:", tone="about"))
 
 
 def _cells(report: PathReport, one: StepReport) -> list[Part]:
@@ -93,7 +105,7 @@ def _profile(report: PathReport, one: StepReport) -> Drawn:
             for told in census.values():
                 there = told.get(kind)
                 cells += [str(there.count), str(there.busy), say.seconds(there.seconds)] if there else ["–"] * 3
-            rows.append([kind, *cells])
+            rows.append([KINDS.get(kind, kind), *cells])
         heads = [f"{label}: {what}" for label in census for what in ("threads", "worked", "processor time")]
         parts.append(table(["Kind of thread", *heads], rows))
     times = {label: _times(run) for label, run in runs.items()}
@@ -125,7 +137,7 @@ def _times(run: RunRecord) -> Mapping[str, float]:
 def _memory(report: PathReport, one: StepReport) -> Drawn:
     """Resident memory after each evaluation, and what an evaluation took."""
     lines = {way: (list(range(1, len(how.values) + 1)), list(how.values)) for way, how in report.grown.items()}
-    return (figure(memory(lines, axis="evaluations")), about("The axis begins at zero: a leak is a line that climbs."))
+    return (figure(memory(lines, axis="evaluations")), about(ZERO))
 
 
 def _bars(report: PathReport, one: StepReport) -> Drawn:
@@ -200,7 +212,7 @@ def _waterfall(report: PathReport, one: StepReport) -> Drawn:
         for step in report.steps
         if step.step.key not in gave | {"i"} and step.state in ("done", "partly")
     ]
-    left = f" Not in it, since they changed nothing beyond chance: {say.listed(nothing)}." if nothing else ""
+    left = f" Not in it, since they added nothing beyond chance: {say.listed(nothing)}." if nothing else ""
     return (
         figure(drawn),
         about(f"Evaluation is counted in, {rate_words(first.median, report.unit)} at the start.{left}"),

@@ -10,7 +10,7 @@ from workshop.figures import scaling
 from workshop.figures.line import line as drawn
 from workshop.figures.points import Point
 from workshop.store.records import RunRecord
-from workshop.study.scaling_kind import ScalingReport
+from workshop.study.scaling.kind import ScalingReport
 from workshop.web.cards import Card, Part, figure, line, table, words
 from workshop.web.studies.common import rate_words, runs_card, verdict
 

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from workshop.workloads import Artifacts, Params, Scaling, Workload
+from workshop.workloads.fields import ADVANCED, Data
 
 MOST = 256  # institutions
-ADVANCED = {"advanced": True}
 PRIVATE = {"part": "Who has which images"}
 LEARNING = {"part": "How institutions learn together"}
 
@@ -19,13 +19,7 @@ LEARNING = {"part": "How institutions learn together"}
 class FederatedParams(Params):
     """Who has which images, and how they learn from them."""
 
-    data: str = Field(
-        "auto",
-        min_length=1,
-        max_length=1000,
-        description="auto (MNIST if it can be had, else the digits), mnist, digits, or a path of MNIST's files",
-        json_schema_extra={"file": {"choices": ["auto", "mnist", "digits"], "types": ["npz"]}},
-    )
+    data: Data = "auto"
     way: Literal["federated", "centralised", "alone", "all"] = Field(
         "federated",
         description="updates are averaged, images are pooled, each learns alone, or all three side by side",

@@ -8,26 +8,18 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from workshop.workloads import Artifacts, Params, Scaling, Tuning, Workload
+from workshop.workloads.fields import ADVANCED, Data, Exchange, Target, Trace
 
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
 # heading under which the form shows a field.
-ADVANCED = {"advanced": True}
 RECIPE = {"part": "The recipe, step by step"}
 
 
 class MnistParams(Params):
     """What to train, on what, and which steps of the recipe to take."""
 
-    data: str = Field(
-        "auto",
-        min_length=1,
-        max_length=1000,
-        description="auto (MNIST if it can be had, else the digits), mnist, digits, or a path of MNIST's files",
-        json_schema_extra={"file": {"choices": ["auto", "mnist", "digits"], "types": ["npz"]}},
-    )
-    exchange: Literal["auto", "horovod", "mpi", "mpi-per-tensor", "parameter-server", "none"] = Field(
-        "auto", description="how ranks exchange gradients; auto: Horovod where it fits the session's MPI, else mpi"
-    )
+    data: Data = "auto"
+    exchange: Exchange = "auto"
     epochs: int = Field(8, ge=1, le=1000, description="times that all images are read")
     batch: int = Field(64, ge=1, le=60_000, description="images of each rank in a step")
     rate: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] | None = Field(
@@ -51,9 +43,7 @@ class MnistParams(Params):
     checkpoint: Literal["rank0", "every-rank", "off"] = Field(
         "rank0", description="who writes the checkpoint after each epoch", json_schema_extra=RECIPE
     )
-    target: float = Field(
-        0.95, gt=0, le=1, allow_inf_nan=False, description="held-out accuracy to which the time is taken"
-    )
+    target: Target = 0.95
     model: str = Field(
         "cnn",
         min_length=1,
@@ -76,7 +66,7 @@ class MnistParams(Params):
     steps: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         None, description="end after so many steps; empty: after all epochs", json_schema_extra=ADVANCED
     )
-    trace: int = Field(30, ge=0, le=1000, description="steps of which the timeline is kept", json_schema_extra=ADVANCED)
+    trace: Trace = 30
     seed: int = Field(0, ge=0, le=2**31 - 1, description="seed of weights and order", json_schema_extra=ADVANCED)
     pace: float = Field(
         0,

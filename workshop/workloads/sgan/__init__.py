@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from workshop.workloads import Artifacts, Params, Scaling, Tuning, Workload
+from workshop.workloads.fields import ADVANCED, Data, Exchange, Target, Trace
 
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
 # heading under which the form shows a field.
-ADVANCED = {"advanced": True}
 EVALUATION = {"part": "Evaluation on held-out images"}
 
 
@@ -23,16 +23,8 @@ def _number(value: Any) -> Any:
 class SganParams(Params):
     """What to train, on what, and when and how to evaluate it."""
 
-    data: str = Field(
-        "auto",
-        min_length=1,
-        max_length=1000,
-        description="auto (MNIST if it can be had, else the digits), mnist, digits, or a path of MNIST's files",
-        json_schema_extra={"file": {"choices": ["auto", "mnist", "digits"], "types": ["npz"]}},
-    )
-    exchange: Literal["auto", "horovod", "mpi", "mpi-per-tensor", "parameter-server", "none"] = Field(
-        "auto", description="how ranks exchange gradients; auto: Horovod where it fits the session's MPI, else mpi"
-    )
+    data: Data = "auto"
+    exchange: Exchange = "auto"
     method: Literal["sgan", "supervised"] = Field(
         "sgan", description="sgan, or the same classifier trained on the labelled images alone"
     )
@@ -67,10 +59,8 @@ class SganParams(Params):
         description="a compiled function, or Keras's predict or predict_on_batch",
         json_schema_extra=EVALUATION,
     )
-    target: float = Field(
-        0.92, gt=0, le=1, allow_inf_nan=False, description="held-out accuracy to which the time is taken"
-    )
-    trace: int = Field(30, ge=0, le=1000, description="steps of which the timeline is kept", json_schema_extra=ADVANCED)
+    target: Target = 0.92
+    trace: Trace = 30
     seed: int = Field(
         0, ge=0, le=2**31 - 1, description="seed of weights, labels, order and noise", json_schema_extra=ADVANCED
     )

@@ -58,9 +58,9 @@ def generator(size: int) -> Any:
     return keras.Sequential([layers.Input((LATENT,)), *inner])
 
 
-def optimizer(rate: float | None, net: Any) -> Any:
+def optimizer(rate: float, net: Any) -> Any:
     """Adam with the first moment's decay at 0.5, as for GANs since Radford et al., built for a net's weights."""
-    made = tensorflow().keras.optimizers.Adam(rate or RATE, beta_1=0.5)
+    made = tensorflow().keras.optimizers.Adam(rate, beta_1=0.5)
     made.build(net.trainable_variables)
     return made
 

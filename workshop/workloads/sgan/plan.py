@@ -2,7 +2,8 @@
 
 A step of all ranks together reads the next `batch * ranks` unlabelled images of a long row of shuffled passes over all
 of them; each rank takes its part of these. So what all ranks read together is what one rank with a batch so much larger
-reads, and training on them gives the same weights. The labelled images go on in a row of their own.
+reads, and training on them gives the same weights. The labelled images go on in a row of their own, half as many in a
+step (so the same holds for them where a rank's batch is even, which its half is then, too).
 """
 
 from __future__ import annotations

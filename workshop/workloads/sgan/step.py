@@ -111,7 +111,7 @@ def unsupervised(real: Any, made: Any) -> Any:
 def entropy(logits: Any) -> Any:
     """The entropy of the digits that unlabelled images may be, averaged: the less of it, the farther they are from
     where the classifier decides (Grandvalet and Bengio, Semi-supervised learning by entropy minimization, NIPS 2004;
-    for GANs Dai et al., Good semi-supervised learning that requires a bad GAN, arXiv:1705.09585)."""
+    for GANs Dai et al., Good semi-supervised learning that requires a bad GAN, arXiv:1705.09783)."""
     tf = tensorflow()
     return -tf.reduce_mean(tf.reduce_sum(tf.nn.softmax(logits) * tf.nn.log_softmax(logits), axis=1))
 

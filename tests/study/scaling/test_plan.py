@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from workshop.errors import BadInput
 from workshop.placement import Placement
-from workshop.study.scaling import default_ranks, plan, read_ranks
+from workshop.study.scaling.plan import default_ranks, plan, read_ranks
 from workshop.study.settings import read_options, read_settings
 from workshop.workloads import Params, Workload, workload
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.study.grids import kept, run_all
+from tests.study.grid.cases import kept, run_all
 from tests.web import seed as class_seed
 from workshop.placement import Placement
 from workshop.store.records import SessionRecord, Trial
 from workshop.store.store import Store
 from workshop.study import runner
-from workshop.study.grid import plan
-from workshop.study.grid_kind import KIND, GridReport
+from workshop.study.grid.kind import KIND, GridReport
+from workshop.study.grid.plan import plan
 from workshop.study.kinds import Sofar, read, report, title
 from workshop.workloads import workload
 

@@ -11,14 +11,16 @@ from workshop.errors import BadInput
 from workshop.placement import Placement
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study import axes as axes_of
-from workshop.study import grid, results
-from workshop.study.grid_verdict import verdict
+from workshop.study import results
+from workshop.study.grid import axes as axes_of
+from workshop.study.grid import plan
+from workshop.study.grid.repeating import best_again
+from workshop.study.grid.sampler import propose
+from workshop.study.grid.seeds import seed_by_seed, sown
+from workshop.study.grid.verdict import verdict
 from workshop.study.kinds import Kind, Sofar, read
-from workshop.study.repeating import best_again
 from workshop.study.report import study_json, trial_json
 from workshop.study.results import CellResult
-from workshop.study.sampler import propose
 from workshop.study.trials import Cell, impossible, interleave
 from workshop.workloads import workload
 
@@ -70,7 +72,9 @@ def grid_report(store: Store, study: StudyRecord) -> GridReport:
     rows = sorted(results.results(trials, runs, told["rate"]), key=lambda row: _place(told["axes"], row.point))
     best = results.best(rows)
     command = _command(study.workload, best) if best else ""
-    said = verdict(rows, told["axes"], told["unit"], study.finished_at is not None, command)
+    said = verdict(rows, told["unit"], study.finished_at is not None, command)
+    if told.get("seeds"):
+        said = seed_by_seed(said, rows, trials, runs, study, command)
     return GridReport(study, trials, runs, rows, best, command, said)
 
 
@@ -82,8 +86,8 @@ def more(sofar: Sofar) -> list[Trial]:
         point = propose(told["axes"], told["sampler"], cells, lambda point: not _cell(sofar.study, point).why)
         if point is not None:
             first = max((trial.number for trial in sofar.trials), default=0) + 1
-            return interleave([_cell(sofar.study, point)], told["repeats"], first)
-    return best_again(sofar.trials, cells, told["best"], told["repeats"])
+            return sown(interleave([_cell(sofar.study, point)], told["repeats"], first), told)
+    return sown(best_again(sofar.trials, cells, told["best"], told["repeats"]), told)
 
 
 def total(sofar: Sofar) -> int:
@@ -95,7 +99,7 @@ def total(sofar: Sofar) -> int:
     if told["sampler"]:
         to_come = max(min(told["sampler"]["trials"], axes_of.count(told["axes"])) - cells, 0)
     known = len(rounds) + to_come * told["repeats"]
-    return max(known + grid.again(told["best"], told["repeats"], cells + to_come), len(sofar.trials))
+    return max(known + plan.again(told["best"], told["repeats"], cells + to_come), len(sofar.trials))
 
 
 def _cell(study: StudyRecord, point: Mapping[str, Any]) -> Cell:
@@ -119,4 +123,4 @@ def _plain(axis: str) -> str:
     return axis.removeprefix(axes_of.VARIABLE).removeprefix(axes_of.PARAM)
 
 
-KIND = Kind(grid.KIND, title, grid_report, more, total)
+KIND = Kind(plan.KIND, title, grid_report, more, total)

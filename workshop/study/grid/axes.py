@@ -20,7 +20,7 @@ from pydantic.fields import FieldInfo
 
 from workshop.errors import BadInput, bad_input
 from workshop.placement import Placement
-from workshop.study.labels import label
+from workshop.study.grid.labels import label
 from workshop.study.trials import Cell
 from workshop.workloads import Workload
 

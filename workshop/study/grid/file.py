@@ -12,6 +12,8 @@
     best: {cells: 2, repeats: 3}
     shared: true                # more ranks divide the work of a step
     limit: 50                   # so many cells at random
+    compare: held_out_accuracy  # a metric, the more the better; else how fast they are
+    seeds: true                 # each repeat has a seed of its own
 
 What is read is data only: YAML's core schema (1.2), in which `off` and `no` are words, without tags and aliases.
 """
@@ -28,7 +30,7 @@ import yaml
 
 from workshop.analysis import words
 from workshop.errors import BadInput
-from workshop.study.grid_options import AGAIN
+from workshop.study.grid.options import AGAIN
 
 LARGEST = 64 * 1024  # bytes
 DEEPEST = 10  # levels
@@ -48,6 +50,8 @@ class StudyFile:
     best: Mapping[str, Any] | None = field(default_factory=lambda: dict(AGAIN))
     shared: bool = True
     limit: int | None = None
+    compare: str = ""
+    seeds: bool = False
 
 
 def read_file(path: Path) -> StudyFile:
@@ -220,4 +224,6 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "best": lambda key, value: {"cells": 0} if value is None else _mapping(key, value),
     "shared": _or_none(_yes_or_no),
     "limit": _or_none(_number),
+    "compare": _or_none(_text),
+    "seeds": _or_none(_yes_or_no),
 }

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from workshop.store.records import SessionRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study import runner
-from workshop.study.grid import KIND, GridStudy
+from workshop.study.grid.plan import KIND, GridStudy
 from workshop.study.kinds import Sofar, kind, read
 
 Became = float | str  # the work per second of a trial's run, or why it failed

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from workshop.study import axes as axes_of
+from workshop.study.grid import axes as axes_of
 from workshop.study.results import CellResult, cell_key
 
 if TYPE_CHECKING:

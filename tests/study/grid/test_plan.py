@@ -8,7 +8,7 @@ import pytest
 
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
-from workshop.study.grid import GridStudy, asked, long, plan, some_cell
+from workshop.study.grid.plan import GridStudy, asked, plan, some_cell
 from workshop.study.trials import impossible
 from workshop.workloads import workload
 
@@ -80,6 +80,8 @@ def test_a_cell_that_can_not_be_is_there_once_and_has_failed() -> None:
         ({"ranks": [1]}, {"repeats": 0}, "repeats is 0: it should be a whole number from 1 to 100."),
         ({"ranks": [1]}, {"repeats": True}, "repeats is True"),
         ({"ranks": [1]}, {"limit": 0}, "limit is 0: it should be a whole number from 1 to 10,000."),
+        ({"ranks": [1]}, {"title": "x" * 201}, "The title has 201 characters; it should have at most 200."),
+        ({"ranks": [1]}, {"title": "a\x1b[2J"}, "The title has characters that can't be shown"),
         ({"ranks": [1]}, {"limit": 5, "sampler": {}}, "either a limit or a sampler"),
         ({"ranks": [1]}, {"sampler": {"name": "magic"}}, "sampler is 'magic': it should be tpe or random."),
         ({"ranks": [1]}, {"sampler": {"trials": 0}}, "trials of the sampler is 0"),
@@ -117,14 +119,6 @@ def test_a_million_cells() -> None:
     assert some_cell(chosen, KMEANS).label == "clusters 1, features 1"
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(3, "5 s"), (44, "45 s"), (119, "120 s"), (600, "10 min"), (7200, "2 h"), (3e7, "347 days"), (3.2e9, "101 years")],
-)
-def test_a_long_time_in_words(seconds: float, words: str) -> None:
-    assert long(seconds) == words
-
-
 def test_placements_are_asked_about_before_anything_starts() -> None:
     seen: list[int] = []
 
@@ -141,6 +135,9 @@ def test_placements_are_asked_about_before_anything_starts() -> None:
     assert [impossible(trial) for trial in made.trials()] == [False, False, True, True]
     with pytest.raises(BadInput, match=r"None of the 2 cells can be run: 2 ranks: Open MPI refuses"):
         asked(kmeans({"ranks": [2, 4]}), check)
+    with pytest.raises(BadInput, match=r"^Open MPI refuses this placement, in its own words: There are not enough"):
+        asked(kmeans({"clusters": [4, 8]}, sampler={"trials": 2}), check)
+    assert not asked(kmeans(sampler={"trials": 2}), check).cells, "it may find those that can be"
 
     def silent(placement: Placement) -> None:
         raise WorkshopError("has not answered")

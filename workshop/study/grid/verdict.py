@@ -1,27 +1,24 @@
 """What a grid says: verdict, why and next, from its cells. Pure.
 
 It names a winner where the repeats allow that, and says so where they don't: cells whose ranges overlap may be equally
-fast. What an axis does is told by the lines along it, on which everything else stays the same.
+fast. What an axis does by itself is told, too.
 """
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from statistics import median
-from typing import Any
+from collections.abc import Sequence
 
 from workshop.analysis import words
+from workshop.analysis.effects import effects
 from workshop.study import results
 from workshop.study.results import CellResult
+from workshop.study.scaling.plan import REPEATS
 
 LISTED = 3  # cells that a sentence names
+MOST_BEST = 9  # cells that it advises to repeat
 
 
-def verdict(
-    cells: Sequence[CellResult], axes: Mapping[str, Sequence[Any]], unit: str, finished: bool, command: str = ""
-) -> dict[str, str]:
+def verdict(cells: Sequence[CellResult], unit: str, finished: bool, command: str = "") -> dict[str, str]:
     """Verdict, why and next. `command` runs the best cell."""
     order = results.ranked(cells)
     if len(order) < 2:
@@ -29,7 +26,8 @@ def verdict(
     usual = results.noise(cells)
     tied = results.ties(cells, usual)
     best, second = order[0], order[1]
-    why = [_reached(best, unit), _against(best, order[-1], unit, usual)]
+    most, least = ("fastest", "slowest") if unit.endswith("/s") else ("best", "worst")
+    why = [_reached(best, unit), _against(best, order[-1], unit, usual, least)]
     if len(tied) == len(order):
         said = f"No difference is sure: all {len(order)} cells are within what repeats differ by."
     elif len(tied) > 1:
@@ -38,35 +36,21 @@ def verdict(
         why.insert(1, f"{_reached(second, unit)[:-1]}: the ranges overlap.")
     else:
         times = (best.median or 0.0) / (second.median or 1.0)
-        said = (
-            f"{words.capital(best.label)} is the fastest: {_rate(best, unit)}, {times:.2f}x the next, {second.label}."
-        )
-    why += effects(cells, axes, usual) + _cautions(cells, order)
+        said = f"{words.capital(best.label)} is the {most}: {_rate(best, unit)}, {times:.2f}x the next, {second.label}."
+    why += mattered(cells, usual) + _cautions(cells, order)
     return {"verdict": said, "why": " ".join(why), "next": _next(tied, order, finished, command)}
 
 
-def effects(cells: Sequence[CellResult], axes: Mapping[str, Sequence[Any]], usual: float) -> list[str]:
+def mattered(cells: Sequence[CellResult], usual: float) -> list[str]:
     """A sentence on how much each of several axes makes by itself."""
-    if len(axes) < 2:
+    there = [cell for cell in cells if cell.median]
+    found = effects([cell.point for cell in there], [cell.median or 0.0 for cell in there])
+    if len(found) < 2:
         return []
-    made = {axis: effect(cells, axis) for axis in axes}
-    known = sorted(((times, axis) for axis, times in made.items() if times is not None), reverse=True)
-    if len(known) < 2:
-        return []
-    parts = [f"{axis} {times:.2f}x" if times > 1 + 2 * usual else f"{axis} nothing sure" for times, axis in known]
+    parts = [
+        f"{one.axis} {one.factor:.2f}x" if one.factor > 1 + 2 * usual else f"{one.axis} nothing sure" for one in found
+    ]
     return [f"Between the worst and the best value of each, everything else being the same: {words.listed(parts)}."]
-
-
-def effect(cells: Sequence[CellResult], axis: str) -> float | None:
-    """How many times as fast the best value of an axis is as its worst, everything else being the same: the median
-    over all lines along the axis on which two cells were measured; None where there is no such line."""
-    lines: dict[str, list[float]] = defaultdict(list)
-    for cell in cells:
-        if cell.median is not None and axis in cell.point:
-            others = {name: value for name, value in cell.point.items() if name != axis}
-            lines[json.dumps(others, sort_keys=True, default=str)].append(cell.median)
-    times = [max(line) / min(line) for line in lines.values() if len(line) > 1]
-    return median(times) if times else None
 
 
 def _too_little(cells: Sequence[CellResult], order: Sequence[CellResult], unit: str, finished: bool) -> dict[str, str]:
@@ -88,11 +72,14 @@ def _next(tied: Sequence[CellResult], order: Sequence[CellResult], finished: boo
         return "Let the study go on."
     if len(tied) == 1:
         return f"Use it: {command}" if command else "Use it."
-    repeats = max(3 * max(len(cell.rates) for cell in order), 5)
+    cells, repeats = min(len(tied), MOST_BEST), min(max(3 * max(len(cell.rates) for cell in order), 5), REPEATS)
     use = (
         f"Use it: {command} - or, to tell them apart," if command and len(tied) < len(order) else "To tell them apart,"
     )
-    return f"{use} run longer, or repeat the best more often: --best {min(len(tied), 9)} --best-repeats {repeats}."
+    return (
+        f"{use} run longer, or repeat the best more often: --best {cells} --best-repeats {repeats}, in a study's file "
+        f"best: {{cells: {cells}, repeats: {repeats}}}."
+    )
 
 
 def _cautions(cells: Sequence[CellResult], order: Sequence[CellResult]) -> list[str]:
@@ -116,27 +103,20 @@ def _reached(cell: CellResult, unit: str) -> str:
     return f"{words.capital(cell.label)} reached {_rate(cell, unit)}{_between(cell)}."
 
 
-def _against(best: CellResult, worst: CellResult, unit: str, usual: float) -> str:
+def _against(best: CellResult, worst: CellResult, unit: str, usual: float, least: str) -> str:
     found = results.ratio(best, worst, usual)
     times = f"{found.value:.2f}x" if found else ""
-    return f"The slowest, {worst.label}, reached {_rate(worst, unit)}{_between(worst)}: {times} between them."
+    return f"The {least}, {worst.label}, reached {_rate(worst, unit)}{_between(worst)}: {times} between them."
 
 
 def _between(cell: CellResult) -> str:
     if len(cell.rates) < 2:
         return ""
-    return f" ({_figure(min(cell.rates))} to {_figure(max(cell.rates))} in {len(cell.rates)} runs)"
+    return f" ({words.rate(min(cell.rates))} to {words.rate(max(cell.rates))} in {len(cell.rates)} runs)"
 
 
 def _rate(cell: CellResult, unit: str) -> str:
-    return f"{_figure(cell.median or 0.0)} {unit}"
-
-
-def _figure(value: float) -> str:
-    for factor, word in ((1e9, " billion"), (1e6, " million")):
-        if value >= factor:
-            return f"{value / factor:.4g}{word}"
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{words.rate(cell.median or 0.0)} {unit}"
 
 
 def _rest(number: int) -> list[str]:

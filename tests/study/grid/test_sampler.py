@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from workshop.study.grid.sampler import propose
 from workshop.study.results import CellResult
-from workshop.study.sampler import propose
 
 AXES = {"a": list(range(12)), "b": [1, 2, 4, 8, 16, 32], "c": ["x", "y", None]}
 TPE = {"name": "tpe", "trials": 40, "seed": 1}

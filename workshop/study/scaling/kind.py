@@ -12,9 +12,10 @@ from workshop.analysis.scaling import Measurement, Row, measurement, rows
 from workshop.placement import Placement
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study import scaling
 from workshop.study.kinds import Kind, read
 from workshop.study.report import study_json, trial_json
+from workshop.study.results import failure
+from workshop.study.scaling import plan
 
 
 @dataclass(frozen=True)
@@ -73,12 +74,11 @@ def scaling_report(store: Store, study: StudyRecord) -> ScalingReport:
 def _measured(store: Store, trial: Trial, run: RunRecord | None, rate: str) -> Measurement:
     where = Placement.parse(trial.placement)
     if trial.error is not None:
-        failed = f"{trial.error['type']}: {trial.error['message']}"
-        return Measurement(where.ranks, where.threads_per_rank, trial.run_id, failed=failed)
+        return Measurement(where.ranks, where.threads_per_rank, trial.run_id, failed=failure(trial, run))
     if run is None:
         return Measurement(where.ranks, where.threads_per_rank)
     totals = {} if run.metrics.get("phases") else store.totals(run.id)
     return measurement(run, totals, rate)
 
 
-KIND = Kind(scaling.KIND, title, scaling_report)
+KIND = Kind(plan.KIND, title, scaling_report)

@@ -1,8 +1,8 @@
 """Grid studies: every combination of some values, each run at least once. Pure: which trials, and why not.
 
-A grid that is too large to run as a whole is sampled, at random or by Optuna (`workshop.study.sampler`). Every cell is
-run equally often in interleaved rounds; then the best ones are repeated, since the best of many measured once owes
-that to chance, too (the optimiser's curse: Smith and Winkler, Management Science 52(3), 2006).
+A grid that is too large to run as a whole is sampled, at random or by Optuna (`sampler`). Every cell is run equally
+often in interleaved rounds; then the best ones are repeated, since the best of many measured once owes that to chance,
+too (the optimiser's curse: Smith and Winkler, Management Science 52(3), 2006).
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from workshop.analysis import words
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
 from workshop.store.records import Trial
-from workshop.study import axes as axes_of
-from workshop.study import grid_options as options
 from workshop.study.estimate import SECONDS
-from workshop.study.scaling import REPEATS, scaling_of
+from workshop.study.grid import axes as axes_of
+from workshop.study.grid import options
+from workshop.study.grid import seeds as seeding
+from workshop.study.grid.seeds import sown
+from workshop.study.scaling.plan import REPEATS, scaling_of
 from workshop.study.trials import Cell, interleave
 from workshop.workloads import Workload
 
@@ -46,6 +48,7 @@ class GridStudy:
     limit: Mapping[str, int] | None  # cells, seed
     shared: bool
     title: str
+    seeds: bool  # whether each repeat has a seed of its own
     cells: tuple[Cell, ...]  # none for a sampler, which chooses while the study goes on
 
     def description(self) -> dict[str, Any]:
@@ -62,6 +65,7 @@ class GridStudy:
             "limit": dict(self.limit) if self.limit else None,
             "shared": self.shared,
             "title": self.title,
+            **({"seeds": True} if self.seeds else {}),
         }
 
     def trials(self) -> list[Trial]:
@@ -69,7 +73,8 @@ class GridStudy:
         first = interleave(self.cells, 1)
         able = [cell for cell in self.cells if not cell.why]
         turned = able[1:] + able[:1]
-        return first + (interleave(turned, self.repeats - 1, len(first) + 1, 2) if able else [])
+        rest = interleave(turned, self.repeats - 1, len(first) + 1, 2) if able else []
+        return sown([*first, *rest], self.description())
 
     def runs(self) -> int:
         """How many runs it takes in all, as far as one can tell beforehand."""
@@ -93,6 +98,8 @@ def plan(
     seed: int = 0,
     title: str = "",
     shared: bool = True,
+    compare: str = "",
+    seeds: bool = False,
     seconds: float = SECONDS,
 ) -> GridStudy:
     """A study over `axes` (name -> values) of the params that were given and a placement. Raises BadInput.
@@ -100,11 +107,16 @@ def plan(
     `best` ({"cells", "repeats"}): so many of the best cells are repeated until each was run so often. `sampler`
     ({"name", "trials", "seed"}) chooses the cells while the study goes on; `limit` takes so many at random, drawn with
     `seed`. `shared`: where the ranks are varied, they divide the work of a step (`Scaling.share`) among them, as in a
-    scaling study. `seconds`: how long a run is likely to take, to say how long too many would.
+    scaling study. `compare` names the metric by which cells are compared, the more the better, in place of how fast
+    they are; with `seeds` every repeat has a seed of its own. `seconds`: how long a run is likely to take, to say how
+    long too many would.
     """
     scaling = scaling_of(workload)
+    metric = seeding.metric(compare.strip())
     repeats = options.between("repeats", repeats, 1, REPEATS)
     values = axes_of.read_axes(axes, workload)
+    if seeds:
+        seeding.check(workload, values)
     shared = shared and "ranks" in values and bool(scaling.share)
     given = {**scaling.strong, **params} if shared else dict(params)
     base = _base(workload, values, given)
@@ -127,14 +139,15 @@ def plan(
         values,
         {name: value for name, value in base.items() if name not in own},
         {name: value for name, value in where.items() if name not in values},
-        scaling.rate,
-        scaling.unit,
+        metric or scaling.rate,
+        metric.replace("_", " ") if metric not in ("", scaling.rate) else scaling.unit,
         repeats,
         options.best(best),
         chosen,
         limited,
         shared,
-        title.strip(),
+        options.title(title),
+        seeds,
         tuple(found),
     )
 
@@ -146,7 +159,10 @@ def asked(
     clock: Callable[[], float] = time.monotonic,
 ) -> GridStudy:
     """The same study, whose cells with a placement that `check` refuses say so. Raises BadInput with the words of the
-    refusal where that leaves none."""
+    refusal where that leaves none, or where a sampler's only placement is refused."""
+    only = not study.cells and not any(axis in axes_of.PLACING for axis in study.axes)
+    if only and (why := _answer(check, Placement.parse(study.placement))):
+        raise BadInput(why)
     until = clock() + seconds
     answers: dict[str, str] = {}
     cells = []
@@ -209,16 +225,8 @@ def _too_many(axes: Mapping[str, Sequence[Any]], total: int, repeats: int, secon
     shape = " x ".join(str(len(values)) for values in axes.values())
     each = "" if repeats == 1 else f", {repeats} runs each"
     return (
-        f"The grid has {total:,} cells ({shape}{each}), which would take about {long(total * repeats * seconds)} at "
-        f"{words.seconds(seconds)} a run; give a limit (--limit 50: so many of them, at random) or a sampler "
-        f"(--sampler tpe --trials 50), or vary less: up to {MOST} cells are run as they are."
+        f"The grid has {total:,} cells ({shape}{each}), which would take about "
+        f"{words.long(total * repeats * seconds)} at {words.seconds(seconds)} a run; give a limit (--limit 50: so many "
+        f"of them, at random) or a sampler (--sampler tpe --trials 50), or vary less: up to {MOST} cells are run as "
+        "they are."
     )
-
-
-def long(seconds: float) -> str:
-    """A long time in words, as coarse as it is uncertain: 40 s, 12 min, 3 h, 5 days, 12 years."""
-    for factor, word in ((365.25 * 86400, "year"), (86400, "day"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * factor:
-            number = round(seconds / factor)
-            return f"{number:,} {word}{'s' if word in ('year', 'day') else ''}"
-    return f"{max(5 * round(seconds / 5), 5)} s"

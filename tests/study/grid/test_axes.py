@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from workshop.errors import BadInput
 from workshop.placement import Placement
-from workshop.study import axes as axes_of
 from workshop.study import settings
-from workshop.study.axes import cells, count, points, read_axes, sample
-from workshop.study.labels import label
+from workshop.study.grid import axes as axes_of
+from workshop.study.grid.axes import cells, count, points, read_axes, sample
+from workshop.study.grid.labels import label
 from workshop.workloads import workload
 
 MNIST = workload("mnist")

@@ -7,9 +7,10 @@ from typing import Any
 
 from workshop.analysis import words
 from workshop.errors import BadInput
-from workshop.study.scaling import REPEATS
+from workshop.study.scaling.plan import REPEATS
 
 MOST_LIMIT = 10_000  # cells, or trials of a sampler
+LONGEST_TITLE = 200  # characters
 MOST_BEST = 50  # cells that are repeated
 SAMPLERS = ("tpe", "random")
 AGAIN = {"cells": 2, "repeats": 3}  # how many of the best are repeated where nobody says
@@ -41,6 +42,16 @@ def _only(what: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
     odd = next((str(name) for name in given if name not in known), None)
     if odd is not None:
         raise BadInput(f"{what} has no setting {odd[:60]!r}; it has {words.listed(known)}.")
+
+
+def title(given: str) -> str:
+    """What a study is called, without blanks around it. Raises BadInput."""
+    words_of = given.strip()
+    if len(words_of) > LONGEST_TITLE:
+        raise BadInput(f"The title has {len(words_of)} characters; it should have at most {LONGEST_TITLE}.")
+    if not words_of.isprintable():
+        raise BadInput("The title has characters that can't be shown; it should be one line of words.")
+    return words_of
 
 
 def between(name: str, value: Any, least: int, most: int) -> int:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from workshop.cli.study_grid import placement_of, read_study
+from workshop.cli.study_grid import ASKED, placement_of, read_study
 from workshop.errors import BadInput
-from workshop.study.file import DEEPEST, LARGEST, read, read_file
-from workshop.study.grid import plan
+from workshop.study.grid.file import DEEPEST, LARGEST, read, read_file
+from workshop.study.grid.plan import plan
 from workshop.workloads import workload
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "labs" / "sgan" / "studies").glob("*.yaml"))
+EXAMPLES = sorted((Path(__file__).parents[3] / "labs" / "sgan" / "studies").glob("*.yaml"))
 WHOLE = """
 # a comment
 workload: kmeans
@@ -122,7 +122,7 @@ def test_what_is_both_set_and_varied(tmp_path: Path) -> None:
 def test_the_examples_can_be_planned(path: Path) -> None:
     found = read_study(path)
     chosen = workload(found.workload)
-    asked = {name: getattr(found, name) for name in ("repeats", "best", "sampler", "limit", "shared", "title")}
+    asked = {name: getattr(found, name) for name in ASKED}
     made = plan(chosen, found.vary, found.params, placement_of(found, None), **asked)
     assert made.title and made.runs() >= 4
     assert not any(cell.why for cell in made.cells)

@@ -1,0 +1,1 @@
+"""Scaling: the same workload on several numbers of ranks."""
