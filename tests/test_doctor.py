@@ -18,7 +18,7 @@ import pytest
 from rich.console import Console
 from sqlalchemy import create_engine
 
-from tests.control_groups import control_group, joined
+from tests.control_groups import control_group, inside
 from tests.support import need, until
 from workshop import config, doctor
 from workshop.doctor import Check
@@ -63,8 +63,10 @@ def test_memory_is_what_we_may_have_and_not_what_the_host_has() -> None:
     assert ("the limit of this container" in doctor._memory().detail) == Gauge().tightest().group
     program = "import json; from workshop import doctor; from dataclasses import asdict\n"
     program += "print(json.dumps(asdict(doctor._memory())))"
-    with control_group(600 << 20) as folder, joined(folder):
-        told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    with control_group(600 << 20) as folder:
+        told = subprocess.run(
+            inside(folder, [sys.executable, "-c", program]), capture_output=True, text=True, timeout=60
+        )
     assert told.returncode == 0, told.stderr
     found = json.loads(told.stdout)
     assert "of 600 MiB available, the limit of this container or job" in found["detail"]

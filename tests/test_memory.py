@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.control_groups import control_group, joined
+from tests.control_groups import control_group, inside
 from workshop import config
 from workshop.errors import BadInput
 from workshop.memory import Gauge, Memory, held, size
@@ -118,8 +118,10 @@ def test_who_is_ended_by_the_kernel_in_a_real_group_is_counted() -> None:
         "filled = subprocess.run([sys.executable, '-c', 'x = b\"x\" * (200 << 20)'])\n"
         "print(json.dumps([filled.returncode, gauge.kills() - before, there.total, there.available, there.group]))\n"
     )
-    with control_group(100 * MIB) as folder, joined(folder):
-        told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    with control_group(100 * MIB) as folder:
+        told = subprocess.run(
+            inside(folder, [sys.executable, "-c", program]), capture_output=True, text=True, timeout=60
+        )
     assert told.returncode == 0, told.stderr
     code, kills, total, available, limited = json.loads(told.stdout)
     assert (code, kills, total, limited) == (-9, 1, 100 * MIB, True)

@@ -3,7 +3,7 @@
 import time
 
 import streamlit as st
-from parts import cards, frame
+from parts import cards, frame, resting
 
 from workshop.analysis import words
 from workshop.errors import WorkshopError
@@ -41,6 +41,8 @@ def main() -> None:
     shown = _list(studies, wanted or studies[0])
     every = EVERY if shown.state == "running" else None
     st.fragment(run_every=every)(_study)(shown.id, every is not None, identity)
+    if shown.state == "interrupted":
+        resting.follow(shown)
 
 
 def _wanted() -> StudyRecord | None:

@@ -1,7 +1,7 @@
 """Tuning: the article's path in nine steps, each with predict, run, see, explain. `?study=3&step=d` is a link."""
 
 import streamlit as st
-from parts import frame, tuning, tuning_begin, tuning_step
+from parts import frame, resting, tuning, tuning_begin, tuning_step
 
 from workshop.errors import WorkshopError
 from workshop.store.records import StudyRecord
@@ -27,6 +27,8 @@ def main() -> None:
     step = _step(study.id)
     st.query_params["step"] = step
     tuning_step.show(study.id, step, session, identity)
+    if not tuning.live(study):  # learners don't start what they wait for
+        resting.follow(study)
 
 
 def _chosen(studies: list[StudyRecord]) -> StudyRecord | None:

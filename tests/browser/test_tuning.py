@@ -40,13 +40,12 @@ def test_a_guess_and_a_step_that_is_followed_to_its_end(workshop_home: Path, new
             page.evaluate("window.stillTheSamePage = true")
             assert page.evaluate("document.documentElement.scrollWidth") <= 390, "nothing sticks out of a phone"
 
-            trials = store.trials(goes_on.id)
-            while more := world.wanted(store, goes_on.id):
-                store.add_trials(goes_on.id, "seed", more)
-                trials = store.trials(goes_on.id)
-                for trial in trials:
-                    if trial.run_id is None:
-                        world.end(store, session, goes_on.id, trial)
+            waiting = [trial for trial in store.trials(goes_on.id) if trial.run_id is None]
+            while waiting:
+                for trial in waiting:
+                    world.end(store, session, goes_on.id, trial)
+                waiting = world.wanted(store, goes_on.id)
+                store.add_trials(goes_on.id, "seed", waiting)
             store.finish_study(goes_on.id, "seed", "completed")
             expect(page.get_by_text("measured 1.00x: too high")).to_be_visible(timeout=30_000)
             assert page.evaluate("window.stillTheSamePage")

@@ -12,10 +12,11 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests import mpis
-from tests.control_groups import control_group, joined
+from tests.control_groups import control_group, join
 from tests.hosts import WORKSHOP, emulated, running, session_on
 from tests.support import need, until
 from workshop import topology
@@ -223,16 +224,14 @@ def test_real_ssh(workshop_home: Path, probe_workloads: None, tmp_path: Path, mo
 
 def test_a_host_whose_memory_is_full(workshop_home: Path, probe_workloads: None) -> None:
     """The emulated hosts share a control group, as they would share a machine; only hostB has ranks."""
-    with (
-        control_group(1400 << 20) as group,
-        joined(group),
-        emulated(2) as hosts,
-        session_on(hosts, workshop_home, "hostA:2,hostB:2") as session,
-    ):
-        there = Placement(ranks=2, hosts=hosts_from("hostB:2"), bind_to="none")
-        for batch in (8, 2000):  # bit by bit, and faster than anybody can look
-            ended = session.run("fill", there, rank=1, batch=batch, epochs=1000)
-            assert (ended.status, ended.error["type"]) == ("failed", "OutOfMemory"), ended.error
-            assert (ended.error["rank"], ended.error["host"]) == (1, "hostB")
-            assert "hostB" in ended.error["message"] and "fewer ranks" in ended.error["message"]
-        assert session.run("fill", there, epochs=2).status == "completed"
+    with control_group(1400 << 20) as group, emulated(2) as hosts:
+        switch = psutil.Process(hosts._switch.pid)
+        join(group, switch.pid, *(process.pid for process in switch.children(recursive=True)))
+        with session_on(hosts, workshop_home, "hostA:2,hostB:2") as session:
+            there = Placement(ranks=2, hosts=hosts_from("hostB:2"), bind_to="none")
+            for batch in (8, 2000):  # bit by bit, and faster than anybody can look
+                ended = session.run("fill", there, rank=1, batch=batch, epochs=1000)
+                assert (ended.status, ended.error["type"]) == ("failed", "OutOfMemory"), ended.error
+                assert (ended.error["rank"], ended.error["host"]) == (1, "hostB")
+                assert "hostB" in ended.error["message"] and "fewer ranks" in ended.error["message"]
+            assert session.run("fill", there, epochs=2).status == "completed"

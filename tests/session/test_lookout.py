@@ -13,7 +13,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.control_groups import control_group, joined
+from tests.control_groups import control_group, inside
 from tests.support import until
 from workshop.session.lookout import Lookout
 
@@ -103,8 +103,8 @@ print(json.dumps([code, found.words]), flush=True)
     ],
 )
 def test_a_control_group_with_too_little(mib: int, says: str) -> None:
-    with control_group(160 * MIB) as folder, joined(folder):
-        command = [sys.executable, "-c", IN_GROUP, TAKE, str(mib)]
+    with control_group(160 * MIB) as folder:
+        command = inside(folder, [sys.executable, "-c", IN_GROUP, TAKE, str(mib)])
         told = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert told.returncode == 0, told.stderr
     code, words = json.loads(told.stdout)

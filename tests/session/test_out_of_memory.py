@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.control_groups import control_group, joined
+from tests.control_groups import control_group, join
 from tests.sessions import Session
 from tests.support import until
 from workshop.errors import BadInput
@@ -98,8 +98,8 @@ def test_a_limit_that_is_no_size_is_said_before_anything_starts(
 def test_a_control_group_that_is_full(workshop_home: Path, probe_workloads: None) -> None:
     """As in a container: whether we or the kernel end them first, ranks are ended and nobody else."""
     with Store.open() as store, control_group(900 * MIB) as folder:
-        with joined(folder):
-            record, conductor = lifecycle.start_session(store, "test", Placement(ranks=2))
+        record, conductor = lifecycle.start_session(store, "test", Placement(ranks=2))
+        join(folder, conductor.pid)
         session = Session(store, lifecycle.wait_ready(store, record, conductor), workshop_home)
         try:
             before = {process.pid for process in psutil.Process(conductor.pid).children(recursive=True)}

@@ -110,7 +110,8 @@ class Studies:
             mine = select(studies.c.id).where(studies.c.id == study_id, studies.c.runner == runner)
             if connection.scalar(mine) is None:
                 return False
-            connection.execute(trials.insert(), [{"study_id": study_id, **vars(trial)} for trial in wanted])
+            if wanted:
+                connection.execute(trials.insert(), [{"study_id": study_id, **vars(trial)} for trial in wanted])
         return True
 
     def ask_study(self, study_id: int, runner: str, description: Mapping[str, Any]) -> bool:
