@@ -15,6 +15,7 @@ EXAMPLE = ["[BB/BB/../..][../../../..]", "[../../../..][BB/BB/../..]"]
 # Colour and label of each processing unit of the first picture that has a rank, in reading order.
 UNITS = """() => {
   const figure = document.querySelector(".js-plotly-plot");
+  if (!figure || !figure.layout || !figure.layout.shapes) return [[], []];  // not drawn yet
   const colours = figure.layout.shapes.map((shape) => shape.fillcolor);
   const labels = figure.layout.annotations.map((note) => note.text.replace(/^<b>rank |<[^>]*>/g, ""));
   return [colours, labels.filter((text) => /^[0-9]+$/.test(text))];
@@ -40,7 +41,7 @@ def test_compose_the_example_change_the_command_and_run(workshop: Class, new_pag
     masks = page.get_by_test_id("stCode").first
     for mask in EXAMPLE:
         expect(masks).to_contain_text(mask, timeout=60_000)
-    page.locator(".js-plotly-plot svg").first.wait_for(timeout=30_000)
+    page.wait_for_function(f"({UNITS})()[1].length === 24", timeout=30_000)
     colours, labels = shown(page)
     assert colours == {theme.rank_colour(rank) for rank in range(6)}
     assert labels == [str(rank) for rank in range(6) for _ in range(4)], (

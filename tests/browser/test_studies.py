@@ -29,7 +29,7 @@ def test_a_study_is_followed_to_its_end(workshop_home: Path, new_page: NewPage) 
             store.keep_study(goes_on.id, "seed")
             page.goto(f"http://127.0.0.1:{port}/studies")
             expect(page.get_by_text("4 of 9 runs")).to_be_visible(timeout=60_000)
-            expect(page.get_by_text("Weak scaling of mnist")).to_be_visible()
+            expect(page.get_by_role("heading", name="Weak scaling of mnist")).to_be_visible()
             page.evaluate("window.stillTheSamePage = true")
 
             seed.end(store, session, goes_on.id, 5)
@@ -42,7 +42,7 @@ def test_a_study_is_followed_to_its_end(workshop_home: Path, new_page: NewPage) 
             expect(page.locator(".js-plotly-plot")).to_have_count(4)
             assert page.evaluate("window.stillTheSamePage")
             page.goto(f"http://127.0.0.1:{port}/studies?study=1")
-            expect(page.get_by_text("Strong scaling of mnist")).to_be_visible(timeout=20_000)
+            expect(page.get_by_role("heading", name="Strong scaling of mnist")).to_be_visible(timeout=20_000)
 
 
 def test_a_cell_of_a_heat_map_shows_its_ranks(workshop_home: Path, new_page: NewPage) -> None:
