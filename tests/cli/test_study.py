@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from rich.console import Console
 
 from tests.cli.test_cli import answer, workshop
 from tests.study import seed
-from tests.web import seed as class_seed
 from workshop.cli.main import run
 from workshop.cli.show_study import watch_study
 from workshop.placement import Placement
@@ -24,17 +22,6 @@ from workshop.study.scaling.plan import KIND, plan
 from workshop.workloads import workload
 
 SCALING = ["study", "run", "scaling", "--workload"]
-
-
-@pytest.fixture
-def store(workshop_home: Path) -> Iterator[Store]:
-    with Store.open() as opened:
-        yield opened
-
-
-@pytest.fixture
-def session(store: Store) -> SessionRecord:
-    return class_seed.session(store)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 
 from tests.cli.test_cli import workshop
 from tests.study.grid.cases import kept, run_all
-from tests.web import seed as class_seed
 from workshop.cli.main import run
 from workshop.cli.show_study import show_study
 from workshop.placement import Placement
@@ -24,17 +22,6 @@ from workshop.workloads import workload
 
 GRID = ["study", "run", "grid", "--workload"]
 BLOBS = {"data": "blobs", "points": 1000}
-
-
-@pytest.fixture
-def store(workshop_home: Path) -> Iterator[Store]:
-    with Store.open() as opened:
-        yield opened
-
-
-@pytest.fixture
-def session(store: Store) -> SessionRecord:
-    return class_seed.session(store)
 
 
 @pytest.mark.parametrize(

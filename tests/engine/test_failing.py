@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from workshop.engine.failing import described
 
 
-def raised(function: object) -> BaseException:
+def raised(function: Callable[[], object]) -> BaseException:
     with pytest.raises(BaseException) as caught:
-        function()  # type: ignore[operator]
+        function()
     return caught.value
 
 

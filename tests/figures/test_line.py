@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from workshop.figures.line import line
+from workshop.figures.line import Ideal, line
 from workshop.figures.points import NOTHING, Point
 
 POINTS = [Point("1", (100.0, 104.0, 90.0)), Point("2", (160.0,)), Point("3", state="failed"), Point("4", (120.0,))]
@@ -42,9 +42,9 @@ def test_several_lines_differ_in_more_than_colour() -> None:
 @pytest.mark.parametrize(
     ("ideal", "values"), [("faster", [10.0, 20.0, 40.0]), ("shorter", [10.0, 5.0, 2.5]), ("level", [10.0] * 3)]
 )
-def test_the_ideal_goes_on_as_the_first_line_began(ideal: str, values: list[float]) -> None:
+def test_the_ideal_goes_on_as_the_first_line_began(ideal: Ideal, values: list[float]) -> None:
     points = [Point("1", (10.0,)), Point("2", (9.0,)), Point("4", (8.0,))]
-    drawn = line([1, 2, 4], {"": points}, "ranks", "s", ideal=ideal, mark=False).data[0]  # type: ignore[arg-type]
+    drawn = line([1, 2, 4], {"": points}, "ranks", "s", ideal=ideal, mark=False).data[0]
     assert drawn.name == "ideal"
     assert list(drawn.y) == pytest.approx(values)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -11,6 +12,8 @@ from tests.web import seed as class_seed
 from workshop.store.store import Store
 from workshop.store.tables import runs
 from workshop.study.estimate import SECONDS, seconds_each
+
+Ended = Literal["completed", "failed", "cancelled"]
 
 
 @pytest.fixture
@@ -20,11 +23,11 @@ def store(workshop_home: Path) -> Iterator[Store]:
 
 
 def ran(
-    store: Store, session: int, seconds: float, workload: str = "kmeans", status: str = "completed", **params: int
+    store: Store, session: int, seconds: float, workload: str = "kmeans", status: Ended = "completed", **params: int
 ) -> None:
     run = store.submit(session, workload, params, {"ranks": 1})
     store.take_next(session)
-    store.finish(run.id, status)  # type: ignore[arg-type]
+    store.finish(run.id, status)
     with store.database.writing() as connection:
         times = {"started_at": 1000.0, "finished_at": 1000.0 + seconds}
         connection.execute(runs.update().where(runs.c.id == run.id).values(**times))

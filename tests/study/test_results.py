@@ -116,8 +116,8 @@ def test_ratios_and_what_is_sure_of_them() -> None:
 
 def test_a_single_run_is_lent_the_usual_noise() -> None:
     once, other = cell("once", 100.0), cell("other", 103.0)
-    assert not ratio(other, once).sure  # type: ignore[union-attr]
-    assert ratio(other, once, usual=0.01).sure  # type: ignore[union-attr]
+    assert not ratio(other, once).sure
+    assert ratio(other, once, usual=0.01).sure
     assert noise([once, other]) == results.NOISE
     assert noise([once, cell("a", 95.0, 105.0), cell("b", 98.0, 100.0, 102.0)]) == pytest.approx(0.07)
 

@@ -9,6 +9,7 @@ import pytest
 
 from workshop.study.grid.sampler import propose
 from workshop.study.results import CellResult
+from workshop.study.trials import TrialStatus
 
 AXES = {"a": list(range(12)), "b": [1, 2, 4, 8, 16, 32], "c": ["x", "y", None]}
 TPE = {"name": "tpe", "trials": 40, "seed": 1}
@@ -18,8 +19,8 @@ def speed(point: Mapping[str, Any]) -> float:
     return 200.0 - (point["a"] - 7) ** 2 - 3 * abs(point["b"] - 8) + (20 if point["c"] == "y" else 0)
 
 
-def cell(point: Mapping[str, Any], *rates: float, status: str = "completed") -> CellResult:
-    return CellResult(str(point), point, {}, {}, rates, (), status)  # type: ignore[arg-type]
+def cell(point: Mapping[str, Any], *rates: float, status: TrialStatus = "completed") -> CellResult:
+    return CellResult(str(point), point, {}, {}, rates, (), status)
 
 
 def tried(sampler: Mapping[str, Any], number: int, able: Any = lambda point: True) -> list[CellResult]:

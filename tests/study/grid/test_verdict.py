@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from workshop.study.grid.verdict import verdict
 from workshop.study.results import CellResult
+from workshop.study.trials import TrialStatus
 
 
-def cell(ranks: int, threads: int, *rates: float, status: str = "", why: str = "") -> CellResult:
+def cell(ranks: int, threads: int, *rates: float, status: TrialStatus | None = None, why: str = "") -> CellResult:
     point = {"ranks": ranks, "threads": threads}
-    became = status or ("completed" if rates else "waiting")
+    became: TrialStatus = status or ("completed" if rates else "waiting")
     label = f"{ranks} ranks, {threads} threads"
-    return CellResult(label, point, {}, {}, rates, tuple(range(len(rates))), became, why)  # type: ignore[arg-type]
+    return CellResult(label, point, {}, {}, rates, tuple(range(len(rates))), became, why)
 
 
 def said(*cells: CellResult, finished: bool = True, command: str = "workshop run it") -> dict[str, str]:

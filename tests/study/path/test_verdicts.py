@@ -20,7 +20,7 @@ from workshop.store.store import Store
 from workshop.study import kinds
 from workshop.study.path import wanting
 from workshop.study.path.found import Found
-from workshop.study.path.guesses import right
+from workshop.study.path.guesses import Answer, right
 from workshop.study.path.kind import PathReport
 from workshop.study.path.memory import Growth, growth
 from workshop.study.path.plan import STEPS
@@ -43,6 +43,13 @@ def said(found: Found, key: str, grown: dict[str, Growth] | None = None) -> dict
     return told
 
 
+def answered(found: Found, key: str) -> Answer:
+    """To what learners predict."""
+    told = step(key).answer(found, {})
+    assert told is not None
+    return told
+
+
 def with_variable(name: str, factor: Callable[[str], float]) -> world.Rate:
     """Rates that one variable of the ranks changes."""
     return lambda params, where: world.rate(params, where) * factor(where.rank_environment().get(name, ""))
@@ -52,7 +59,7 @@ def test_what_omp_num_threads_does_not_do_is_said_with_the_reason() -> None:
     told = said(measured(steps="b"), "b")
     assert told["verdict"] == "OMP_NUM_THREADS has no effect here."
     assert "Eigen" in told["why"] and "Run 1 had 2 threads of that pool, and no OpenMP thread worked" in told["why"]
-    assert step("b").answer(measured(steps="b"), {}).value == pytest.approx(1.0)  # type: ignore[union-attr]
+    assert answered(measured(steps="b"), "b").value == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("seed_", range(10))
@@ -83,7 +90,7 @@ def test_the_profile_counts_threads_against_cores() -> None:
     told = said(found, "a")
     assert "2 threads to compute with on one core" in told["verdict"]
     assert "6 threads live in it (3 ZeroMQ, 2 TensorFlow intra-op (Eigen) and 1 main); 3 of them worked" in told["why"]
-    assert step("a").answer(found, {}).value == 6  # type: ignore[union-attr]
+    assert answered(found, "a").value == 6
 
 
 def test_ranks_and_threads() -> None:
@@ -91,14 +98,14 @@ def test_ranks_and_threads() -> None:
     told = said(found, "d")
     assert told["verdict"] == "2 ranks x 1 thread wins."
     assert "1.58x one rank with all 2 cores" in told["why"]
-    assert step("d").answer(found, {}).value == "2 x 1"  # type: ignore[union-attr]
+    assert answered(found, "d").value == "2 x 1"
 
 
 def test_memory_that_leaks_and_memory_that_does_not() -> None:
     def grown(slope: float) -> dict[str, Growth]:
-        told = growth([6e8 + slope * number + 1e4 * (number % 3) for number in range(30)])
-        assert told is not None
-        return {"predict": told, "compiled": growth([6e8] * 30)}  # type: ignore[dict-item]
+        series = {"predict": [6e8 + slope * n + 1e4 * (n % 3) for n in range(30)], "compiled": [6e8] * 30}
+        found = {name: growth(values) for name, values in series.items()}
+        return {name: one for name, one in found.items() if one is not None}
 
     found = measured(steps="e")
     told = said(found, "e", grown(0.0))
@@ -128,7 +135,7 @@ def test_settings_that_can_t_matter_and_those_that_do() -> None:
     assert told["verdict"] == "Short cycle is 1.30x what there was."
     assert "the machine, not the setting" in told["why"], "no rank here reads it"
     found = measured()
-    assert "no fusion" in step("f").answer(found, {}).ties  # type: ignore[union-attr]
+    assert "no fusion" in answered(found, "f").ties
 
 
 def test_mpis() -> None:
@@ -155,7 +162,7 @@ def test_evaluation_before_and_after() -> None:
     assert told["verdict"] == "Evaluation takes 26 % of the time instead of 59 %."
     assert told["why"].startswith("That makes 2 ranks 1.79x as fast.")
     assert "2 ranks are 1.24x as fast as one before and 2.22x after" in told["why"]
-    assert step("h").answer(found, {}).value == pytest.approx(58.8, abs=0.1)  # type: ignore[union-attr]
+    assert answered(found, "h").value == pytest.approx(58.8, abs=0.1)
 
 
 def test_the_waterfall_and_the_command_of_its_end() -> None:

@@ -191,6 +191,6 @@ def test_paths_on_the_server_are_nobodys_business(store: Store, session: Session
 
 def test_cells_are_told_apart_by_what_varies(store: Store, session: SessionRecord) -> None:
     study = seed.grid(store, session, {"ranks": [1, 2], "threads": [1]}, lambda _: 500.0)
-    rows = read_report(store, study).rows  # type: ignore[attr-defined]
+    rows = read_report(store, study).rows
     assert grid.varying(rows) == ["ranks"]
     assert grid.picture(rows, [], "images/s") == ()

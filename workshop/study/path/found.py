@@ -106,7 +106,9 @@ class Found:
 
     def beats(self, one: CellResult | None, other: CellResult | None) -> bool:
         """Whether one cell is faster than another beyond chance."""
-        return self.apart(one, other) and (one.median or 0.0) > (other.median or 0.0)  # type: ignore[union-attr]
+        if one is None or other is None:
+            return False
+        return self.apart(one, other) and (one.median or 0.0) > (other.median or 0.0)
 
     def ties(self, step: str) -> list[CellResult]:
         """The cells that may be as fast as the best, the best first."""

@@ -94,7 +94,7 @@ def score(ask: Ask, guess: float | str, answer: Answer) -> str:
     if right(ask, guess, answer):
         return f"You guessed {told}, measured {measured}: that is near enough."
     more = guess - answer.value
-    if ask.unit == "x" or answer.value <= 0:  # type: ignore[union-attr]  # a number's
+    if ask.unit == "x" or answer.value <= 0:
         return f"You guessed {told}, measured {measured}: {'too high' if more > 0 else 'too low'}."
     by = max(guess, answer.value) / max(min(guess, answer.value), 1e-9)
     far = (
