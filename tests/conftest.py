@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from workshop import workloads
+from workshop.store.store import Store
 
 # pytest is a world of one. What it needs for that must not reach the mpiruns that tests start.
 with pytest.MonkeyPatch.context() as _patch:
@@ -35,6 +36,13 @@ def workshop_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     for process in left:
         process.kill()
     assert not left, f"processes were left behind: {left}"
+
+
+@pytest.fixture
+def store(workshop_home: Path) -> Iterator[Store]:
+    """The store of that folder."""
+    with Store.open() as opened:
+        yield opened
 
 
 def leftovers(home: Path) -> list[psutil.Process]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -16,12 +15,6 @@ from workshop.store.store import Store
 from workshop.web import auth
 
 Open = Callable[..., AppTest]
-
-
-@pytest.fixture
-def store(workshop_home: Path) -> Iterator[Store]:
-    with Store.open() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,12 +21,6 @@ from workshop.mpi import openmpi
 from workshop.store.store import Store
 
 __all__ = ["own_lock", "session"]
-
-
-@pytest.fixture
-def store(workshop_home: Path) -> Iterator[Store]:
-    with Store.open() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize(

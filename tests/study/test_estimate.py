@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
-
-import pytest
 
 from tests.web import seed as class_seed
 from workshop.store.store import Store
@@ -14,12 +10,6 @@ from workshop.store.tables import runs
 from workshop.study.estimate import SECONDS, seconds_each
 
 Ended = Literal["completed", "failed", "cancelled"]
-
-
-@pytest.fixture
-def store(workshop_home: Path) -> Iterator[Store]:
-    with Store.open() as opened:
-        yield opened
 
 
 def ran(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,12 +18,6 @@ from workshop.study.kinds import Sofar, read, report, title
 from workshop.workloads import workload
 
 BLOBS = {"data": "blobs", "points": 1000}
-
-
-@pytest.fixture
-def store(workshop_home: Path) -> Iterator[Store]:
-    with Store.open() as opened:
-        yield opened
 
 
 @pytest.fixture

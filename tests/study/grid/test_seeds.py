@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,12 +16,6 @@ from workshop.study.kinds import read, report
 from workshop.workloads import workload
 
 METHODS = {"method": ["sgan", "supervised"]}
-
-
-@pytest.fixture
-def store(workshop_home: Path) -> Iterator[Store]:
-    with Store.open() as opened:
-        yield opened
 
 
 def study(axes: dict[str, Any] | None = None, **asked: Any) -> GridStudy:

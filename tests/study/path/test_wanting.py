@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -24,12 +22,6 @@ from workshop.study.path.plan import STEPS, Estimate, Setting
 
 def steps_of(store: Store, study: StudyRecord) -> dict[str, Estimate]:
     return expecting.by_step(store, Sofar(study, *kinds.read(store, study.id)))
-
-
-@pytest.fixture
-def store(workshop_home: Path) -> Iterator[Store]:
-    with Store.open() as opened:
-        yield opened
 
 
 def test_a_study_is_prepared_and_its_steps_are_wanted_one_by_one(store: Store) -> None:
