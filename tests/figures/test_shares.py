@@ -12,7 +12,8 @@ def test_a_ring_has_the_parts_in_their_order() -> None:
     figure = shares({"train": 60.0, "evaluate": 39.5, "rest": 0.5}, "before")
     (ring,) = figure.data
     assert list(ring.labels) == ["train", "evaluate", "rest"]
-    assert list(ring.text) == ["60 %", "40 %", "0.5 %"]
+    assert list(ring.text) == ["60 %", "40 %", ""], "a sliver has no room for words"
+    assert ring.hovertext[2] == "rest: 0.5 %"
     assert list(ring.textposition) == ["inside", "inside", "outside"], "a thin slice has no room for words"
     assert ring.title.text == "before"
     assert not ring.sort

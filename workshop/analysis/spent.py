@@ -40,6 +40,26 @@ def spent(run: RunRecord) -> dict[str, float]:
     return {name: value for name, value in parts.items() if value > 0}
 
 
+def as_long_run(run: RunRecord | None) -> dict[str, float]:
+    """Seconds of a run in training and in evaluation, as they would be divided in a long one; empty where it doesn't
+    tell.
+
+    Training is all its steps, as long as those took that were measured: the first ones compile, which takes as long as
+    all others of a short run, and nobody trains for so short a time in earnest.
+    """
+    told: Mapping[str, Any] = run.metrics if run is not None else {}
+    phases, steps, evaluate = (
+        told.get("phases"),
+        told.get("measured_steps"),
+        (told.get("seconds") or {}).get("evaluate"),
+    )
+    if not isinstance(phases, Mapping) or not phases or not steps or not isinstance(evaluate, (int, float)):
+        return {}
+    longest = max(sum(of_rank) for of_rank in zip(*phases.values(), strict=True))
+    train = longest / steps * (told.get("iterations") or steps)
+    return {"train": train, "evaluate": float(evaluate)} if train > 0 else {}
+
+
 def evaluation_share(run: RunRecord) -> float | None:
     """The share of evaluation in the time of training and evaluation together, as figure 9 of Rawat and Kapoor 2021
     draws it: it depends on neither how long a process takes to start nor how long it trains. None where a run doesn't

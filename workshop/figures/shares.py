@@ -12,6 +12,7 @@ from workshop.figures import theme
 
 NOTHING = "Nothing has told yet how it spent its time"
 INSIDE = 0.06  # share from which a slice has room for its own words
+WRITTEN = 0.02  # share from which it has words at all: those of slivers would run into each other, or out of the figure
 # Names that come in many runs keep their colours, whatever else is in the ring; others take the next of `theme.RANKS`.
 KNOWN = {"train": theme.ACCENT, "training": theme.ACCENT, "evaluate": "#e69f00", "evaluation": "#e69f00"}
 _WHITE_ON = {theme.ACCENT, theme.PHASES["compute"], theme.PHASES["update"]}
@@ -57,7 +58,7 @@ def compared(wholes: Mapping[str, Mapping[str, float]], height: int = 320) -> go
                         "solidity": 0.3,
                     },
                 },
-                text=[_precise(share) for share in part_of.values()],
+                text=[_precise(share) if share >= WRITTEN else "" for share in part_of.values()],
                 textinfo="text",
                 textposition=["inside" if share >= INSIDE else "outside" for share in part_of.values()],
                 insidetextorientation="horizontal",

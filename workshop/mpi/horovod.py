@@ -58,7 +58,8 @@ def settings(file: Path | None = None) -> Settings:
     project = tomllib.loads((file or config.project_file()).read_text())
     uv = project["tool"]["uv"]
     extra = uv["extra-build-dependencies"]["horovod"]
-    pinned = {pin.partition("==")[0]: pin for pin in uv["constraint-dependencies"]}
+    pins = (*project["project"]["dependencies"], *uv["constraint-dependencies"])
+    pinned = {pin.partition("==")[0]: pin for pin in pins}
     described = next(about for about in uv["dependency-metadata"] if about["name"] == "horovod")
     return Settings(
         requirement=project["dependency-groups"]["horovod"][0],

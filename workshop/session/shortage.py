@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from workshop.memory import Memory, help_for, size
+from workshop.memory import SPARE, Memory, help_for, size
 from workshop.session.channel import Host
 
-SPARE = 0.04  # share of the memory that a run must leave
 # Who has less than half of what is used must leave only half as much. So of two sessions the larger one gives way.
 MODEST = 0.5
 

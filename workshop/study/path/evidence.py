@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from workshop.analysis.spent import as_long_run
 from workshop.store.records import RunRecord
-from workshop.study.path.found import Found, spent
+from workshop.study.path.found import Found
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def threads_of(run: RunRecord) -> list[Threads]:
 
 def evaluating(run: RunRecord) -> float | None:
     """Seconds of one evaluation."""
-    seconds, count = spent(run), run.metrics.get("evaluations")
+    seconds, count = as_long_run(run), run.metrics.get("evaluations")
     return seconds["evaluate"] / count if seconds and isinstance(count, int) and count > 0 else None
 
 
@@ -42,6 +43,6 @@ def share_of_evaluation(found: Found) -> dict[tuple[str, int], float]:
     """The share of evaluation in training and evaluation, by before or after and number of ranks."""
     shares = {}
     for one in found.results("h"):
-        if seconds := spent(found.run(one)):
+        if seconds := as_long_run(found.run(one)):
             shares[one.point["evaluation"], one.point["ranks"]] = seconds["evaluate"] / sum(seconds.values())
     return shares

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
+from workshop.analysis.spent import as_long_run
 from workshop.store.records import RunRecord, Trial
 from workshop.study import results
 from workshop.study.path.chance import Chance, chance
@@ -142,28 +142,9 @@ class Found:
 
 def with_overall(run: RunRecord, rate: str) -> RunRecord:
     """The run with one metric more: its rate over training and evaluation together. `rate` counts training alone."""
-    seconds = spent(run)
+    seconds = as_long_run(run)
     told = results.rate_of(run, rate)
     if told is None or not seconds:
         return run
     share = seconds["train"] / sum(seconds.values())
     return replace(run, metrics={**run.metrics, OVERALL: told * share})
-
-
-def spent(run: RunRecord | None) -> dict[str, float]:
-    """Seconds of a run in training and in evaluation; empty where it doesn't tell.
-
-    Training is all its steps, as long as those took that were measured: the first ones compile, which takes as long as
-    all others of a short run, and nobody trains for so short a time in earnest.
-    """
-    told: Mapping[str, Any] = run.metrics if run is not None else {}
-    phases, steps, evaluate = (
-        told.get("phases"),
-        told.get("measured_steps"),
-        (told.get("seconds") or {}).get("evaluate"),
-    )
-    if not isinstance(phases, Mapping) or not phases or not steps or not isinstance(evaluate, (int, float)):
-        return {}
-    longest = max(sum(of_rank) for of_rank in zip(*phases.values(), strict=True))
-    train = longest / steps * (told.get("iterations") or steps)
-    return {"train": train, "evaluate": float(evaluate)} if train > 0 else {}

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from workshop.analysis.endings import MEMORY
+from workshop.memory import SPARE
 from workshop.store.records import RunRecord, Trial
 from workshop.study.results import rate_of
 from workshop.study.trials import status
 from workshop.study.tune.asked import Asked
 
-MEMORY_LEFT = 0.04  # share of the memory that a session leaves free
 MEASURED = 3.0  # seconds that a trial should measure
 ENOUGH = (1.5, 6.0)  # what is as good
 
@@ -44,7 +44,7 @@ def most_ranks(asked: Asked, tried: Sequence[Trial], runs: Mapping[int, RunRecor
     held = [each for run in _runs(tried, runs) for each in run.metrics.get("memory") or [] if each]
     most = math.inf
     if held and asked.memory:
-        most = (1 - MEMORY_LEFT) * asked.memory // min(held)
+        most = (1 - SPARE) * asked.memory // min(held)
     for trial in tried:
         run = runs.get(trial.run_id or 0)
         if run is not None and run.error is not None and run.error.get("type") in MEMORY:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping, Sequence
 
 from workshop.analysis import words as say
+from workshop.analysis.spent import as_long_run
 from workshop.analysis.threads import KINDS
 from workshop.figures.bars import settings
 from workshop.figures.line import line as drawn_line
@@ -16,7 +17,7 @@ from workshop.figures.waterfall import waterfall
 from workshop.store.records import RunRecord
 from workshop.study.path.cells import AFTER, BEFORE, left_out
 from workshop.study.path.evidence import threads_of
-from workshop.study.path.found import Found, spent
+from workshop.study.path.found import Found
 from workshop.study.path.kind import PathReport, StepReport
 from workshop.study.path.places import AS_FOUND
 from workshop.study.path.saying import name
@@ -153,7 +154,7 @@ def _evaluation(report: PathReport, one: StepReport) -> Drawn:
     most = max((cell.point["ranks"] for cell in one.cells), default=1)
     rings = {}
     for cell in one.cells:
-        if cell.point["ranks"] == most and (seconds := spent(found.run(cell))):
+        if cell.point["ranks"] == most and (seconds := as_long_run(found.run(cell))):
             rings[f"{cell.point['evaluation']}, {say.count(most, 'rank')}"] = seconds
     several = sorted({cell.point["ranks"] for cell in one.cells})
     training = _over_ranks(found, one.cells, several, _training)
@@ -192,7 +193,7 @@ def _training(run: RunRecord) -> float | None:
 
 
 def _whole(run: RunRecord) -> float | None:
-    return sum(spent(run).values()) or None
+    return sum(as_long_run(run).values()) or None
 
 
 def _waterfall(report: PathReport, one: StepReport) -> Drawn:
