@@ -80,7 +80,8 @@ def _pictures(part: Part, key: str) -> None:
         f"<figcaption>{escape(picture['label'])} {escape(picture['note'])}</figcaption></figure>"
         for picture in part["pictures"]
     )
-    st.html(f'<div class="ws-{"small" if part["small"] else "photos"}">{"".join(shown)}</div>')
+    looks = "ws-small" if part["small"] else "ws-photos ws-wide" if part["wide"] else "ws-photos"
+    st.html(f'<div class="{looks}">{"".join(shown)}</div>')
 
 
 def _tiles(part: Part, key: str) -> None:

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from workshop.errors import BadInput
-from workshop.workloads.forms import EARLIER, LONGEST_NUMBER, extra, is_run_number
+from workshop.workloads.forms import EARLIER, LONGEST_NUMBER, applies, extra, is_run_number
 
 UPLOAD = "upload"
 Uploads = dict[str, tuple[str, bytes]]
@@ -83,8 +83,7 @@ class _Form:
                     self._one(name)
 
     def _applies(self, name: str) -> bool:
-        when = extra(self.model.model_fields[name]).get("when", {})
-        return all(self.values.get(other) == value for other, value in when.items())
+        return applies(self.model.model_fields[name], self.values)
 
     def _one(self, name: str) -> None:
         field = self.model.model_fields[name]

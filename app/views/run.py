@@ -1,4 +1,5 @@
-"""A run: set it up, start it, watch it. `?run=ID` is a link to one, `&again=ID` fills the form in to go on from it."""
+"""A run: set it up, start it, watch it. `?run=ID` is a link to one, `&again=ID` fills the form in to go on from it,
+`?workload=NAME` begins with that one."""
 
 import streamlit as st
 from parts import frame
@@ -62,8 +63,8 @@ def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> 
     st.markdown("#### New run")
     known = workloads()
     names = list(known)
-    wanted = run.workload if run is not None else FIRST
-    begin = names.index(wanted) if wanted in names else 0
+    wanted = run.workload if run is not None else st.query_params.get("workload", FIRST)
+    begin = names.index(wanted) if wanted in names else names.index(FIRST) if FIRST in names else 0
     name = names[0] if len(names) == 1 else st.selectbox("Workload", names, begin, format_func=lambda n: known[n].title)
     st.caption(known[name].summary)
     try:

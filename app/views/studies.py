@@ -12,6 +12,8 @@ from workshop.study.kinds import KINDS, Report, expected, read, report, title
 from workshop.study.path import guesses
 from workshop.study.path.kind import PathReport
 from workshop.study.trials import remaining
+from workshop.study.ways.guesses import ASKS
+from workshop.study.ways.kind import WaysReport
 from workshop.web import export
 from workshop.web.cards import Card
 from workshop.web.studies import cards as cards_of
@@ -116,8 +118,12 @@ def _study(study_id: int, live: bool, identity: Identity) -> None:
 
 
 def _for(identity: Identity, found: Report, shown: list[Card]) -> list[Card]:
-    """What somebody sees: of a guided study, learners only those steps in which they have guessed, or wouldn't."""
-    if identity.role == "instructor" or not isinstance(found, PathReport):
+    """What somebody sees: of what is predicted first, learners only that of which they have guessed, or wouldn't."""
+    if identity.role == "instructor":
+        return shown
+    if isinstance(found, WaysReport):
+        return _of_ways(identity, found, shown)
+    if not isinstance(found, PathReport):
         return shown
     keys = [one.step.key for one in found.steps if one.state != "waiting"]
     kept = {key for key in keys if frame.store().guess(identity.id, guesses.about(found.study.id, key))}
@@ -125,6 +131,14 @@ def _for(identity: Identity, found: Report, shown: list[Card]) -> list[Card]:
     if len(mine) < len(shown):
         st.info("The page Tuning asks what you expect of each step; what came out is shown to those who have guessed.")
     return mine
+
+
+def _of_ways(identity: Identity, found: WaysReport, shown: list[Card]) -> list[Card]:
+    """Of three ways side by side: nothing before a guess."""
+    if any(frame.store().guess(identity.id, guesses.about(found.study.id, other)) for other in ASKS):
+        return shown
+    st.info("The page Federated asks what you expect; what came out is shown to those who have guessed.")
+    return []
 
 
 def _progress(found: Report, total: int) -> None:

@@ -18,7 +18,7 @@ LEVEL = [0.9] * 9
 
 
 def way(held_out: float, own: float = 0.95, rounds: list[float] | None = None) -> dict:
-    return {"held_out_accuracy": held_out, "own_accuracy": own, "images_read": 4000, "held_out": rounds or LEVEL}
+    return {"held_out_score": held_out, "own_score": own, "images_read": 4000, "held_out": rounds or LEVEL}
 
 
 def said(came: dict, params: dict | None = None, **changes) -> dict[str, str]:

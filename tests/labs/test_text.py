@@ -13,10 +13,11 @@ import typer
 
 from workshop import config
 from workshop.cli.main import app
+from workshop.federated_failures import federated_failures
 from workshop.workloads import workloads
 
 TEXTS = sorted(config.labs_folder().glob("*/README.md"))
-COMMAND = re.compile(r"(?:^ {4}|`)((?:[A-Z_]+=\S+ )?(?:mpirun -n 2 )?(?:workshop|python) [^`#\n]+)", re.MULTILINE)
+COMMAND = re.compile(r"(?:^ {4}|`)((?:[A-Z_]+=\S+ )?(?:mpirun -n \d+ )?(?:workshop|python) [^`#\n]+)", re.MULTILINE)
 
 
 def commands(text: Path) -> list[list[str]]:
@@ -44,6 +45,8 @@ def unknown(words: list[str]) -> list[str]:
         command, context = inner, inner.make_context(word, [], resilient_parsing=True)
     for param in command.params:
         known += [*param.opts, *param.secondary_opts]
+    if command.context_settings.get("ignore_unknown_options"):  # it takes the workload's own
+        known += [f"--{name.replace('_', '-')}" for one in workloads().values() for name in one.params.model_fields]
     return [option for option in options(words) if option not in known]
 
 
@@ -62,7 +65,7 @@ def test_what_a_text_tells_to_type_is_there(text: Path):
     for words in told:
         if words[0] == "workshop":
             assert unknown(words) == [], " ".join(words)
-        elif words[1] == "labs/sgan/train.py":
+        elif words[1].startswith("labs/"):
             assert set(options(words)) <= arguments(root / words[1]), " ".join(words)
 
 
@@ -73,6 +76,28 @@ def test_the_sgan_lab_leads_through_all_nine_steps():
         assert text.count(f"- **{part}**:") == 9, part
     assert "sgan" in workloads()
     assert "Intel (Rawat and Kapoor 2021)" in text
+
+
+def test_the_federated_lab_leads_through_all_eleven_parts():
+    folder = config.labs_folder() / "federated"
+    text = (folder / "README.md").read_text()
+    assert re.findall(r"^### ([a-z])\. ", text, re.MULTILINE) == list("abcdefghijk")
+    for part in ("Predict", "Run", "See", "Explain"):
+        assert text.count(f"- **{part}**:") == 11, part
+    for study in (folder / "studies").glob("*.yaml"):
+        assert f"workshop study run file labs/federated/studies/{study.name}" in text, study
+    steps = re.findall(r"^# (\d+)\. ", (folder / "train.py").read_text(), re.MULTILINE)
+    assert steps == [str(number) for number in range(1, 13)]
+    told = re.findall(r"- \*\*Steps? (\d+)(?: and (\d+))?\*\*", text)
+    assert {number for numbers in told for number in numbers if number} <= set(steps) and len(told) == 5
+
+
+def test_the_federated_lab_tells_of_every_guided_failure():
+    text = (config.labs_folder() / "federated" / "README.md").read_text()
+    for one in federated_failures():
+        assert one.title in text and one.verdict in " ".join(text.split()), one.name
+        for which in ("broken", "fixed"):
+            assert f"    {one.command(which)}\n" in text, one.name
 
 
 def test_a_command_that_is_not_there_is_found():

@@ -10,6 +10,8 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from tests.web.dashboard import Dashboard
+from workshop.store.store import Store
+from workshop.web import address
 from workshop.web.auth import hashed
 
 HTML = {"Accept": "text/html"}
@@ -168,3 +170,14 @@ def test_a_port_in_use_is_one_sentence(dashboard: Dashboard) -> None:
     assert "in use" in second.stderr
     assert "Traceback" not in second.stderr
     assert second.stdout == ""
+
+
+def test_commands_know_where_the_dashboard_listens(dashboard: Dashboard) -> None:
+    assert address.page(dashboard.store, 12) == f"http://127.0.0.1:{dashboard.port}/run?run=12"
+
+
+@pytest.mark.parametrize("left", ["", "http://127.0.0.1:9", "nonsense"])
+def test_a_dashboard_that_does_not_answer_is_none(store: Store, left: str) -> None:
+    assert address.page(store, 12) is None
+    store.set_setting(address.KEY, left)
+    assert address.dashboard(store) is None

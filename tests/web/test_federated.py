@@ -90,9 +90,9 @@ def test_before_the_first_round_it_shows_who_has_what(store: Store, session: Ses
 
 def test_a_finished_federation_says_what_each_way_came_to(store: Store, session: SessionRecord) -> None:
     run = begun(store, session, rounds=2)
-    came = {"held_out_accuracy": 0.961, "own_accuracy": 0.97, "images_read": 34_500, "held_out": [0.9, 0.961]}
+    came = {"held_out_score": 0.961, "own_score": 0.97, "images_read": 34_500, "held_out": [0.9, 0.961]}
     own = {"federated": 0.9, "centralised": 0.95, "alone": 1.0}
-    ended = [{**one, "took_part": 2, "own_accuracy": own, "held_out_alone": 0.41} for one in INSTITUTIONS]
+    ended = [{**one, "took_part": 2, "own_score": own, "held_out_alone": 0.41} for one in INSTITUTIONS]
     metrics = FIRST | {
         "by_way": dict.fromkeys(FIRST["ways"], came),
         "institutions": ended,

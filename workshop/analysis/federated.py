@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workshop.analysis import words
+from workshop.analysis import guarding, sending, words
 from workshop.analysis.diverging import GUESSING
 from workshop.analysis.findings import Facts, Finding
+from workshop.analysis.scores import margin, number, percent, points
 
 # How much better a U-Net that segments brain tumours is for each of ten institutions when it was trained on the data of
 # all. Other data and another measure than digits and accuracy: to be cited, not to be compared.
@@ -22,11 +23,12 @@ LOPSIDED = 4.0  # times as many images as the fewest
 SKEWED = 0.3  # share of images that would have to change hands for all to have the digits in equal shares
 GROWN = 10  # times the loss of guessing, from which it won't come back
 REASONS = 3  # that are told of at most
+DICE = "Dice"  # what is measured where masks are compared, in place of digits
 RISING = 0.02  # gain of held-out accuracy over the last third of the rounds from which it still learns
 
 _NAMES = {"federated": "Federated learning", "centralised": "Pooled images", "alone": "Each institution alone"}
 _SHORT = {"federated": "federated", "centralised": "pooled", "alone": "alone"}
-_NEEDED = ("held_out_accuracy", "own_accuracy", "images_read")
+_NEEDED = ("held_out_score", "own_score", "images_read")
 _PARTITIONS = {
     "iid": "images dealt alike",
     "dirichlet": "digits in different shares",
@@ -43,14 +45,23 @@ def measured(facts: Facts) -> Finding | None:
     ways = _ways(facts)
     if not ways:
         return None
-    if lost := _lost(facts):
-        return lost
+    attack = guarding.attacked(facts)
+    if spoiled := sending.broken(facts) or (None if attack else _lost(facts)):
+        return spoiled
+    found = [attack, guarding.protected(facts), sending.measured(facts), _reached(facts, ways)]
+    main, *others = [one for one in found if one is not None]
+    why = [main.why, guarding.remark(facts), *(one.verdict for one in others)]
+    return Finding(main.verdict, " ".join(filter(None, why)), main.following)
+
+
+def _reached(facts: Facts, ways: Ways) -> Finding:
+    """What the ways of learning came to."""
     if len(ways) > 1 and "federated" in ways:
         return _compared(facts, ways)
     name, told = next(iter(ways.items()))
     reached = (
-        f"{_NAMES[name]} came to {_percent(told['held_out_accuracy'])} on held-out images in {_rounds(facts)}, and to "
-        f"{_percent(told['own_accuracy'])} on institutions' own."
+        f"{_NAMES[name]} came to {_what(facts)}{percent(told['held_out_score'])} on held-out images in "
+        f"{_rounds(facts)}, and to {percent(told['own_score'])} on institutions' own."
     )
     why = [_setting(facts, ways)]
     if name == "federated":
@@ -61,23 +72,23 @@ def measured(facts: Facts) -> Finding | None:
 
 def _compared(facts: Facts, ways: Ways) -> Finding:
     """Which way won, as far as so many held-out images can tell."""
-    federated = ways["federated"]["held_out_accuracy"]
-    pooled, alone = (ways[name]["held_out_accuracy"] if name in ways else None for name in ("centralised", "alone"))
+    federated = ways["federated"]["held_out_score"]
+    pooled, alone = (ways[name]["held_out_score"] if name in ways else None for name in ("centralised", "alone"))
     said, gap, gain = [], None, None
     if pooled is not None:
         gap = pooled - federated
-        said.append(_against(gap, _margin(facts, pooled, federated)))
+        said.append(_against(gap, margin(facts, pooled, federated)))
     if alone is not None:
         gain = federated - alone
-        said.append(_over(gain, _margin(facts, federated, alone)))
-    reached = "; ".join(f"{_SHORT[name]} {_percent(told['held_out_accuracy'])}" for name, told in ways.items())
-    own = "; ".join(f"{_SHORT[name]} {_percent(told['own_accuracy'])}" for name, told in ways.items())
+        said.append(_over(gain, margin(facts, federated, alone)))
+    reached = "; ".join(f"{_SHORT[name]} {percent(told['held_out_score'])}" for name, told in ways.items())
+    own = "; ".join(f"{_SHORT[name]} {percent(told['own_score'])}" for name, told in ways.items())
     tested = facts.metrics.get("held_out_images")
     why = [
-        f"On {tested} held-out images: {reached}. On institutions' own validation images: {own}.",
+        f"On {tested} held-out images{_by_what(facts)}: {reached}. On institutions' own validation images: {own}.",
         _setting(facts, ways),
     ]
-    behind = gap is not None and pooled is not None and gap > _margin(facts, pooled, federated)
+    behind = gap is not None and pooled is not None and gap > margin(facts, pooled, federated)
     if behind or (gain is not None and gain <= 0):
         why += _explained(facts, ways["federated"])
     return Finding(
@@ -88,20 +99,13 @@ def _compared(facts: Facts, ways: Ways) -> Finding:
 def _against(gap: float, margin: float) -> str:
     if abs(gap) <= margin:
         return "is as good as pooled images"
-    return f"is {_points(abs(gap))} {'better than' if gap < 0 else 'behind'} pooled images"
+    return f"is {points(abs(gap))} {'better than' if gap < 0 else 'behind'} pooled images"
 
 
 def _over(gain: float, margin: float) -> str:
     if abs(gain) <= margin:
         return "no better than each alone"
-    return f"{_points(abs(gain))} {'better' if gain > 0 else 'worse'} than each alone"
-
-
-def _margin(facts: Facts, one: float, other: float) -> float:
-    """Twice the standard error of the difference of two accuracies on so many images: sqrt(p (1 - p) / n) each. The
-    same images are used for both, so it is rather too large than too small."""
-    tested = max(facts.metrics.get("held_out_images") or 1, 1)
-    return 2 * math.sqrt((one * (1 - one) + other * (1 - other)) / tested)
+    return f"{points(abs(gain))} {'better' if gain > 0 else 'worse'} than each alone"
 
 
 def _setting(facts: Facts, ways: Ways) -> str:
@@ -122,12 +126,12 @@ def _explained(facts: Facts, told: Mapping[str, Any]) -> list[str]:
     institutions = facts.metrics.get("institutions") or []
     if _rising(told):
         found.append("It was still getting better when the rounds were over.")
-    if _number(drift) and drift >= DRIFTING:
+    if number(drift) and drift >= DRIFTING:
         found.append(
             f"The institutions' updates differ from their mean by {drift:.2g} times its length: each goes towards its "
             "own images, and averaging cancels most of it."
         )
-    if _number(share) and share < 1 and len(institutions) > 1:
+    if number(share) and share < 1 and len(institutions) > 1:
         part = facts.metrics.get("participants")
         found.append(
             f"Only {part:.3g} of {len(institutions)} institutions learned in a round, so that the shared model follows "
@@ -139,7 +143,7 @@ def _explained(facts: Facts, told: Mapping[str, Any]) -> list[str]:
             f"The largest institution has {max(sizes) / min(sizes):.2g} times the images of the smallest "
             f"({words.thousands(max(sizes))} and {words.thousands(min(sizes))}), and as much more weight."
         )
-    skew = skewed([one["labels"] for one in institutions])
+    skew = skewed([one["labels"] for one in institutions if "labels" in one])
     if skew >= SKEWED:
         found.append(f"{words.percent(skew)} of the images would have to change hands for all to have the same digits.")
     return found[:REASONS]
@@ -163,7 +167,7 @@ def skewed(labels: Sequence[Sequence[int]]) -> float:
 
 def _rising(told: Mapping[str, Any]) -> bool:
     """Whether the last third of the rounds was better than the one before by more than it wavers."""
-    values = [value for value in told.get("held_out") or [] if _number(value)]
+    values = [value for value in told.get("held_out") or [] if number(value)]
     third = len(values) // 3
     if third < 1:
         return False
@@ -178,12 +182,18 @@ def _following(facts: Facts, ways: Ways, behind: bool) -> str:
     if behind and (params.get("participation") or 1) < 1:
         return "Let everybody learn in each round (--participation 1), and compare."
     drift = facts.metrics.get("drift")
-    if behind and _number(drift) and drift >= DRIFTING:
+    if behind and number(drift) and drift >= DRIFTING:
         if params.get("algorithm") == "fedprox":
             return (
                 "Let institutions learn for a shorter time between averages (--epochs 1) with more rounds, and compare."
             )
         return "Hold local models near the shared one (--algorithm fedprox), or average more often (--epochs 1)."
+    if facts.metrics.get("measure") == DICE:
+        if params.get("partition") != "shift":
+            return "Give each institution scanners of its own (--partition shift): who wins then?"
+        return (
+            "Take away PET or CT (--modality ct, --modality pet): what does each add, and what do outlines look like?"
+        )
     if params.get("partition") == "iid":
         return "Give each institution a few digits only (--partition label): who wins then, and who loses most alone?"
     return (
@@ -195,34 +205,47 @@ def _lost(facts: Facts) -> Finding | None:
     """Updates that were no numbers: those of whom, and what was done about them."""
     dropped = facts.metrics.get("dropped") or []
     loss = facts.metrics.get("loss")
-    far = isinstance(loss, int | float) and not loss < GROWN * GUESSING  # also where it is no number
+    most = math.inf if facts.metrics.get("measure") == DICE else GROWN * GUESSING
+    far = isinstance(loss, int | float) and not loss < most  # also where it is no number
     if not dropped and not far:
         return None
     rate = facts.run.params.get("rate")
     smaller = "Take a smaller learning rate"
-    smaller += f" than {rate:.3g} (--rate {rate / 10:.2g})." if _number(rate) else " (--rate)."
+    smaller += f" than {rate:.3g} (--rate {rate / 10:.2g})." if number(rate) else " (--rate)."
     if not dropped:
         became = f"grew to {words.short(loss)}" if math.isfinite(loss) else "became no number"
-        return Finding("The training diverged.", f"Its loss {became}; that of guessing is {GUESSING:.1f}.", smaller)
+        guessing = "" if facts.metrics.get("measure") == DICE else f"; that of guessing is {GUESSING:.1f}"
+        return Finding("The training diverged.", f"Its loss {became}{guessing}.", smaller)
     whose = sorted({one["institution"] for one in dropped})
     rounds = len({one["round"] for one in dropped})
-    several = len(whose) > 1
+    names, several = words.capital(words.numbered("institution", whose)), len(whose) > 1
+    when = f"In {words.count(rounds, 'round')}"
+    if facts.run.params.get("way") == "alone":
+        kept = f"{when} {'they' if several else 'it'} went on with the model from before."
+        return Finding(
+            f"{names} trained {'models' if several else 'a model'} that {'are' if several else 'is'} no number.",
+            kept,
+            smaller,
+        )
     return Finding(
-        f"{words.capital(words.numbered('institution', whose))} sent updates that are no numbers.",
-        f"In {words.count(rounds, 'round')} {'they were' if several else 'it was'} dropped, and the others averaged: a "
-        "single such update would make the shared model useless for everybody.",
+        f"{names} sent updates that are no numbers.",
+        f"{when} {'they were' if several else 'it was'} dropped, and the others averaged: a single such update would "
+        "make the shared model useless for everybody.",
         smaller,
     )
 
 
 def _ways(facts: Facts) -> Ways:
     told = facts.metrics.get("by_way")
-    if not isinstance(told, Mapping) or not isinstance(facts.metrics.get("institutions"), Sequence):
+    institutions = facts.metrics.get("institutions")
+    if not isinstance(told, Mapping) or not isinstance(institutions, Sequence):
+        return {}
+    if not all(isinstance(one, Mapping) for one in institutions):
         return {}
     return {
         name: way
         for name, way in told.items()
-        if name in _NAMES and isinstance(way, Mapping) and all(_number(way.get(key)) for key in _NEEDED)
+        if name in _NAMES and isinstance(way, Mapping) and all(number(way.get(key)) for key in _NEEDED)
     }
 
 
@@ -230,14 +253,10 @@ def _rounds(facts: Facts) -> str:
     return words.count(facts.metrics.get("rounds") or 0, "round")
 
 
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
+def _what(facts: Facts) -> str:
+    """What percentages are of, where that isn't what everybody takes them for: accuracy."""
+    return "a Dice coefficient of " if facts.metrics.get("measure") == DICE else ""
 
 
-def _points(value: float) -> str:
-    """A difference of two percentages."""
-    return f"{100 * value:.1f} points"
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _by_what(facts: Facts) -> str:
+    return ", mean Dice coefficients" if facts.metrics.get("measure") == DICE else ""

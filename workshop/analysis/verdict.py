@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workshop.analysis import allreduce, federated, placing, timing, training
+from workshop.analysis import allreduce, federated, inversion, openfl, placing, timing, training
 from workshop.analysis.balance import Totals
 from workshop.analysis.diverging import diverged
 from workshop.analysis.endings import ending
@@ -39,7 +39,7 @@ def verdict(run: RunRecord, totals: Totals) -> dict[str, str]:
     looks = LOOKS if exchanged is None else allreduce.LOOKS
     slow = [finding for look in looks if (finding := look(known)) is not None]
     reached = exchanged or training.reached(known)
-    federation = federated.measured(known)
+    federation = openfl.measured(known) or federated.measured(known) or inversion.measured(known)
     came = [federation] if federation is not None else []
     main, *others = [*broken, *came, *slow] or [reached or timing.balanced(known)]
     why = [main.why]

@@ -143,6 +143,25 @@ def allreduce(
 
 
 @app.command()
+def federated(
+    repeats: Annotated[int, typer.Option(min=1, help="Interleaved repeats of which medians are taken.")] = 3,
+    institutions: Annotated[
+        str, typer.Option(metavar="A,B,…", help="Among how many institutions the same images are dealt.")
+    ] = "2,4,8,16,32,64",
+    as_json: common.JSON = False,
+) -> None:
+    """A round of federated averaging on our ranks against OpenFL's, and what many institutions cost.
+
+    Takes about ten minutes on two cores; without OpenFL (workshop federation install) less, and it says so.
+    95 % intervals of medians need 6 repeats or more.
+    """
+    from workshop.bench import federated as bench
+
+    chosen = bench.read_institutions(institutions)
+    _show(_with_bar(lambda progress: bench.run(repeats, institutions=chosen, progress=progress)), as_json)
+
+
+@app.command()
 def peers() -> None:
     """Install what the k-means bench compares with: MPICH and daal4py, each in a prefix of its own."""
     from workshop.bench import kmeans as bench

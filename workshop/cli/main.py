@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from workshop.cli import bench, demo, horovod, mpi, place, runs, session, study, tune, up
+from workshop.cli import bench, demo, federation, horovod, mpi, place, runs, session, study, tune, up
 from workshop.cli import run as run_commands
 from workshop.errors import WorkshopError
 
@@ -28,6 +28,7 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(study.app, name="study")
 app.command("tune")(tune.tune)
 app.command("place")(place.place)
+app.add_typer(federation.app, name="federation")
 app.add_typer(bench.app, name="bench")
 app.add_typer(demo.app, name="demo")
 app.add_typer(mpi.app, name="mpi")

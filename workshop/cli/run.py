@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from workshop.cli import common
-from workshop.workloads import Workload, help_of, workloads
+from workshop.cli import common, params
+from workshop.workloads import Workload, workloads
 from workshop.workloads.forms import going_on
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
@@ -66,18 +65,13 @@ def _execute(
 
 def _command(chosen: Workload) -> Any:
     """A command whose options are the workload's params."""
-    names = list(chosen.params.model_fields)
 
-    def command(**given: Any) -> int:
-        values = {name: given.pop(name) for name in names}
-        values = {name: value for name, value in values.items() if value is not None}
-        return _execute(chosen, values, **given)
+    def command(**options: Any) -> int:
+        values = params.given(chosen.params, options)
+        return _execute(chosen, values, **options)
 
-    parameters = []
-    for name, field in chosen.params.model_fields.items():
-        option = typer.Option(f"--{name.replace('_', '-')}", metavar="VALUE", help=help_of(name, field))
-        parameters.append((name, Annotated[str | None, option], None))
-    parameters += [
+    parameters = [
+        *params.as_options(chosen.params),
         ("ranks", common.Ranks, None),
         ("map_by", common.MapBy, None),
         ("per_resource", common.PerResource, None),
@@ -94,15 +88,7 @@ def _command(chosen: Workload) -> Any:
         ("save", Save, None),
         ("as_json", common.JSON, False),
     ]
-    # typer reads the options of a command off its signature.
-    command.__signature__ = inspect.Signature(
-        [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
-            for name, annotation, default in parameters
-        ]
-    )
-    command.__annotations__ = {name: annotation for name, annotation, _ in parameters}
-    return command
+    return params.with_options(command, parameters)
 
 
 for _workload in workloads().values():

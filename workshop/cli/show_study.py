@@ -26,6 +26,7 @@ SHOWN = {
     "grid": "workshop.cli.show_grid:show_grid",
     "tune": "workshop.cli.show_tune:show_tune",
     "path": "workshop.cli.show_path:show_path",
+    "ways": "workshop.cli.show_ways:show_ways",
 }
 COLOURS = {"completed": "green", "failed": "red", "interrupted": "yellow", "running": "cyan"}
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from workshop.cli import common, study_export, study_grid, study_path, studying
+from workshop.cli import common, study_export, study_grid, study_path, study_ways, studying
 from workshop.cli.studying import Minutes, Settings, StudyId
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
@@ -15,6 +15,7 @@ app.add_typer(run_app, name="run")
 run_app.command("grid")(study_grid.grid)
 run_app.command("file")(study_grid.file)
 run_app.command("path")(study_path.path)
+run_app.command("ways", context_settings=study_ways.OWN_OPTIONS)(study_ways.ways)
 app.command("export")(study_export.export)
 
 

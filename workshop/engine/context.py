@@ -112,6 +112,11 @@ class RankContext:
         """Keep a file with the run, at most 64 MB. A second one of the same name replaces the first."""
         self._sink.artifact(name, bytes(data), media_type)
 
+    def stop_heard(self) -> bool:
+        """Whether this rank has heard that it is to end early. Others may not have yet: before any of them leaves, all
+        have to agree on it."""
+        return self._sink.stop_requested()
+
     def stop_requested(self) -> bool:
         """Whether to end early. Collective: all ranks get the same answer, so all leave the same iteration."""
         from mpi4py import MPI

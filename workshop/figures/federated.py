@@ -21,6 +21,7 @@ PHASES = {
     "train": {"color": theme.PHASES["compute"]},
     "evaluate": {"color": theme.PHASES["input"]},
     "wait": theme.phase_marker("wait"),
+    "encode": {"color": "#d8c66a"},
     "gather": {"color": theme.PHASES["communicate"]},
     "aggregate": {"color": theme.PHASES["update"]},
     "broadcast": {"color": "#e3b7c9"},

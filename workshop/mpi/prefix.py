@@ -114,14 +114,19 @@ def installer(action: str = "install") -> list[str]:
     if importlib.util.find_spec("pip"):
         asked = [] if action == "install" else ["--yes"]
         return [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", action, *asked]
-    beside = Path(__file__).parents[2] / ".uv" / "bin" / "uv"  # where `make up` puts it in a checkout
-    uv = os.environ.get("UV") or shutil.which("uv") or (str(beside) if beside.exists() else None)
-    if uv is None:
+    found = uv()
+    if found is None:
         raise WorkshopError(
             "Neither pip nor uv is in this environment, and one of them is needed to install packages; "
             f"run `{sys.executable} -m ensurepip` first."
         )
-    return [uv, "pip", action, "--quiet", "--python", sys.executable]
+    return [found, "pip", action, "--quiet", "--python", sys.executable]
+
+
+def uv() -> str | None:
+    """The uv that is there, if any."""
+    beside = Path(__file__).parents[2] / ".uv" / "bin" / "uv"  # where `make up` puts it in a checkout
+    return os.environ.get("UV") or shutil.which("uv") or (str(beside) if beside.exists() else None)
 
 
 def starts(command: Sequence[str], variables: Mapping[str, str]) -> str | None:

@@ -1,8 +1,8 @@
 """The conductor: one process per session that owns its cluster and takes its runs in order.
 
-Run as `python -m workshop.session.conductor SESSION_ID [--owner PID]`. It reconciles: whatever a run's placement
-asks for is brought up before the run, whatever broke is thrown away and started anew, and everything that happens is
-written to the store, where everybody else reads it.
+Run as `python -m workshop.session.conductor SESSION_ID [--owner PID] [--until-idle]`. It reconciles: whatever a run's
+placement asks for is brought up before the run, whatever broke is thrown away and started anew, and everything that
+happens is written to the store, where everybody else reads it.
 """
 
 from __future__ import annotations
@@ -49,9 +49,10 @@ MEMORY_KEPT = 0.1  # share of the memory that all ranks together may keep of ear
 
 
 class Conductor:
-    def __init__(self, session_id: int, owner: int | None) -> None:
+    def __init__(self, session_id: int, owner: int | None, until_idle: bool = False) -> None:
         self.id = session_id
         self.owner = psutil.Process(owner) if owner else None
+        self.until_idle = until_idle  # whether the session ends as soon as no run waits
         self.folder = config.session_folder(session_id)
         self.store = Store.open()
         self.session = self.store.session(session_id)
@@ -177,6 +178,8 @@ class Conductor:
             self._bring_up(Placement.parse(session.placement))
         elif run := self.store.take_next(self.id):
             self._conduct(run)
+        elif self.until_idle:
+            self.ending.set()
         elif not self.cluster.alive:
             self._say("restarting", "the ranks are gone; starting new ones")
             self._bring_up(Placement.parse(session.placement))
@@ -274,6 +277,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="The conductor of one session; started by `workshop`.")
     parser.add_argument("session", type=int)
     parser.add_argument("--owner", type=int, help="end when this process does")
+    parser.add_argument("--until-idle", action="store_true", help="end as soon as no run waits")
     options = parser.parse_args()
     # Held as long as we live; the kernel lets go of it however we end.
     lock = os.open(config.session_folder(options.session) / "conductor.lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -284,7 +288,7 @@ def main() -> None:
     os.environ["NUMBA_CACHE_DIR"] = str(config.cache_folder("numba"))
     os.environ["IPYTHONDIR"] = str(Path(config.session_folder(options.session)) / "ipython")
     try:
-        Conductor(options.session, options.owner).live()
+        Conductor(options.session, options.owner, options.until_idle).live()
     except (WorkshopError, psutil.NoSuchProcess) as error:
         sys.exit(str(error))
 

@@ -22,12 +22,14 @@ READY = 90.0  # seconds within which a session must be ready
 STOPPED = 20.0  # seconds within which it must have stopped
 
 
-def _conductor(session_id: int, *, attached: bool) -> subprocess.Popen[bytes]:
-    """Start a conductor that ends with this process (`attached`), with the `workshop up` that this process is under, or
-    when it is stopped. A terminal's Ctrl-C doesn't reach it."""
+def _conductor(session_id: int, *, attached: bool, until_idle: bool = False) -> subprocess.Popen[bytes]:
+    """Start a conductor that ends with this process (`attached`), with the `workshop up` that this process is under,
+    when no run waits any longer (`until_idle`), or when it is stopped. A terminal's Ctrl-C doesn't reach it."""
     command = [sys.executable, "-m", "workshop.session.conductor", str(session_id)]
     if owner := str(os.getpid()) if attached else os.environ.get(processes.UP_TAG):
         command += ["--owner", owner]
+    if until_idle:
+        command += ["--until-idle"]
     environment = os.environ | {processes.TAG: processes.session_tag(session_id)}
     with open(config.session_folder(session_id) / "conductor.log", "ab") as log:
         return subprocess.Popen(
@@ -43,12 +45,13 @@ def start_session(
     limits: Limits | None = None,
     private: bool = False,
     attached: bool = False,
+    until_idle: bool = False,
     at: Mapping[str, Any] = site.LOCAL,
 ) -> tuple[SessionRecord, subprocess.Popen[bytes]]:
     """Launch a session; returns at once, `wait_ready` waits. A session whose conductor was killed is started anew.
 
-    `attached` sessions end with this process; `at` is the site, see `workshop.session.site`. Raises BadInput where the
-    session runs already or the placement can't.
+    `attached` sessions end with this process, `until_idle` ones when they are up and no run waits; `at` is the site,
+    see `workshop.session.site`. Raises BadInput where the session runs already or the placement can't.
     """
     site.check(at, placement)
     config.memory_limit()  # which the conductor will want to know
@@ -58,7 +61,7 @@ def start_session(
     session = store.create_session(
         name, placement.as_json(), limits or Limits(), private=private, machine=topology.machine(), site=at
     )
-    return session, _conductor(session.id, attached=attached)
+    return session, _conductor(session.id, attached=attached, until_idle=until_idle)
 
 
 def revive(store: Store, session: SessionRecord, *, attached: bool) -> subprocess.Popen[bytes]:

@@ -156,7 +156,7 @@ class Watch:
         """Look for a reason to end the run early, and ask the ranks to."""
         conductor, run = self.conductor, self.run
         session = conductor.store.session(conductor.id)
-        minutes = session.limits.minutes
+        minutes, limited = session.limits.minutes, session.limits.everybody or run.identity_id is not None
         if conductor.store.run(run.id).cancel_requested:
             because = Outcome("cancelled")
         elif conductor.ending.is_set() or session.stop_requested:
@@ -166,7 +166,7 @@ class Watch:
             because = Outcome("failed", error=problem("SiteLost", lost), reusable=False)
         elif session.reset_requested:
             because = Outcome("cancelled", error=problem("SessionReset", "the instructor reset the session"))
-        elif run.identity_id is not None and time.monotonic() - self.started > minutes * 60:
+        elif limited and time.monotonic() - self.started > minutes * 60:
             words = f"the run took longer than the {minutes:g} minutes that this session allows"
             because = Outcome("failed", error=problem("TimeLimit", words))
         elif short := shortage.elsewhere(

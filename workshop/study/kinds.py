@@ -22,6 +22,7 @@ KINDS = {
     "grid": "workshop.study.grid.kind:KIND",
     "tune": "workshop.study.tune.kind:KIND",
     "path": "workshop.study.path.kind:KIND",
+    "ways": "workshop.study.ways.kind:KIND",
 }
 
 
@@ -74,6 +75,10 @@ def _unknown(store: Store, sofar: Sofar) -> None:
     return None
 
 
+def _no_columns(run: RunRecord) -> Mapping[str, float]:
+    return {}
+
+
 def _never(sofar: Sofar, trial: Trial, watched: Watched) -> None:
     return None
 
@@ -86,7 +91,8 @@ class Kind:
     complete. `total` is how many trials there will be in all, as far as one can tell. `hopeless` is asked about twice
     a second while a trial goes on, and returns the sentence with which it is pruned. `seconds` is how long all that a
     study lacks is likely to take, and in a few words from what that is known, where a kind knows better than that every
-    run takes as long as others.
+    run takes as long as others. `measured` tells whether its trials are compared by how fast they are: only then they
+    get fresh ranks and the machine for themselves. `columns` are further figures of a trial's run, by name.
     """
 
     name: str
@@ -96,6 +102,8 @@ class Kind:
     total: Callable[[Sofar], int] = _those_it_has
     hopeless: Callable[[Sofar, Trial, Watched], str | None] = _never
     seconds: Callable[[Store, Sofar], tuple[float, str] | None] = _unknown
+    measured: bool = True
+    columns: Callable[[RunRecord], Mapping[str, float]] = _no_columns
 
 
 def kind(name: str) -> Kind:

@@ -1,4 +1,5 @@
-"""Running a study: its missing trials one after the other, as ordinary measured runs of a session.
+"""Running a study: its missing trials one after the other, as ordinary runs of a session, measured ones where its kind
+compares how fast they are.
 
 What a study has is in the store at every moment: a run and the note of whose trial it is are written together. So
 whoever goes on with a study after Ctrl-C, kill -9 or a power cut finds the runs that have ended and those that still
@@ -86,7 +87,7 @@ def run_study(
             tried[trial.number] = tried.get(trial.number, 0) + 1
             if not store.keep_study(study_id, runner):  # this computer slept, and somebody thought us dead
                 raise WorkshopError(f"Study {study_id} has been taken over by another command.")
-            if run := _submit(store, study_id, trial, session):
+            if run := _submit(store, study_id, trial, session, wait.kind.measured):
                 wait.until_ended(trial, run)
     except KeyboardInterrupt:
         _cancel(store, study_id)
@@ -138,7 +139,9 @@ def _next(store: Store, study_id: int, tried: Mapping[int, int]) -> Trial | None
     return None
 
 
-def _submit(store: Store, study_id: int, trial: Trial, session: SessionRecord) -> RunRecord | None:
+def _submit(
+    store: Store, study_id: int, trial: Trial, session: SessionRecord, measured: bool = True
+) -> RunRecord | None:
     """Put a trial into the session's queue; None where it can't be run at all, which is kept."""
     up = _wait_up(store, session)
     try:
@@ -148,7 +151,7 @@ def _submit(store: Store, study_id: int, trial: Trial, session: SessionRecord) -
             store.study(study_id).workload,
             trial.params,
             trial.placement,
-            measured=True,
+            measured=measured,
             trial=(study_id, trial.number),
         )
     except BadInput as error:

@@ -59,9 +59,9 @@ def picture(url: str, label: str, note: str = "") -> Part:
     return {"url": url, "label": label, "note": note}
 
 
-def pictures(shown: Sequence[Part], small: bool = False) -> Part:
-    """Pictures in a row, or small ones of few pixels in a grid, whose pixels stay sharp."""
-    return {"kind": "pictures", "pictures": list(shown), "small": small}
+def pictures(shown: Sequence[Part], small: bool = False, wide: bool = False) -> Part:
+    """Pictures in a row, small ones of few pixels in a grid, whose pixels stay sharp, or wide ones below each other."""
+    return {"kind": "pictures", "pictures": list(shown), "small": small, "wide": wide}
 
 
 def tiles(shown: Sequence[Mapping[str, str]]) -> Part:

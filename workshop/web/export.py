@@ -19,7 +19,7 @@ from workshop.analysis import words as say
 from workshop.errors import BadInput
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study.kinds import KINDS, Report, expected, read, report, title
+from workshop.study.kinds import KINDS, Report, expected, kind, read, report, title
 from workshop.study.report import trial_json
 from workshop.web import rendering
 from workshop.web.cards import Card, Part
@@ -89,17 +89,21 @@ def pictures(cards: Sequence[Card]) -> dict[str, go.Figure]:
 
 
 def table(found: Report) -> str:
-    """A row for each trial as CSV (RFC 4180): what it was, what became of it, and a column for each axis."""
+    """A row for each trial as CSV (RFC 4180): what it was, what became of it, a column for each axis, and for whatever
+    else its kind of study tells of a run."""
     description = found.study.description
     rate, unit = str(description.get("rate") or ""), str(description.get("unit") or "")
     axes = list(dict.fromkeys(name for trial in found.trials for name in _point(trial)))
+    more = {trial.number: _columns(found, trial) for trial in found.trials}
+    names = list(dict.fromkeys(name for told in more.values() for name in told))
     text = io.StringIO()
     rows = csv_of.writer(text)
-    rows.writerow([*COLUMNS, *axes])
+    rows.writerow([*COLUMNS, *axes, *names])
     for trial in found.trials:
         told = {**trial_json(trial, found.runs, rate), "unit": unit, "why": why_not(trial, found.runs)}
         at = [value if isinstance(value := _point(trial).get(axis), str) else _json(value) for axis in axes]
-        rows.writerow([*("" if told[name] is None else told[name] for name in COLUMNS), *at])
+        further = [more[trial.number].get(name, "") for name in names]
+        rows.writerow([*("" if told[name] is None else told[name] for name in COLUMNS), *at, *further])
     return text.getvalue()
 
 
@@ -118,6 +122,11 @@ def page(found: Report, cards: Sequence[Card]) -> str:
         f"<title>{escape(name)}</title><style>{STYLE.read_text(encoding='utf-8')}</style><script>{figures}</script></head>"
         f"<body><header><h1>{escape(name)}</h1><p>{escape(head)}</p></header><main>{body}</main></body></html>\n"
     )
+
+
+def _columns(found: Report, trial: Trial) -> Mapping[str, float]:
+    run = found.runs.get(trial.run_id or 0)
+    return kind(found.study.kind).columns(run) if run is not None and found.study.kind in KINDS else {}
 
 
 def _point(trial: Trial) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from workshop import config
 from workshop.session.supervisor import check_port
 from workshop.store.store import Store
-from workshop.web import actions, files, live
+from workshop.web import actions, address, files, live
 from workshop.web.auth import Attempts
 from workshop.web.door import Door, cookie_name
 from workshop.web.join import Join
@@ -64,4 +64,5 @@ def serve(host: str, port: int) -> None:
         # Streamlit imports pandas when it draws the first page: a visitor would wait for it, and plotly fails in
         # other threads while it is half there.
         import_module("pandas")
+        address.tell(store, host, port)
         server.run()

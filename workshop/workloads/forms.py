@@ -1,8 +1,8 @@
 """What the fields of a workload's params say of themselves, in their `json_schema_extra`.
 
-`advanced` (behind a fold), `part` (the heading of a group), `when` (only shown where other fields have these values),
-`page` (the page's default where it differs) and `file` (a param that names a file: one of its `choices`, an upload
-unless `upload` is False, or with `runs` the number of a run that has left one).
+`advanced` (behind a fold), `part` (the heading of a group), `when` (only shown where other fields have these values, or
+one of a list of them), `page` (the page's default where it differs) and `file` (a param that names a file: one of its
+`choices`, an upload unless `upload` is False, or with `runs` the number of a run that has left one).
 """
 
 from __future__ import annotations
@@ -19,6 +19,14 @@ EARLIER = "earlier"  # for a param that names a file: the one of the run that th
 
 def extra(field: FieldInfo) -> Mapping[str, Any]:
     return field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+
+
+def applies(field: FieldInfo, values: Mapping[str, Any]) -> bool:
+    """Whether a field means anything beside these values of others."""
+    for other, right in extra(field).get("when", {}).items():
+        if values.get(other) not in (right if isinstance(right, list) else [right]):
+            return False
+    return True
 
 
 def file_params(model: type[BaseModel]) -> dict[str, Mapping[str, Any]]:

@@ -40,8 +40,8 @@ const PARTS = {
   },
   pictures: {
     make: () => element("div"),
-    update: (row, { pictures, small }) => {
-      row.className = small ? "ws-small" : "ws-photos";
+    update: (row, { pictures, small, wide }) => {
+      row.className = small ? "ws-small" : wide ? "ws-photos ws-wide" : "ws-photos";
       pictures.forEach((picture, number) => showPicture(row, picture, number));
       while (row.children.length > pictures.length) row.lastChild.remove();
     },

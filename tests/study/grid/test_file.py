@@ -12,7 +12,7 @@ from workshop.study.grid.file import DEEPEST, LARGEST, read, read_file
 from workshop.study.grid.plan import plan
 from workshop.workloads import workload
 
-EXAMPLES = sorted((Path(__file__).parents[3] / "labs" / "sgan" / "studies").glob("*.yaml"))
+EXAMPLES = sorted((Path(__file__).parents[3] / "labs").glob("*/studies/*.yaml"))
 WHOLE = """
 # a comment
 workload: kmeans

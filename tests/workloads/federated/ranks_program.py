@@ -33,6 +33,9 @@ CASES = {
     "all": {"way": "all", "partition": "shift"},
     "alone": {"way": "alone"},
     "centralised": {"way": "centralised"},
+    "robust": {"attack": "scale", "rule": "trimmed", "boost": 8.0, "beside": "no"},
+    "hidden": {"privacy": "institutions", "participation": 0.5, "clip": 0.2, "beside": "no"},
+    "hidden images": {"privacy": "images", "clip": 0.3, "rounds": 2, "beside": "no"},
 }
 LONG = CASES["long"]
 
@@ -98,15 +101,29 @@ def spoiled(comm):
 
 
 class Stop(Memory):
-    """The last rank hears of a stop after the second round."""
+    """The last rank hears of a stop when it asks for the `asked`-th time after the end of round `over`; the first time
+    is when that round ends, all others are within the next one."""
 
-    def __init__(self, hears):
+    def __init__(self, hears, over, asked):
         super().__init__()
-        self.asked, self.hears = 0, hears
+        self.hears, self.over, self.asked = hears, over, asked
+        self.reached = over == 0
+
+    def emit(self, name, value, step, time):
+        super().emit(name, value, step, time)
+        self.reached = self.reached or (name == "time.train" and step == self.over)
 
     def stop_requested(self):
-        self.asked += 1
-        return self.hears and self.asked >= 2
+        if self.hears and self.reached:
+            self.asked -= 1
+        return self.asked <= 0
+
+
+def stopped(comm, name, over, asked, who=-1):
+    """A stop that one rank hears of, the last one unless `who` says another."""
+    made = federation(comm, name, Stop(comm.rank == who % comm.size, over, asked))
+    made.rounds()
+    return {"metrics": made.finish(), "read": comm.allgather(made.images_read)}
 
 
 def main():
@@ -114,9 +131,12 @@ def main():
     found = {"runs": {name: learned(comm, name) for name in CASES}}
     found["watched"] = comm.allgather(watched(comm))
     found["spoiled"] = spoiled(comm)
-    stopped = federation(comm, "long", Stop(comm.rank == comm.size - 1))
-    stopped.rounds()
-    found["stopped"] = stopped.finish()
+    found["stopped"] = {
+        "between": stopped(comm, "all", 2, 1),
+        "within": stopped(comm, "all", 2, 4),
+        "first": stopped(comm, "long", 0, 2),
+        "pooled": stopped(comm, "centralised", 1, 2, who=0),
+    }
     if comm.rank == 0:
         Path(sys.argv[1]).write_text(json.dumps(found))
 

@@ -79,7 +79,7 @@ def test_a_model_is_tested_on_all_images_and_not_changed(plain, images):
     outputs = np.maximum(pictures.reshape(800, -1) @ first + first_bias, 0) @ second + second_bias
     right = outputs.argmax(axis=1) == labels
     losses = np.log(np.exp(outputs).sum(axis=1)) - outputs[np.arange(800), labels]
-    assert (told.count, told.right) == (800, right.sum())
+    assert (told.count, told.scores) == (800, right.sum())
     assert told.mean_loss == pytest.approx(losses.mean(), rel=1e-4)
     assert np.array_equal(plain.vector(), start)
-    assert np.isnan(plain.test(pictures[:0], labels[:0]).accuracy)
+    assert np.isnan(plain.test(pictures[:0], labels[:0]).mean_score)

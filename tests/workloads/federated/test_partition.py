@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from workshop.errors import BadInput
 from workshop.workloads.federated import FederatedParams
-from workshop.workloads.federated.partition import label_counts, participants, partition
-from workshop.workloads.federated.reading import batches
+from workshop.workloads.federated.partition import label_counts, partition
+from workshop.workloads.federated.reading import batches, participants
 
 KINDS = ("iid", "dirichlet", "label", "shift", "unequal")
 

@@ -14,8 +14,8 @@ from tests.workloads.federated.ranks_program import CASES, LONG, SMALL
 from workshop.engine.data import images
 from workshop.workloads import no_artifacts
 from workshop.workloads.federated import WORKLOAD
-from workshop.workloads.federated.partition import participants, partition
-from workshop.workloads.federated.reading import batches
+from workshop.workloads.federated.partition import partition
+from workshop.workloads.federated.reading import batches, participants
 from workshop.workloads.mnist.heldout import as_inputs
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
@@ -70,7 +70,7 @@ def test_one_local_step_is_data_parallel_training_on_the_union_of_the_batches(fo
     np.testing.assert_allclose(vector(told["end"]), weights, rtol=0, atol=AGREE)
 
 
-@pytest.mark.parametrize("name", ["unequal 4", "long", "prox", "adam", "all"])
+@pytest.mark.parametrize("name", ["unequal 4", "long", "prox", "adam", "all", "robust", "hidden", "hidden images"])
 def test_it_does_not_matter_who_lives_where(name):
     one, other = (at(ranks)["runs"][name] for ranks in RANKS)
     assert one["lives"] != other["lives"]
@@ -146,9 +146,34 @@ def test_an_update_that_is_no_number_is_dropped_by_name(found):
     assert math.isfinite(told["metrics"]["loss"])
 
 
-def test_a_stop_that_one_rank_hears_of_ends_all_after_the_round(found):
-    assert found["stopped"]["stopped"]
-    assert found["stopped"]["rounds"] == 2
+def test_a_stop_that_one_rank_hears_of_between_two_rounds_ends_all(found):
+    told = found["stopped"]["between"]["metrics"]
+    assert told["stopped"]
+    assert told["rounds"] == 2
+
+
+def test_a_stop_that_one_rank_hears_of_within_a_round_ends_all_and_that_round_is_forgotten(found):
+    between, within = (found["stopped"][when] for when in ("between", "within"))
+    assert within["metrics"]["stopped"]
+    assert within["metrics"]["rounds"] == 2
+    for what in ("model_digest", "by_way", "institutions", "dropped"):
+        assert within["metrics"][what] == between["metrics"][what], what
+    read = within["read"][-1] - between["read"][-1]
+    whole = found["runs"]["all"]["metrics"]["images_read"] - between["metrics"]["images_read"]
+    assert 0 < read < whole, "it was in the middle of it"
+
+
+def test_a_stop_within_the_first_round_leaves_nothing_to_tell(found):
+    told = found["stopped"]["first"]["metrics"]
+    assert (told["stopped"], told["rounds"], told["by_way"]) == (True, 0, {})
+    assert "held_out_accuracy" not in told
+    assert len(told["institutions"]) == 5
+
+
+@pytest.mark.parametrize(("case", "rounds"), [("within", 2), ("pooled", 1)])
+def test_all_ways_end_with_the_same_round(found, case, rounds):
+    by_way = found["stopped"][case]["metrics"]["by_way"]
+    assert {len(told["held_out"]) for told in by_way.values()} == {rounds}
 
 
 def test_all_ways_begin_alike_and_read_as_many_images(found):
@@ -163,8 +188,16 @@ def test_a_way_by_itself_is_that_way_beside_the_others(found):
     for name in ("alone", "centralised"):
         told = found["runs"][name]["metrics"]
         assert list(told["by_way"]) == [name]
-        assert told["held_out_accuracy"] == told["by_way"][name]["held_out_accuracy"]
+        assert told["held_out_accuracy"] == told["by_way"][name]["held_out_score"]
     assert found["runs"]["alone"]["metrics"].get("model_digest") is None
+
+
+def test_whoever_is_poisoned_or_hidden_lives_anywhere():
+    one, other = (at(ranks)["runs"] for ranks in RANKS)
+    assert one["robust"]["metrics"]["attackers"] == other["robust"]["metrics"]["attackers"]
+    for name in ("hidden", "hidden images"):
+        assert one[name]["metrics"]["epsilon"] == other[name]["metrics"]["epsilon"] > 0
+        assert one[name]["metrics"]["clipped"] == pytest.approx(other[name]["metrics"]["clipped"], abs=0.01)
 
 
 def test_every_round_is_told_with_its_phases(found):

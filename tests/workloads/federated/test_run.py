@@ -27,7 +27,7 @@ def finished():
 
 def test_federated_comes_close_to_pooled_images_and_far_above_each_alone(finished):
     by_way = finished[0]["by_way"]
-    federated, pooled, alone = (by_way[way]["held_out_accuracy"] for way in ("federated", "centralised", "alone"))
+    federated, pooled, alone = (by_way[way]["held_out_score"] for way in ("federated", "centralised", "alone"))
     assert pooled > 0.9
     assert federated > pooled - 0.15
     assert federated > alone + 0.3
@@ -51,8 +51,8 @@ def test_the_last_round_told_is_what_metrics_say(finished):
     metrics, sink = finished
     events = [(name, value) for _, name, step, value in sink.events if step == 12]
     assert dict(events)["held-out accuracy"] == metrics["held_out_accuracy"]
-    assert dict(events)["alone own accuracy"] == metrics["by_way"]["alone"]["own_accuracy"]
-    assert dict(events)["institution 3 global accuracy"] == metrics["institutions"][2]["own_accuracy"]["federated"]
+    assert dict(events)["alone own accuracy"] == metrics["by_way"]["alone"]["own_score"]
+    assert dict(events)["institution 3 global accuracy"] == metrics["institutions"][2]["own_score"]["federated"]
     assert sink.done == (12, 12)
     assert metrics["images_read"] == 3 * 12 * 2 * metrics["train_images"]
     assert metrics["drift"] > 0

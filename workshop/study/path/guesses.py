@@ -13,8 +13,8 @@ from workshop.errors import BadInput
 NEAR = 0.15  # of what was measured: a guess within that was right
 SHOWN = "shown"  # value of somebody who would rather see than guess
 
-# x: times as fast; %: a percentage; a count of something, or megabytes.
-Unit = Literal["x", "%", "threads", "MB"]
+# x: times as fast; %: a percentage; points between two percentages; a count of something, or megabytes.
+Unit = Literal["x", "%", "points", "threads", "MB"]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def score(ask: Ask, guess: float | str, answer: Answer) -> str:
     if right(ask, guess, answer):
         return f"You guessed {told}, measured {measured}: that is near enough."
     more = guess - answer.value
-    if ask.unit == "x" or answer.value <= 0:
+    if ask.unit in ("x", "points") or answer.value <= 0:
         return f"You guessed {told}, measured {measured}: {'too high' if more > 0 else 'too low'}."
     by = max(guess, answer.value) / max(min(guess, answer.value), 1e-9)
     far = (

@@ -11,7 +11,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from workshop.web.cards import Card
-from workshop.web.panels import allreduce, federated, generated, outcome, photo, predicted, ranks, told, training
+from workshop.web.panels import (
+    allreduce,
+    federated,
+    generated,
+    guarding,
+    inversion,
+    openfl,
+    outcome,
+    photo,
+    predicted,
+    ranks,
+    segmentation,
+    sending,
+    told,
+    training,
+)
 from workshop.web.predictions import PREDICTIONS
 from workshop.web.sight import Sight
 
@@ -57,8 +72,15 @@ PANELS = (
     Panel("photo", photo.photo, _files),
     Panel("allreduce", allreduce.allreduce, _measured),
     Panel("generated", generated.generated, lambda sight: sight.version(generated.GENERATED)),
+    Panel("inversion", inversion.inversion, lambda sight: (sight.version(inversion.PICTURE), sight.run.metrics)),
+    Panel("overlays", segmentation.overlays, lambda sight: sight.version(segmentation.PICTURE)),
     Panel("curves", told.told, _told),
     Panel("federated", federated.federated, _rounds),
+    Panel("guarding", guarding.guarding, guarding.made_of),
+    Panel("by-size", segmentation.by_size, lambda sight: sight.metric("dice_by_size", list)),
+    Panel("scanners", segmentation.scanners, lambda sight: sight.metric("institutions", list)),
+    Panel("sending", sending.sending, sending.made_of),
+    Panel("openfl", openfl.openfl, openfl.made_of),
     Panel("memory", ranks.memory, _memory),
     Panel("spent", training.spent, lambda sight: (sight.run.status, sight.run.metrics)),
     Panel("throughput", training.throughput, lambda sight: sight.run.metrics),
@@ -77,8 +99,11 @@ def side_by_side(sight: Sight) -> list[Card]:
     return [
         *training.conditions(sight),
         *photo.photo(sight),
+        *inversion.inversion(sight),
         *allreduce.allreduce(sight),
         *federated.federated(sight),
+        *guarding.guarding(sight),
+        *sending.sending(sight),
         *told.times(sight),
         *training.throughput(sight),
         *outcome.machine(sight),

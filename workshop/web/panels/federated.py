@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workshop.analysis.federated import PUBLISHED
+from workshop.analysis.federated import DICE, PUBLISHED
 from workshop.analysis.words import count, percent, size
 from workshop.figures import federated as figures
 from workshop.figures.curves import overlay
@@ -17,12 +17,20 @@ from workshop.web.machine_view import rank_cell
 from workshop.web.sight import Sight
 from workshop.web.words import grouped
 
-HELD_OUT, OWN = "held-out accuracy", "own accuracy"  # of the first way; of others behind their name
-NAMES = {"federated": "federated", "centralised": "pooled images", "alone": "each alone"}
+HELD_OUT, OWN = "held-out", "own"  # before the measure; of other ways than the first behind their name
+# "Undisturbed" is without attack and defence, "undefended" with the attack alone.
+NAMES = {
+    "federated": "federated",
+    "centralised": "pooled images",
+    "alone": "each alone",
+    "plain": "undisturbed",
+    "undefended": "undefended",
+    "whole": "not compressed",
+}
 SHORT = {**NAMES, "centralised": "pooled", "alone": "alone"}
 # Metrics that the cards here tell.
 TOLD_HERE = frozenset(("bytes_down", "bytes_up", "bytes_model", "bytes_of_images", "participants"))
-ABOUT_HELD_OUT = "Images that no institution has. All three ways begin with the same weights and read as many images."
+ABOUT_HELD_OUT = "Images that no institution has. All ways begin with the same weights and read as many images."
 ABOUT_OWN = "The mean over institutions, each on images of its own that it doesn't learn from."
 ABOUT_SHARES = "How many images of each digit every institution has; white: none."
 ABOUT_GLOBAL = "The shared model on the images that each institution keeps to validate with, in percent."
@@ -30,7 +38,7 @@ ABOUT_ALONE = "Each institution's own model on the images that it keeps to valid
 ABOUT_BEFORE = (
     "The model that each institution has trained on its own images, before it is averaged; on the same images."
 )
-ABOUT_TABLE = "Accuracies are those on the images that each institution validates with."
+ABOUT_TABLE = "Figures are those on the images that each institution validates with."
 ABOUT_LAST = " The last column tells how far its own model gets with images of others."
 PHASES = "time."
 
@@ -57,7 +65,12 @@ def known(sight: Sight) -> bool:
 
 def told(sight: Sight) -> list[Any]:
     """What changes with every round of every way."""
-    return [(name, sight.totals[name]) for name in sorted(sight.totals) if name.endswith((HELD_OUT, OWN))]
+    return [(name, sight.totals[name]) for name in sorted(sight.totals) if name.endswith(_measure(sight))]
+
+
+def _measure(sight: Sight) -> str:
+    """The word for what is measured."""
+    return sight.metric("measure", str) or "accuracy"
 
 
 def _side_by_side(sight: Sight, ways: Sequence[str]) -> list[Card]:
@@ -66,19 +79,29 @@ def _side_by_side(sight: Sight, ways: Sequence[str]) -> list[Card]:
     cards = []
     shown = (("ways", "On held-out images", ABOUT_HELD_OUT, HELD_OUT), ("ways-own", "On their own", ABOUT_OWN, OWN))
     for name, title, about, event in shown:
-        lines = {NAMES.get(way, way): _series(sight, way, ways[0], event) for way in ways}
+        lines = {NAMES.get(way, way): _series(sight, way, ways[0], f"{event} {_measure(sight)}") for way in ways}
         drawn = overlay({label: series for label, series in lines.items() if series}, began=_begins(sight, ways))
         drawn.update_layout(xaxis_title_text="round")
         cards.append(Card(name, title, (_about(about), figure(drawn)), half=True))
     by_way = sight.metric("by_way", Mapping) or {}
     if rows := [_way(sight, way, by_way) for way in ways if isinstance(by_way.get(way), Mapping)]:
         heads = ["Way", "Held-out images", "Institutions' own images", "Images read", "What left the institutions"]
-        said = words(line(PUBLISHED, "Published", "about"), line(_APART, tone="about"))
-        cards.append(Card("ways-table", "Three ways side by side", (table(heads, rows), said)))
+        three = {"federated", "centralised", "alone"} <= set(ways)
+        title = f"{WAYS[len(ways)]} ways side by side"
+        cards.append(Card("ways-table", title, (table(heads, rows), *([_published(sight)] if three else []))))
     return cards
 
 
-_APART = "That is another task, other data and another measure; it is cited here for the question, not for the numbers."
+WAYS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six"}
+
+
+def _published(sight: Sight) -> Part:
+    """What others found, and why it isn't to be compared."""
+    other = "That is another task, other data and another measure"
+    if _measure(sight) == DICE:
+        other = "Those are brain tumours of real patients, these patients don't exist"
+    apart = f"{other}; it is cited here for the question, not for the numbers."
+    return words(line(PUBLISHED, "Published", "about"), line(apart, tone="about"))
 
 
 def _begins(sight: Sight, ways: Sequence[str]) -> dict[str, float] | None:
@@ -93,8 +116,8 @@ def _way(sight: Sight, way: str, by_way: Mapping[str, Mapping[str, Any]]) -> lis
     came = by_way[way]
     return [
         NAMES.get(way, way).capitalize(),
-        _accuracy(came.get("held_out_accuracy")),
-        _accuracy(came.get("own_accuracy")),
+        _accuracy(came.get("held_out_score")),
+        _accuracy(came.get("own_score")),
         grouped(came.get("images_read") or 0),
         _left(sight, way),
     ]
@@ -107,12 +130,16 @@ def _left(sight: Sight, way: str) -> str:
         return f"all {count(images, 'image')}, {size(sight.metric('bytes_of_images', int) or 0)}"
     if way == "alone":
         return "nothing"
+    if way != "federated":  # in the same way, beside it
+        return "updates; no image"
     return f"updates, {size(sight.metric('bytes_up', int) or 0)}; no image"
 
 
 def _by_round(sight: Sight, institutions: int, first: str) -> list[Card]:
     """Accuracies of all institutions in all rounds, as far as they are."""
-    names = {f"institution {one + 1} {what} accuracy": (what, one) for one in range(institutions) for what in _WHAT}
+    names = {
+        f"institution {one + 1} {what} {_measure(sight)}": (what, one) for one in range(institutions) for what in _WHAT
+    }
     found: dict[str, dict[tuple[int, int], float]] = {what: {} for what in _WHAT}
     for event in sight.store.events(sight.run.id, names, rank=0):
         what, one = names[event.name]
@@ -141,7 +168,7 @@ def _titles(first: str) -> dict[str, tuple[str, str]]:
 
 def _by_institution(institutions: Sequence[Mapping[str, Any]], ways: Sequence[str]) -> list[Card]:
     """What every way came to at each of them, once that is known."""
-    ended = [way for way in ways if way in (institutions[0].get("own_accuracy") or {})]
+    ended = [way for way in ways if way in (institutions[0].get("own_score") or {})]
     if not ended:
         return []
     alone = "held_out_alone" in institutions[0]
@@ -150,7 +177,7 @@ def _by_institution(institutions: Sequence[Mapping[str, Any]], ways: Sequence[st
     rows = [
         [
             str(number),
-            *(_accuracy(one["own_accuracy"].get(way)) for way in ended),
+            *(_accuracy(one["own_score"].get(way)) for way in ended),
             *([_accuracy(one.get("held_out_alone"))] if alone else []),
         ]
         for number, one in enumerate(institutions, 1)
@@ -196,9 +223,8 @@ def _cost(sight: Sight, first: str) -> list[Card]:
     cards = []
     if first != "alone" and (shown := _bytes(sight, rounds)):
         model = sight.metric("bytes_model", int)
-        about = (
-            "A model down to every institution, an update up from each that learned; as over a network between them."
-        )
+        up = "scores up from each" if first == "centralised" else "an update up from each that learned"
+        about = f"A model down to every institution, {up}; as over a network between them."
         about += f" A model has {size(model)}." if model else ""
         cards.append(Card("bytes", "What was sent", (_about(about), tiles(shown)), half=True))
     if times and rounds:

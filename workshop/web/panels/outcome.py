@@ -7,7 +7,7 @@ from workshop.analysis.verdict import verdict as verdict_of
 from workshop.analysis.words import size
 from workshop.web.cards import Card, Part, fold, line, link, links, tiles, words
 from workshop.web.machine_view import machine_card
-from workshop.web.panels import federated, training
+from workshop.web.panels import federated, guarding, training
 from workshop.web.sight import Sight
 from workshop.web.tracebacks import shortened
 from workshop.web.words import LONGEST_VALUE, metrics
@@ -67,7 +67,7 @@ def came_out(sight: Sight) -> list[Card]:
     """Metrics that fit into a tile and that no other card tells, once there will be no others."""
     if not sight.run.ended:
         return []
-    told = training.TOLD_HERE | federated.TOLD_HERE
+    told = training.TOLD_HERE | federated.TOLD_HERE | guarding.TOLD_HERE
     rest = {name: value for name, value in sight.run.metrics.items() if name not in told}
     shown = [one for one in metrics(rest) if len(one["value"]) <= LONGEST_VALUE]
     return [Card("metrics", "What came out", (tiles(shown),), later=True)] if shown else []

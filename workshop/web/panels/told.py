@@ -16,6 +16,9 @@ CURVES = 4  # as many names of events get a curve where the workload doesn't say
 HELD_OUT = "held-out "  # begins the names of what belongs to another curve, as its points
 EXPLAINED = {
     "spread": "How far the ranks' weights lie apart, relative to their size; 0: all have the same.",
+    "likeness": "Of the attacker's pictures and the true images: the peak signal-to-noise ratio in dB, a rank's mean.",
+    "distance": "Between the gradient that a rank's pictures would make and the one that was seen: 1 - their cosine.",
+    "correlation": "Of the pixels of the attacker's pictures and of the true images, a rank's mean.",
     "drift": "How far institutions' updates are from their mean, relative to its length; 0: all go the same way.",
 }
 TALL, LOW = 300, 200  # pixels

@@ -17,6 +17,7 @@ MODULES = {
     "grid": "workshop.web.studies.grid",
     "tune": "workshop.web.studies.tune",
     "path": "workshop.web.studies.path",
+    "ways": "workshop.web.studies.ways",
 }
 
 

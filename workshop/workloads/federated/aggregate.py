@@ -6,14 +6,20 @@ number of images behind it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workshop.workloads.federated import robust
+from workshop.workloads.federated.guarding import ROBUST
+from workshop.workloads.federated.params import Learning
+
 Vector = NDArray[np.float32]  # [parameters]
+KEPT = 256 << 20  # bytes of a round's updates that are kept to tell how far they are from each other
 
 
 class Server(Protocol):
@@ -58,29 +64,91 @@ def usable(update: Vector) -> bool:
     return bool(np.isfinite(update).all())
 
 
-def mean(updates: Sequence[Vector], counts: Sequence[int]) -> NDArray[np.float64]:
-    """The mean of at least one update, weighted by images; float64 [parameters]. Added up in the order given, which is
-    the institutions', so that it doesn't matter which rank somebody lives on."""
-    total = np.zeros(len(updates[0]))
-    for update, count in zip(updates, counts, strict=True):
-        total += float(count) * update.astype(np.float64)
-    return total / float(sum(counts))
+class Mean:
+    """The mean of updates weighted by images, added up as they come, so that none has to be kept; in the institutions'
+    order, so that it doesn't matter which rank somebody lives on."""
+
+    def __init__(self, size: int) -> None:
+        self.weight = 0.0
+        self._total = np.zeros(size)
+        self._spread = 0.0
+
+    def add(self, update: Vector, weight: float) -> None:
+        """One more update, with a weight above zero."""
+        wide, weight = update.astype(np.float64), float(weight)
+        if self.weight:
+            apart = wide - self.value
+            # Chan, Golub and LeVeque 1983, doi:10.1080/00031305.1983.10483115, equation 1.5: it doesn't cancel.
+            self._spread += weight * self.weight / (self.weight + weight) * _square(apart)
+        self._total += weight * wide
+        self.weight += weight
+
+    @property
+    def value(self) -> NDArray[np.float64]:
+        """The mean of at least one update, float64 [parameters]."""
+        return self._total / self.weight
+
+    @property
+    def relative(self) -> float:
+        """The root of the weighted mean square of the updates' distances from their mean, over its length: 0 where all
+        institutions go the same way, or there is no mean to compare with; 1 where they differ by as much as they have
+        in common."""
+        length = math.sqrt(_square(self.value))
+        return math.sqrt(self._spread / self.weight) / length if length > 0 else 0.0
+
+
+def _square(vector: NDArray[np.float64]) -> float:
+    """Its length's square, without BLAS, whose threads would get into the way of TensorFlow's."""
+    return float(np.square(vector).sum())
 
 
 @dataclass(frozen=True)
 class Drift:
-    """How far a round's updates are from each other. `distances` are the norms of each one's difference from their
-    weighted mean; `relative` is the root of their weighted mean square over the norm of that mean: 0 where all
-    institutions go the same way, 1 where they differ by as much as they have in common."""
+    """How far a round's updates are from each other: that of `Mean.relative`; and by institution, how far its update
+    lies from the others' (`robust.apart`), nothing where there are fewer than three or all can't be kept."""
 
-    distances: list[float]
     relative: float
+    distances: Mapping[int, float] = field(default_factory=dict)
 
 
-def drift(updates: Sequence[Vector], counts: Sequence[int]) -> Drift:
-    """The drift of at least one update."""
-    centre = mean(updates, counts)
-    distances = [float(np.linalg.norm(update - centre)) for update in updates]
-    squares = np.average(np.square(distances), weights=np.asarray(counts, float))
-    length = float(np.linalg.norm(centre))
-    return Drift(distances, float(np.sqrt(squares)) / length if length > 0 else 0.0)
+@dataclass(frozen=True)
+class Gathered:
+    """What the aggregator has of a round: the update that it goes on with, float64 [parameters], None where there is
+    none; how far updates were from each other, None where it can't know; the institutions whose update was no
+    number; and those that fell silent before they sent one."""
+
+    update: NDArray[np.float64] | None = None
+    drift: Drift | None = None
+    dropped: list[int] = field(default_factory=list)
+    silent: list[int] = field(default_factory=list)
+
+
+def combined(
+    found: Mapping[int, Vector] | Iterable[tuple[int, Vector]], counts: Mapping[int, int], params: Learning
+) -> Gathered:
+    """What the run's rule makes of the updates that are numbers. `found` has them by institution, or one after the
+    other as they arrive: then they are forgotten as they are added up, where all together would be more than `KEPT`
+    bytes and the rule doesn't have to compare them."""
+    mean, kept, dropped = None, {}, []
+    for one, update in found.items() if isinstance(found, Mapping) else found:
+        if not usable(update):
+            dropped.append(one)
+            continue
+        mean = mean or Mean(len(update))
+        mean.add(update, counts[one])
+        if params.rule in ROBUST or update.nbytes * len(counts) <= KEPT:
+            kept[one] = update
+    if mean is None:
+        return Gathered(dropped=dropped)
+    updates = list(kept.values())
+    distances = dict(zip(kept, robust.apart(updates), strict=True)) if len(updates) > 2 else {}
+    return Gathered(_ruled(mean, updates, params), Drift(mean.relative, distances), dropped)
+
+
+def _ruled(mean: Mean, updates: Sequence[Vector], params: Learning) -> NDArray[np.float64] | None:
+    """None where so many were dropped that trimming would leave nothing."""
+    if params.rule == "median":
+        return robust.median(updates)
+    if params.rule == "trimmed":
+        return robust.trimmed(updates, params.trim) if len(updates) > 2 * params.trim else None
+    return mean.value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,59 +11,69 @@ from numpy.typing import NDArray
 
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.step import PerExample, evaluation
+from workshop.workloads.federated.task import Labels
 
-AT_ONCE = 512  # images that are tested together
 Vector = NDArray[np.float32]  # [parameters], all weights of a model in their order
-
-
-@dataclass(frozen=True)
-class Silo:
-    """An institution's images, float32 [n, 28, 28, 1] with labels int32 [n]: those that it learns from, and those that
-    it validates with."""
-
-    images: NDArray[np.float32]
-    labels: NDArray[np.int32]
-    own_images: NDArray[np.float32]
-    own_labels: NDArray[np.int32]
+Descent = Callable[[Sequence[Any]], None]  # changes the network's variables by gradients, within a compiled function
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Of some images: their losses, how many were read right, and how many there were."""
+    """Of some images: their losses, their scores, and how many there were."""
 
     loss: float = 0.0
-    right: float = 0.0
+    scores: float = 0.0
     count: float = 0.0
 
     def __add__(self, other: Sums) -> Sums:
-        return Sums(self.loss + other.loss, self.right + other.right, self.count + other.count)
+        return Sums(self.loss + other.loss, self.scores + other.scores, self.count + other.count)
 
     @property
-    def accuracy(self) -> float:
-        return self.right / self.count if self.count else float("nan")
+    def mean_score(self) -> float:
+        return self.scores / self.count if self.count else float("nan")
 
     @property
     def mean_loss(self) -> float:
         return self.loss / self.count if self.count else float("nan")
 
     def values(self) -> list[float]:
-        return [self.loss, self.right, self.count]
+        return [self.loss, self.scores, self.count]
 
 
 class Learner:
     """One network, into which the models of all institutions of a rank are put in turn: memory doesn't grow with
     them, and everything is compiled once."""
 
-    def __init__(self, model: Any, loss: PerExample, correct: PerExample, rate: float, mu: float | None = None) -> None:
-        """`rate` is that of plain gradient descent; with `mu`, FedProx's proximal term is added to the loss."""
+    def __init__(
+        self,
+        model: Any,
+        loss: PerExample,
+        score: PerExample,
+        rate: float,
+        mu: float | None = None,
+        *,
+        optimizer: str = "sgd",
+        at_once: int = 512,
+    ) -> None:
+        """`rate` is that of the optimizer, plain gradient descent ("sgd") or "adam"; with `mu`, FedProx's proximal term
+        is added to the loss. `at_once` images are tested together."""
         tf = tensorflow()
-        self._tf, self._model = tf, model
-        self._test = evaluation(model, loss)
+        self._tf, self._model, self._at_once = tf, model, at_once
+
+        def told(labels: Any, outputs: Any) -> Any:
+            scores = tf.cast(score(labels, outputs), tf.float32)
+            return tf.stack([tf.cast(loss(labels, outputs), tf.float32), scores], axis=1)
+
+        self._test = evaluation(model, told)
         self._anchors = [
             tf.Variable(tf.zeros_like(value.value), trainable=False) for value in model.trainable_variables
         ]
         self._mu = mu
-        self._step = _step(model, loss, correct, rate, mu, self._anchors)
+        self._optimizer = tf.keras.optimizers.Adam(rate) if optimizer == "adam" else None
+        if self._optimizer is not None:
+            self._optimizer.build(model.trainable_variables)
+        self._descent = _descent(model.trainable_variables, rate, mu, self._anchors, self._optimizer)
+        self._step = _step(model, loss, score, self._descent)
 
     @property
     def parameters(self) -> int:
@@ -74,45 +84,79 @@ class Learner:
         return np.concatenate([weight.numpy().ravel() for weight in self._model.weights]).astype(np.float32)
 
     def load(self, vector: Vector) -> None:
-        """Put in a model. FedProx holds what is trained from here on near it."""
+        """Put in a model. FedProx holds what is trained from here on near it, and Adam begins anew."""
         at = 0
         for weight in self._model.weights:
             size = int(np.prod(weight.shape))
             weight.assign(vector[at : at + size].reshape(weight.shape))
             at += size
+        if self._optimizer is not None:
+            for state in self._optimizer.variables:
+                if state is not self._optimizer.learning_rate:
+                    state.assign(self._tf.zeros_like(state.value))
         if self._mu is not None:
             for anchor, value in zip(self._anchors, self._model.trainable_variables, strict=True):
                 anchor.assign(value.value)
 
     def train(
-        self, images: NDArray[np.float32], labels: NDArray[np.int32], batches: Sequence[NDArray[np.int64]]
+        self,
+        images: NDArray[np.float32],
+        labels: Labels,
+        batches: Sequence[NDArray[np.int64]],
+        ends: Callable[[], bool] = lambda: False,
     ) -> Sums:
-        """A step for each batch of positions; returns what the network made of them before each step."""
-        constant, told = self._tf.constant, []
+        """A step for each batch of positions, until `ends`; returns what the network made of them before each step."""
+        constant, told, count = self._tf.constant, [], 0
         for positions in batches:
+            if ends():
+                break
             told.append(self._step(constant(images[positions]), constant(labels[positions])))
-        loss, right = np.sum([one.numpy() for one in told], axis=0) if told else (0.0, 0.0)
-        return Sums(float(loss), float(right), float(sum(map(len, batches))))
+            count += len(positions)
+        loss, scores = np.sum([one.numpy() for one in told], axis=0) if told else (0.0, 0.0)
+        return Sums(float(loss), float(scores), float(count))
 
-    def test(self, images: NDArray[np.float32], labels: NDArray[np.int32]) -> Sums:
+    def outputs(self, images: NDArray[np.float32], labels: Labels) -> NDArray[np.float32]:
+        """What the network gives for some images, [n, ...]."""
+        parts = (slice(at, at + self._at_once) for at in range(0, len(labels), self._at_once))
+        return np.concatenate([self._test(images[part], labels[part])[1] for part in parts])
+
+    def test(self, images: NDArray[np.float32], labels: Labels) -> Sums:
         """What the network makes of some images."""
         sums = Sums()
-        for at in range(0, len(labels), AT_ONCE):
-            those = labels[at : at + AT_ONCE]
-            losses, outputs = self._test(images[at : at + AT_ONCE], those)
-            sums += Sums(float(losses.sum(dtype=np.float64)), float((outputs.argmax(1) == those).sum()), len(those))
+        for at in range(0, len(labels), self._at_once):
+            those = slice(at, at + self._at_once)
+            loss, scores = self._test(images[those], labels[those])[0].sum(axis=0, dtype=np.float64)
+            sums += Sums(float(loss), float(scores), len(labels[those]))
         return sums
 
 
-def _step(
-    model: Any, loss: PerExample, correct: PerExample, rate: float, mu: float | None, anchors: Sequence[Any]
-) -> Any:
-    """A compiled step of plain gradient descent on the mean loss of a batch of any size; returns float64 [2]: the sum
-    of the losses and how many were right.
+def _descent(
+    variables: Sequence[Any], rate: float, mu: float | None, anchors: Sequence[Any], optimizer: Any | None
+) -> Descent:
+    """A step of `optimizer`, or else of plain gradient descent.
 
     FedProx minimises F(w) + mu / 2 |w - w_t|^2 (Li et al. 2020, arXiv:1812.06127, equation 2), whose second term adds
     mu (w - w_t) to the gradient.
     """
+
+    def descend(gradients: Sequence[Any]) -> None:
+        if mu is not None:
+            gradients = [
+                gradient + mu * (variable.value - anchor)
+                for variable, gradient, anchor in zip(variables, gradients, anchors, strict=True)
+            ]
+        if optimizer is not None:
+            optimizer.apply(gradients, variables)
+        else:
+            for variable, gradient in zip(variables, gradients, strict=True):
+                variable.value.assign_sub(rate * gradient)
+
+    return descend
+
+
+def _step(model: Any, loss: PerExample, score: PerExample, descend: Descent) -> Any:
+    """A compiled step on the mean loss of a batch of any size; returns float64 [2]: the sums of the losses and of the
+    scores."""
     tf = tensorflow()
     variables = model.trainable_variables
 
@@ -121,14 +165,26 @@ def _step(
             outputs = model(images, training=True)
             losses = loss(labels, outputs)
             objective = tf.reduce_mean(losses)
-        gradients = tape.gradient(objective, [variable.value for variable in variables])
-        for variable, gradient, anchor in zip(variables, gradients, anchors, strict=True):
-            if mu is not None:
-                gradient += mu * (variable.value - anchor)
-            variable.value.assign_sub(rate * gradient)
-        right = tf.reduce_sum(tf.cast(correct(labels, outputs), tf.float64))
-        return tf.stack([tf.cast(tf.reduce_sum(losses), tf.float64), right])
+        descend(tape.gradient(objective, [variable.value for variable in variables]))
+        scores = tf.reduce_sum(tf.cast(score(labels, outputs), tf.float64))
+        return tf.stack([tf.cast(tf.reduce_sum(losses), tf.float64), scores])
 
-    shape = [None, *model.inputs[0].shape[1:]]
-    signature = [tf.TensorSpec(shape, tf.float32), tf.TensorSpec([None], tf.int32)]
-    return tf.function(step, input_signature=signature, autograph=False)
+    return for_any_batch(step)
+
+
+def for_any_batch(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A function of images and labels, compiled once for batches of any size."""
+    tf = tensorflow()
+    compiled: dict[Any, Any] = {}
+
+    def call(images: Any, labels: Any) -> Any:
+        kind = labels.dtype, tuple(labels.shape[1:])  # a digit, or a mask
+        if kind not in compiled:
+            signature = [
+                tf.TensorSpec([None, *images.shape[1:]], tf.float32),
+                tf.TensorSpec([None, *labels.shape[1:]], labels.dtype),
+            ]
+            compiled[kind] = tf.function(function, input_signature=signature, autograph=False)
+        return compiled[kind](images, labels)
+
+    return call

@@ -1,5 +1,5 @@
-"""All that travels between institutions and the aggregator, and nothing else does: models down; updates, how many
-images are behind them, and scores up.
+"""All that travels between institutions and the aggregator, and nothing else does: models down; updates (as they are,
+compressed or masked), how many images are behind them, and scores up; and what institutions need to agree on masks.
 
 Every message is an array of a declared kind: its type and its number of values are fixed before it is sent, so no
 message has room for images or labels. The aggregator lives on rank 0. Institutions are dealt out to the ranks in turn;
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 AGGREGATOR = 0  # its rank
 TAGS = 1000  # between those of one kind and of the next
+KEY, SEED = 256, 32  # bytes of a public key and of a seed of masks, see `secure`
+BESIDE = 2  # words of a masked update behind its values: its weight and its check, see `fixedpoint`
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,42 @@ COUNT = Kind("count", "int64", 1, 2)  # up: how many images are behind an update
 SCORE = Kind("score", "float64", 12, 3)  # up: sums of losses and of right answers over images, see `rank.Score`
 SHARE = Kind("share", "float64", 3, 4)  # up, of a rank: the same of its part of the held-out images
 REPORT = Kind("report", "float64", 3, 5)  # up, of a rank: images read, seconds of training, bytes of memory
-KINDS = (MODEL, UPDATE, COUNT, SCORE, SHARE, REPORT)
+READY = Kind("ready", "uint8", 1, 6)  # up: whether an update can be masked, see `fixedpoint.state`
+PUBLIC_KEY = Kind("public key", "uint8", KEY, 7)  # up, once
+PAIR_SEED = Kind("pair seed", "uint8", SEED, 8)  # up: what a mask shared with somebody who fell silent is made from
+CODES = Kind("codes", "int8", None, 9)  # up: an update's values in eight bits each
+CUT = Kind("cut", "float64", 2, 16)  # up, with privacy: how many updates or gradients were clipped, of how many
+KINDS = (MODEL, UPDATE, COUNT, SCORE, SHARE, REPORT, READY, PUBLIC_KEY, PAIR_SEED, CODES, CUT)
+
+
+def public_keys(institutions: int) -> Kind:
+    """Down, once: the keys of all, one after the other."""
+    return Kind("public keys", "uint8", KEY * institutions, 10)
+
+
+def missing(institutions: int) -> Kind:
+    """Down: for each institution 1 where the others are to reveal what they share with it, 0 elsewhere."""
+    return Kind("missing", "uint8", institutions, 11)
+
+
+def masked(parameters: int) -> Kind:
+    """Up: an update of which nothing can be read."""
+    return Kind("masked update", "uint64", parameters + BESIDE, 12)
+
+
+def scales(count: int) -> Kind:
+    """Up: what `CODES` are to be multiplied by, block by block."""
+    return Kind("scales", "float32", count, 13)
+
+
+def values(count: int) -> Kind:
+    """Up: the largest values of an update."""
+    return Kind("values", "float32", count, 14)
+
+
+def places(count: int) -> Kind:
+    """Up: where in the update they stand."""
+    return Kind("places", "uint32", count, 15)
 
 
 def home(institution: int, ranks: int) -> int:
@@ -60,6 +97,7 @@ class Line:
 
     `down` and `up` count bytes as institutions send and get them, each by itself, as over a network between them;
     `moved` those that this rank has handed to MPI: the institutions of one rank share the model that comes to it.
+    `sent` has the messages and bytes of each kind by its direction and name; it is complete on the aggregator's rank.
     """
 
     def __init__(self, comm: Any, institutions: int, parameters: int) -> None:
@@ -67,16 +105,22 @@ class Line:
         self.bytes_down = 0
         self.bytes_up = 0
         self.moved = 0
+        self.sent: dict[tuple[str, str], tuple[int, int]] = {}
 
     def model(self, vector: NDArray[np.float32] | None) -> NDArray[np.float32]:
         """The aggregator's model, for all institutions."""
+        return self.to_institutions(MODEL, vector, self.institutions)
+
+    def to_institutions(self, kind: Kind, told: NDArray[Any] | None, receivers: int) -> NDArray[Any]:
+        """What the aggregator tells so many institutions, the same to each; `told` is None on other ranks."""
         here = self.comm.rank == AGGREGATOR
-        message = MODEL.empty(self.parameters)
+        message = kind.empty(self.parameters)
         if here:
-            assert vector is not None
-            message = MODEL.check(vector, self.parameters)
+            assert told is not None
+            message = kind.check(told, self.parameters)
         self.comm.Bcast(message, root=AGGREGATOR)
-        self.bytes_down += self.institutions * message.nbytes
+        self.bytes_down += receivers * message.nbytes
+        self._count("down", kind, receivers, receivers * message.nbytes)
         self.moved += (self.comm.size - 1) * message.nbytes if here else 0
         return message
 
@@ -85,28 +129,47 @@ class Line:
     ) -> dict[int, NDArray[Any]]:
         """What these institutions tell the aggregator, on its rank; empty on others. `mine` has the messages of those
         that live here."""
-        found = self._up(kind, mine, {sender: home(sender, self.comm.size) for sender in senders})
-        self.bytes_up += sum(message.nbytes for message in found.values())
+        found = {}
+        for sender in sorted(senders):  # all in the same order, so that nobody waits for a message that comes later
+            if message := self.from_institution([kind], sender, {kind.name: mine.get(sender)}):
+                found[sender] = message[kind.name]
+        return found
+
+    def from_institution(
+        self, kinds: Sequence[Kind], sender: int, mine: Mapping[str, NDArray[Any] | None]
+    ) -> dict[str, NDArray[Any]]:
+        """Messages of one institution by the names of their kinds, on the aggregator's rank; empty on others. `mine` is
+        looked at where the institution lives. Ranks go through several institutions in the same order."""
+        found = {}
+        for kind in kinds:
+            message = self._up(kind, sender, home(sender, self.comm.size), mine.get(kind.name))
+            if message is not None:
+                found[kind.name] = message
+                self.bytes_up += message.nbytes
+                self._count("up", kind, 1, message.nbytes)
         return found
 
     def from_ranks(self, kind: Kind, mine: NDArray[Any]) -> list[NDArray[Any]]:
         """What every rank tells of its own work for the aggregator: [ranks] on its rank, empty on others."""
-        found = self._up(kind, {self.comm.rank: mine}, {rank: rank for rank in range(self.comm.size)})
-        return [found[rank] for rank in sorted(found)]
+        told = [self._up(kind, rank, rank, mine) for rank in range(self.comm.size)]
+        return [message for message in told if message is not None]
 
-    def _up(self, kind: Kind, mine: Mapping[int, NDArray[Any]], homes: Mapping[int, int]) -> dict[int, NDArray[Any]]:
-        # All go through their senders in the same order, so that nobody waits for a message that comes later.
-        found: dict[int, NDArray[Any]] = {}
-        for sender, where in sorted(homes.items()):
-            tag = kind.tag * TAGS + sender
-            if where == self.comm.rank:
-                message = kind.check(mine[sender], self.parameters)
-                if where == AGGREGATOR:
-                    found[sender] = message.copy()
-                else:
-                    self.comm.Send(message, dest=AGGREGATOR, tag=tag)
-                    self.moved += message.nbytes
-            elif self.comm.rank == AGGREGATOR:
-                found[sender] = kind.empty(self.parameters)
-                self.comm.Recv(found[sender], source=where, tag=tag)
-        return found
+    def _up(self, kind: Kind, sender: int, where: int, mine: NDArray[Any] | None) -> NDArray[Any] | None:
+        """A message on the aggregator's rank, None on others: from `sender`, whose rank is `where`."""
+        tag = kind.tag * TAGS + sender
+        if where == self.comm.rank:
+            assert mine is not None
+            message = kind.check(mine, self.parameters)
+            if where == AGGREGATOR:
+                return message.copy()
+            self.comm.Send(message, dest=AGGREGATOR, tag=tag)
+            self.moved += message.nbytes
+        elif self.comm.rank == AGGREGATOR:
+            message = kind.empty(self.parameters)
+            self.comm.Recv(message, source=where, tag=tag)
+            return message
+        return None
+
+    def _count(self, direction: str, kind: Kind, messages: int, size: int) -> None:
+        before, bytes_before = self.sent.get((direction, kind.name), (0, 0))
+        self.sent[direction, kind.name] = (before + messages, bytes_before + size)

@@ -20,7 +20,7 @@ from workshop.workloads.federated import FederatedParams
 LEAST = 2  # images of an institution: one to learn from and one to validate with
 DRAWS = 100  # of Dirichlet shares, before the request is refused
 DIGITS = 10
-DEAL, OWN, CHOICE = 31, 32, 33  # so that the streams of one seed don't follow each other
+DEAL, OWN = 31, 32  # so that the streams of one seed don't follow each other
 
 Positions = NDArray[np.int64]  # in the data set
 
@@ -49,13 +49,6 @@ def partition(params: FederatedParams, labels: NDArray[np.int64]) -> Partition:
     poorest = min(range(len(dealt)), key=lambda number: len(dealt[number]))
     _check(params, poorest, len(dealt[poorest]))
     return Partition(*zip(*(_divide(params, number, part) for number, part in enumerate(dealt)), strict=True))
-
-
-def participants(params: FederatedParams, number: int) -> list[int]:
-    """The institutions that learn in a round (counted from 1), in their order: max(C K, 1) of K, drawn anew in each
-    (McMahan et al. 2017, arXiv:1602.05629, algorithm 1)."""
-    many = max(math.floor(params.participation * params.institutions + 0.5), 1)
-    return sorted(order(params.institutions, [params.seed, CHOICE, number])[:many].tolist())
 
 
 def _deal(params: FederatedParams, labels: NDArray[np.int64]) -> list[Positions]:

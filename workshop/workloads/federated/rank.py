@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
 from workshop.engine.data.shards import shard
-from workshop.workloads.federated import FederatedParams, aggregate, messages
-from workshop.workloads.federated.local import Learner, Silo, Sums, Vector
+from workshop.workloads.federated import aggregate, messages
+from workshop.workloads.federated.local import Learner, Sums, Vector
 from workshop.workloads.federated.messages import AGGREGATOR, Line, home
+from workshop.workloads.federated.params import Learning
 from workshop.workloads.federated.reading import batches
+from workshop.workloads.federated.task import Labels, Silo
 
 NOTHING = Sums()
 
@@ -39,9 +41,19 @@ class Score:
 
 
 @dataclass(frozen=True)
+class Guarded:
+    """What is told of a round's privacy: epsilon until now, the largest of all, and by institution where they differ;
+    None without noise. `clipped` is the share of updates or gradients that were longer than the clip."""
+
+    epsilon: float | None = None
+    epsilons: Mapping[int, float] = field(default_factory=dict)
+    clipped: float | None = None
+
+
+@dataclass(frozen=True)
 class Round:
-    """What came of a round, as the aggregator knows it. Accuracies of institutions are shares [institutions], NaN where
-    there is none."""
+    """What came of a round, as the aggregator knows it. Scores of institutions are from 0 to 1 [institutions], NaN
+    where there is none."""
 
     trained: Sums
     held_out: Sums  # where institutions have models of their own, added up over these
@@ -50,11 +62,17 @@ class Round:
     held_out_each: list[float] = field(default_factory=list)  # of each one's model, where it has one
     drift: aggregate.Drift | None = None
     dropped: list[int] = field(default_factory=list)  # institutions whose update was no number
+    moved: bool = True  # whether the shared model is another one than before
+    guarded: Guarded = field(default_factory=Guarded)
 
     @property
-    def own_accuracy(self) -> float:
+    def own_score(self) -> float:
         """The mean over institutions, each counting as much as the next."""
         return float(np.mean(self.own))
+
+
+class Stopped(Exception):
+    """All ranks have agreed to leave a round that isn't over: some of them didn't train all that it asked for."""
 
 
 class Rank:
@@ -63,21 +81,42 @@ class Rank:
     def __init__(
         self,
         ctx: RankContext,
-        params: FederatedParams,
+        params: Learning,
         learner: Learner,
         line: Line,
         silos: Mapping[int, Silo],
-        held_out: tuple[NDArray[np.float32], NDArray[np.int32]],
+        held_out: tuple[NDArray[np.float32], Labels],
     ) -> None:
         self.ctx, self.params, self.learner, self.line = ctx, params, learner, line
         self.silos = dict(silos)
         self.held_out = held_out
         self.here = ctx.rank == AGGREGATOR
         self.images_read = 0
+        self._cut_short = False
 
     def living(self, institutions: Sequence[int]) -> Iterator[int]:
         """Those of some institutions that live on this rank."""
         return (number for number in institutions if home(number, self.ctx.size) == self.ctx.rank)
+
+    def turns(self, chosen: Sequence[int]) -> Iterator[int]:
+        """Those of the chosen that live on this rank, one after the other, until it hears of a stop."""
+        for one in self.living(chosen):
+            if self._ends():
+                return
+            yield one
+
+    def _ends(self) -> bool:
+        self._cut_short = self._cut_short or self.ctx.stop_heard()
+        return self._cut_short
+
+    def agree(self) -> None:
+        """The end of a round's training: wait for all ranks. Raises Stopped on all of them where one has heard of a
+        stop before it was done; ranks may hear of it at different times, and nobody leaves before the others know."""
+        from mpi4py import MPI
+
+        self.ctx.synchronise()
+        if self.ctx.comm.allreduce(int(self._cut_short), op=MPI.MAX):
+            raise Stopped
 
     @property
     def everybody(self) -> range:
@@ -86,7 +125,7 @@ class Rank:
     def train(self, silo: Silo, start: Vector, order: Sequence[NDArray[np.int64]]) -> Sums:
         """Train on an institution's images, from these weights on."""
         self.learner.load(start)
-        told = self.learner.train(silo.images, silo.labels, order)
+        told = self.learner.train(silo.images, silo.labels, order, self._ends)
         self.images_read += int(told.count)
         return told
 

@@ -1,11 +1,27 @@
-"""Which of its images an institution reads in a round: pure functions of a seed, wherever it lives."""
+"""Who learns in a round, and which of its images an institution reads then: pure functions of a seed, the same on every
+rank."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-READ = 36  # stream of a seed
+from workshop.engine.data.shards import order
+from workshop.workloads.federated.params import Learning
+
+CHOICE, READ, SAMPLED = 33, 36, 74  # streams of a seed
+
+
+def participants(params: Learning, number: int) -> list[int]:
+    """The institutions that learn in a round (counted from 1), in their order: as many as `params.taking_part`, drawn
+    anew in each. With privacy of institutions each is drawn by itself with that probability, as its epsilon supposes
+    (McMahan et al. 2018, arXiv:1710.06963, algorithm 1): then a round may have any number of them, none included."""
+    seed = [params.seed, CHOICE, number]
+    if params.privacy == "institutions":
+        return np.flatnonzero(_shares(params.institutions, seed) < params.participation).tolist()
+    return sorted(order(params.institutions, seed)[: params.taking_part].tolist())
 
 
 def batches(
@@ -23,3 +39,30 @@ def batches(
         found += [order[at : at + batch] for at in range(0, count, batch)]
         epoch += 1
     return found if steps is None else found[:steps]
+
+
+def sampled(
+    count: int, batch: int, *, epochs: int, steps: int | None, seed: tuple[int, ...]
+) -> list[NDArray[np.int64]]:
+    """As many batches as those of `batches`, drawn as the epsilon of DP-SGD supposes: in each step every image is
+    taken by itself with the probability of `share`, so batches differ in size, and one may be empty. Shuffling and
+    cutting instead is common, but has a larger epsilon than the one that is told (Chua et al. 2024,
+    arXiv:2403.17673)."""
+    many, taken = length(count, batch, epochs=epochs, steps=steps), share(count, batch)
+    return [np.flatnonzero(_shares(count, [*seed, SAMPLED, step]) < taken).astype(np.int64) for step in range(many)]
+
+
+def length(count: int, batch: int, *, epochs: int, steps: int | None) -> int:
+    """How many batches there are in a round."""
+    return steps if steps is not None else epochs * math.ceil(count / batch)
+
+
+def share(count: int, batch: int) -> float:
+    """The part of an institution's images that a step reads, on average where they are sampled."""
+    return min(batch / count, 1.0)
+
+
+def _shares(count: int, seed: list[int]) -> NDArray[np.float64]:
+    """Evenly spread over [0, 1), the same for the same seed on every machine (see `order`)."""
+    draws = np.random.PCG64(np.random.SeedSequence(seed)).random_raw(count)
+    return (draws >> np.uint64(11)) * 2.0**-53

@@ -8,41 +8,42 @@ forgets the others before the first round. From then on everything that leaves a
 from __future__ import annotations
 
 import hashlib
-import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import psutil
+from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
-from workshop.engine.data import images
-from workshop.engine.data.images import Images
-from workshop.engine.data.shards import order
 from workshop.engine.tensorflow import tensorflow
-from workshop.workloads.federated import FederatedParams, messages
-from workshop.workloads.federated.local import Learner, Silo, Vector
+from workshop.workloads.federated import FederatedParams, messages, poison, reference
+from workshop.workloads.federated.digits import digits
+from workshop.workloads.federated.local import Learner, Vector
 from workshop.workloads.federated.messages import AGGREGATOR, Line, home
-from workshop.workloads.federated.partition import Partition, label_counts, participants, partition
-from workshop.workloads.federated.rank import Rank
-from workshop.workloads.federated.scanners import scanner
+from workshop.workloads.federated.params import Learning
+from workshop.workloads.federated.private import PrivateLearner
+from workshop.workloads.federated.rank import Rank, Stopped
+from workshop.workloads.federated.reading import participants
+from workshop.workloads.federated.task import Labels, Maker
 from workshop.workloads.federated.telling import Telling
 from workshop.workloads.federated.ways import Alone, Centralised, Federated, Way
-from workshop.workloads.mnist import models
-from workshop.workloads.mnist.heldout import as_inputs
-
-HELD_OUT = 37  # stream of a seed: which held-out images are tested on
 
 
 def run(ctx: RankContext, params: FederatedParams) -> Mapping[str, Any]:
     """Learn from images of several institutions and tell what came out. Collective.
 
     Events of each round (step: its number, from 1), by rank 0: see `telling`; `time.*` by every rank: train, wait,
-    gather, aggregate, broadcast, evaluate.
+    encode, gather, aggregate, broadcast, evaluate.
     """
+    return learn(ctx, params, digits)
+
+
+def learn(ctx: RankContext, params: Learning, task: Maker) -> dict[str, Any]:
+    """A whole run, whatever institutions learn. Collective."""
     began = time.perf_counter()
-    federation = Federation(ctx, params)
+    federation = Federation(ctx, params, task)
     federation.seconds["prepare"] = time.perf_counter() - began
     ctx.known(**federation.conditions())
     federation.rounds()
@@ -52,37 +53,29 @@ def run(ctx: RankContext, params: FederatedParams) -> Mapping[str, Any]:
 class Federation:
     """One rank's part in a run: its institutions, and each way of learning. All collective."""
 
-    def __init__(self, ctx: RankContext, params: FederatedParams) -> None:
+    def __init__(self, ctx: RankContext, params: Learning, task: Maker = digits) -> None:
         tf = tensorflow()
         tf.keras.utils.clear_session()  # what an earlier run of this process has left
         tf.keras.utils.set_random_seed(params.seed)
         self.ctx, self.params = ctx, params
-        found = images.read(ctx.inputs)
-        self.dealt = partition(params, found.train_labels)
-        self.about = _about(params, found, self.dealt, ctx.size)
-        silos = {one: _silo(params, found, self.dealt, one) for one in self._kept()}
-        mine = {one: silo for one, silo in silos.items() if home(one, ctx.size) == ctx.rank}
-        chosen = order(len(found.held_out_labels), [params.seed, HELD_OUT])[: params.evaluate_images]
-        held_out = as_inputs(found.held_out_images[chosen]), found.held_out_labels[chosen].astype(np.int32)
-        model = models.build(params.model, {})
-        mu = params.mu if params.algorithm == "fedprox" else None
-        learner = Learner(model, models.loss_of(model), models.correct, params.rate, mu)
+        self.task = task(ctx, params, self._kept())
+        self.about = [{"rank": home(one, ctx.size), **dict(known)} for one, known in enumerate(self.task.about)]
+        self._learners: dict[str, Learner] = {}  # of one network: ways put their models into it in turn
+        learner = self._learner(params)
         # Of one start for all: what ranks have drawn from the same seed may differ where their TensorFlow does.
         line = Line(ctx.comm, params.institutions, learner.parameters)
         start = line.model(learner.vector() if ctx.rank == AGGREGATOR else None)
-        names = ("federated", "centralised", "alone") if params.way == "all" else (params.way,)
-        self.lines = {name: Line(ctx.comm, params.institutions, learner.parameters) for name in names}
-        self.lines[names[0]] = line
-        ranks = {name: Rank(ctx, params, learner, self.lines[name], mine, held_out) for name in names}
-        self.ways = [_way(rank, name, start, silos) for name, rank in ranks.items()]
-        self.parameters, self.tested = learner.parameters, len(chosen)
-        self.data = {"data": found.words, "data_digest": found.digest}
-        self.notices = [found.notice] if found.notice else []
-        self.telling = Telling(ctx, params, names)
+        going = reference.ways(params)
+        self.lines = {name: Line(ctx.comm, params.institutions, learner.parameters) for name in going}
+        self.lines[next(iter(going))] = line
+        self.ways = [self._way(name, one, start) for name, one in going.items()]
+        self.parameters = learner.parameters
+        self.telling = Telling(ctx, params, list(going), self.task.measure)
         self.seconds: dict[str, float] = {}
-        self.round_seconds: list[float] = []
+        self.round_seconds: list[float] = []  # of those that are over
+        self.round_images: list[int] = []
+        self._reached()
         self.stopped = False
-        self.warm_images = 0  # of the first round, which compiles
 
     def _kept(self) -> Sequence[int]:
         """The institutions whose images this rank needs."""
@@ -90,6 +83,37 @@ class Federation:
         if self.params.way in ("centralised", "all") and self.ctx.rank == AGGREGATOR:
             return everybody
         return [one for one in everybody if home(one, self.ctx.size) == self.ctx.rank]
+
+    def _learner(self, params: Learning) -> Learner:
+        """What trains in a way with these params."""
+        kind = "private" if params.privacy == "images" else "plain"
+        if kind not in self._learners:
+            task, mu = self.task, params.mu if params.algorithm == "fedprox" else None
+            given = task.model, task.loss, task.score, params.rate, mu
+            named: dict[str, Any] = {"optimizer": params.optimizer, "at_once": task.at_once}
+            if kind == "private":
+                self._learners[kind] = PrivateLearner(*given, clip=params.clip, noise=params.noise, **named)
+            else:
+                self._learners[kind] = Learner(*given, **named)
+        return self._learners[kind]
+
+    def _way(self, name: str, params: Learning, start: Vector) -> Way:
+        """A way of learning with params of its own. What poisons and what protects is in updates: images are pooled,
+        and institutions learn alone, without."""
+        ctx, silos = self.ctx, self.task.silos
+        mine = {one: silo for one, silo in silos.items() if home(one, ctx.size) == ctx.rank}
+        federated = name not in ("centralised", "alone")
+        if federated and params.attack == "flip":
+            classes = int(self.task.model.output_shape[-1])
+            wrong = {one: poison.silo(mine[one], classes) for one in poison.attackers(params) if one in mine}
+            mine |= wrong
+        learner = self._learner(params) if federated else self._learner(params.model_copy(update={"privacy": "none"}))
+        rank = Rank(ctx, params, learner, self.lines[name], mine, self.task.held_out)
+        if name == "alone":
+            return Alone(rank, start)
+        if name == "centralised":
+            return Centralised(rank, start, silos if rank.here else {})
+        return Federated(rank, start, name, [one["images"] for one in self.about])
 
     @property
     def images_read(self) -> int:
@@ -102,22 +126,51 @@ class Federation:
         for number in range(1, params.rounds + 1):
             began, before = time.perf_counter(), self.images_read
             chosen = participants(params, number)
-            for way in self.ways:
-                came = way.round(number, chosen)
-                if came is not None:
-                    self.telling.round(number, way.name, came, self.lines[way.name], chosen)
+            try:
+                came = [way.round(number, chosen) for way in self.ways]
+            except Stopped:  # what there is of this round is forgotten, in all ways
+                self.stopped = True
+                break
+            for way, one in zip(self.ways, came, strict=True):
+                if one is not None:
+                    self.telling.round(number, way.name, one, self.lines[way.name], chosen)
+            if isinstance(self.ways[0], Federated):
+                self.ways[0].uplink.sent.tell()
+            self._reached()
             told = self.ways[-1].rank.line.from_ranks(messages.REPORT, self._report(before))
             took = time.perf_counter() - began
             self.round_seconds.append(took)
-            if number == 1:
-                self.warm_images = int(sum(one[0] for one in told))
+            self.round_images.append(int(sum(one[0] for one in told)))
             if ctx.rank == AGGREGATOR:
                 self.telling.speed(number, sum(one[0] for one in told) / took)
+            if self.task.look is not None and number % self.task.look.every == 0 and number < params.rounds:
+                self._look(number, last=False)
             ctx.end_step(number)
             ctx.progress(number, params.rounds)
             self.stopped = number < params.rounds and ctx.stop_requested()
             if self.stopped:
                 break
+
+    def _reached(self) -> None:
+        """Remember the model of the first way in which all share one: of this round, should the next one be left."""
+        self.reached = next((way.model for way in self.ways if not isinstance(way, Alone)), None)
+
+    def _look(self, number: int, *, last: bool) -> Mapping[str, Any]:
+        """Let the task look at what the models make of images, on the aggregator's rank."""
+        look, ctx = self.task.look, self.ctx
+        if look is None or ctx.rank != AGGREGATOR:
+            return {}
+        with ctx.phase("evaluate"):
+            return look.keep(number, self._seen, last)
+
+    def _seen(self, images: NDArray[np.float32], labels: Labels) -> dict[str, NDArray[np.float32]]:
+        """What the model of each way makes of some images; of models of their own, the first institution's."""
+        outputs = {}
+        for way in (one for one in self.ways if one.name in reference.THREE):
+            learner = way.rank.learner
+            learner.load(way.models[0] if isinstance(way, Alone) else way.model)
+            outputs[way.name] = learner.outputs(images, labels)
+        return outputs
 
     def _report(self, before: int = 0) -> Any:
         memory = float(psutil.Process().memory_info().rss)
@@ -125,18 +178,22 @@ class Federation:
 
     def conditions(self) -> dict[str, Any]:
         """What is known before the first round."""
-        params = self.params
         return {
-            **self.data,
-            "held_out_images": self.tested,
-            "train_images": sum(len(part) for part in self.dealt.train),
+            **self.task.known,
+            "measure": self.task.measure,
+            "held_out_images": len(self.task.held_out[1]),
+            "train_images": self.train_images,
             "ways": [way.name for way in self.ways],
-            "algorithm": params.algorithm,
-            "model": params.model,
+            "algorithm": self.params.algorithm,
             "parameters": self.parameters,
             "bytes_model": 4 * self.parameters,
             "institutions": self.about,
         }
+
+    @property
+    def train_images(self) -> int:
+        """Of all institutions together."""
+        return sum(one["images"] for one in self.about)
 
     def finish(self) -> dict[str, Any]:
         """What the run came to, on the aggregator's rank; others have nothing to tell."""
@@ -144,65 +201,32 @@ class Federation:
         reports = line.from_ranks(messages.REPORT, self._report())
         if ctx.rank != AGGREGATOR:
             return {}
+        looked = self._look(len(self.round_seconds), last=True)
         read = [int(one[0]) for one in reports]
-        steady = self.round_seconds[1:]
-        speed = (sum(read) - self.warm_images) / sum(steady) if steady else sum(read) / sum(self.round_seconds)
+        steady, steady_images = self.round_seconds[1:], self.round_images[1:]  # the first round compiles
+        if not steady:
+            steady, steady_images = self.round_seconds, self.round_images
         busy = [float(one[1]) for one in reports]
         metrics = {
             **self.conditions(),
             **self.telling.results(self.about),
+            **looked,
             "rounds": len(self.round_seconds),
             "stopped": self.stopped,
             "images_read": sum(read),
-            "seconds_per_round": float(np.mean(steady or self.round_seconds)),
-            "images_per_second": speed,
+            "seconds_per_round": float(np.mean(steady)) if steady else None,
+            "images_per_second": sum(steady_images) / sum(steady) if steady else 0.0,
             "images_per_second_ranks": [count / took if took else 0.0 for count, took in zip(read, busy, strict=True)],
             "memory": [int(one[2]) for one in reports],
             "bytes_down": self.lines[self.ways[0].name].bytes_down,
             "bytes_up": self.lines[self.ways[0].name].bytes_up,
-            "bytes_of_images": self.pooled_bytes(),
+            "bytes_of_images": self.train_images * self.task.bytes_image,
             "seconds": {**self.seconds, **ctx.phase_seconds},
         }
-        shared = next((way for way in self.ways if not isinstance(way, Alone)), None)
-        if shared is not None:
-            metrics["model_digest"] = hashlib.sha256(shared.model.tobytes()).hexdigest()
-        if self.notices:
-            metrics["notices"] = self.notices
+        if self.reached is not None:
+            metrics["model_digest"] = hashlib.sha256(self.reached.tobytes()).hexdigest()
+        if isinstance(self.ways[0], Federated):
+            metrics["sending"] = self.ways[0].uplink.sent.told()
+        if self.task.notices:
+            metrics["notices"] = list(self.task.notices)
         return metrics
-
-    def pooled_bytes(self) -> int:
-        """What institutions would have to give away to pool the images that they learn from: a byte for a pixel."""
-        return sum(len(part) for part in self.dealt.train) * math.prod(models.SHAPE)
-
-
-def _way(rank: Rank, name: str, start: Vector, silos: Mapping[int, Silo]) -> Way:
-    if name == "alone":
-        return Alone(rank, start)
-    if name == "centralised":
-        return Centralised(rank, start, silos if rank.here else {})
-    return Federated(rank, start)
-
-
-def _silo(params: FederatedParams, found: Images, dealt: Partition, institution: int) -> Silo:
-    """An institution's images, as its own scanner takes them where everyone has one."""
-    parts = []
-    for stream, positions in enumerate((dealt.train[institution], dealt.own[institution])):
-        pictures = as_inputs(found.train_images[positions])
-        if params.partition == "shift":
-            pictures = scanner(institution, params.seed).taken(pictures, (params.seed, institution, stream))
-        parts += [pictures, found.train_labels[positions].astype(np.int32)]
-    return Silo(*parts)
-
-
-def _about(params: FederatedParams, found: Images, dealt: Partition, ranks: int) -> list[dict[str, Any]]:
-    """For each institution where it lives, how many images it has, and of what."""
-    return [
-        {
-            "rank": home(one, ranks),
-            "images": len(dealt.train[one]),
-            "validation": len(dealt.own[one]),
-            "labels": label_counts(found.train_labels, dealt.all_of(one)),
-            **({"scanner": scanner(one, params.seed).as_json()} if params.partition == "shift" else {}),
-        }
-        for one in range(params.institutions)
-    ]

@@ -7,14 +7,19 @@ lives with the aggregator, and takes all the steps one after the other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from workshop.workloads.federated import aggregate, messages
-from workshop.workloads.federated.local import Silo, Sums, Vector
+from workshop.workloads.federated import aggregate
+from workshop.workloads.federated.guard import Guard
+from workshop.workloads.federated.local import Sums, Vector
 from workshop.workloads.federated.rank import NOTHING, Rank, Round, Score
 from workshop.workloads.federated.reading import batches
+from workshop.workloads.federated.task import Silo
+from workshop.workloads.federated.uplink import uplink
 
 POOL = 1 << 20  # the number of the pooled images where institutions have theirs
 
@@ -22,53 +27,51 @@ POOL = 1 << 20  # the number of the pooled images where institutions have theirs
 class Federated:
     """Institutions train what the aggregator sends; the aggregator averages what they have added to it."""
 
-    name = "federated"
-
-    def __init__(self, rank: Rank, start: Vector) -> None:
-        self.rank, self.model = rank, start
+    def __init__(self, rank: Rank, start: Vector, name: str, images: Sequence[int]) -> None:
+        """`images` are those that each institution learns from."""
+        self.rank, self.model, self.name = rank, start, name
         self.server = aggregate.server(rank.params.algorithm, rank.params.server_rate)
+        self.uplink = uplink(rank.ctx, rank.line, rank.params)
+        self.guard = Guard(rank, images)
 
     def round(self, number: int, chosen: Sequence[int]) -> Round | None:
         """One round. Collective; what came of it, on the aggregator's rank."""
         rank, ctx = self.rank, self.rank.ctx
         updates, trained, before = {}, {}, {}
         with ctx.phase("train"):
-            for one in rank.living(chosen):
-                trained[one] = rank.train(rank.silos[one], self.model, rank.order(number, one))
-                updates[one] = rank.learner.vector() - self.model
+            for one in rank.turns(chosen):
+                trained[one] = rank.train(rank.silos[one], self.model, self.guard.order(number, one))
+                updates[one] = self.guard.outgoing(one, rank.learner.vector() - self.model)
                 before[one] = rank.learner.test(rank.silos[one].own_images, rank.silos[one].own_labels)
-        ctx.synchronise()
-        with ctx.phase("gather"):
-            counts = {one: np.array([len(rank.silos[one].labels)], np.int64) for one in updates}
-            found = rank.line.from_institutions(messages.UPDATE, updates, chosen)
-            weights = rank.line.from_institutions(messages.COUNT, counts, chosen)
-        drift, dropped = None, []
+        rank.agree()
+        images = self.guard.weights({one: len(rank.silos[one].labels) for one in updates})
+        gathered = self.uplink.gather(number, updates, images, chosen)
+        guarded = self.guard.told(chosen)
         with ctx.phase("aggregate"):
-            if rank.here:
-                dropped = [one for one, update in found.items() if not aggregate.usable(update)]
-                used = [one for one in found if one not in dropped]
-                if used:
-                    drift = self._step([found[one] for one in used], [int(weights[one][0]) for one in used])
+            moved = self._step(self.guard.incoming(number, gathered, chosen))
         with ctx.phase("broadcast"):
             self.model = rank.line.model(self.model if rank.here else None)
         scores, held_out = rank.common(self.model, trained, before)
         if not rank.here:
             return None
         return Round(
-            sum((score.trained for one, score in enumerate(scores) if one not in dropped), NOTHING),
+            sum((score.trained for one, score in enumerate(scores) if one not in gathered.dropped), NOTHING),
             held_out,
-            [score.own.accuracy for score in scores],
-            [score.before.accuracy for score in scores],
-            drift=drift,
-            dropped=dropped,
+            [score.own.mean_score for score in scores],
+            [score.before.mean_score for score in scores],
+            drift=gathered.drift,
+            dropped=gathered.dropped,
+            moved=moved,
+            guarded=guarded,
         )
 
-    def _step(self, updates: Sequence[Vector], counts: Sequence[int]) -> aggregate.Drift:
-        """The aggregator's: the next shared model, unless that would be no number."""
-        following = self.server.step(self.model, aggregate.mean(updates, counts))
-        if aggregate.usable(following):
-            self.model = following
-        return aggregate.drift(updates, counts)
+    def _step(self, update: NDArray[np.float64] | None) -> bool:
+        """Whether there is a next model: where it would be no number, everybody goes on with what was good."""
+        following = None if update is None else self.server.step(self.model, update)
+        if following is None or not aggregate.usable(following):
+            return False
+        self.model = following
+        return True
 
 
 class Centralised:
@@ -80,34 +83,38 @@ class Centralised:
         """`pool` holds everybody's images, on the aggregator's rank."""
         self.rank, self.model = rank, start
         self._pool = dict(pool)
+        self._of: list[int] = []
+        self._pooled: Silo | None = None  # the images of those
 
     def round(self, number: int, chosen: Sequence[int]) -> Round | None:
         rank, ctx = self.rank, self.rank.ctx
         trained = NOTHING
         with ctx.phase("train"):
-            if rank.here:
+            if rank.here and chosen:
                 trained = self._train(number, chosen)
-        ctx.synchronise()
+        rank.agree()
         with ctx.phase("broadcast"):
             self.model = rank.line.model(self.model if rank.here else None)
         scores, held_out = rank.common(self.model, {}, {})
         if not rank.here:
             return None
         none = [float("nan")] * len(scores)
-        return Round(trained, held_out, [score.own.accuracy for score in scores], none)
+        return Round(trained, held_out, [score.own.mean_score for score in scores], none)
 
     def _train(self, number: int, chosen: Sequence[int]) -> Sums:
         rank, params = self.rank, self.rank.params
-        pooled = [self._pool[one] for one in chosen]
-        images = np.concatenate([silo.images for silo in pooled])
-        labels = np.concatenate([silo.labels for silo in pooled])
+        if self._pooled is None or self._of != list(chosen):
+            images = np.concatenate([self._pool[one].images for one in chosen])
+            labels = np.concatenate([self._pool[one].labels for one in chosen])
+            self._of, self._pooled = list(chosen), Silo(images, labels, images[:0], labels[:0])
         steps = None if params.steps is None else params.steps * len(chosen)
         seed = (params.seed, number, POOL)
-        order = batches(len(labels), params.batch, epochs=params.epochs, steps=steps, seed=seed)
-        told = rank.train(Silo(images, labels, images[:0], labels[:0]), self.model, order)
+        order = batches(len(self._pooled.labels), params.batch, epochs=params.epochs, steps=steps, seed=seed)
+        told = rank.train(self._pooled, self.model, order)
         following = rank.learner.vector()
-        if aggregate.usable(following):
-            self.model = following
+        if not aggregate.usable(following):
+            return _spoiled(told)
+        self.model = following
         return told
 
 
@@ -124,26 +131,29 @@ class Alone:
         rank, ctx = self.rank, self.rank.ctx
         trained: dict[int, Sums] = {}
         with ctx.phase("train"):
-            for one in rank.living(chosen):
-                trained[one] = rank.train(rank.silos[one], self.models[one], rank.order(number, one))
+            for one in rank.turns(chosen):
+                told = rank.train(rank.silos[one], self.models[one], rank.order(number, one))
                 following = rank.learner.vector()
-                if aggregate.usable(following):
-                    self.models[one] = following
+                usable = aggregate.usable(following)
+                self.models[one] = following if usable else self.models[one]
+                trained[one] = told if usable else _spoiled(told)
+        rank.agree()
         with ctx.phase("evaluate"):
             mine = {one: self._score(one, trained.get(one, NOTHING)) for one in self.models}
-        ctx.synchronise()
         with ctx.phase("gather"):
             scores = rank.scores(mine)
         if not rank.here:
             return None
-        own, held_out = ([getattr(score, what).accuracy for score in scores] for what in ("own", "held_out"))
+        own, held_out = ([getattr(score, what).mean_score for score in scores] for what in ("own", "held_out"))
         none = [float("nan")] * len(scores)
+        dropped = [one for one in chosen if not math.isfinite(scores[one].trained.loss)]
         return Round(
-            sum((score.trained for score in scores), NOTHING),
+            sum((score.trained for one, score in enumerate(scores) if one not in dropped), NOTHING),
             sum((score.held_out for score in scores), NOTHING),
             own,
             none,
             held_out,
+            dropped=dropped,
         )
 
     def _score(self, one: int, trained: Sums) -> Score:
@@ -151,6 +161,11 @@ class Alone:
         rank.learner.load(self.models[one])
         own = rank.learner.test(silo.own_images, silo.own_labels)
         return Score(trained, NOTHING, own, rank.learner.test(*rank.held_out))
+
+
+def _spoiled(told: Sums) -> Sums:
+    """What is told of training that ended in a model that is no number, and was thrown away."""
+    return Sums(math.nan, math.nan, told.count)
 
 
 Way = Federated | Centralised | Alone

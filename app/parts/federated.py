@@ -1,0 +1,191 @@
+"""Three ways side by side on their page: how far the study is, starting and stopping it, and what it has found, live by
+round."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+from parts import cards, federated_predict, frame, tuning
+from parts.federated_begin import PARTITIONS
+
+from workshop.analysis import words
+from workshop.errors import BadInput, WorkshopError
+from workshop.store.records import Identity, SessionRecord, StudyRecord
+from workshop.study.kinds import Sofar
+from workshop.study.trials import remaining
+from workshop.study.ways.kind import WaysReport, seconds, ways_report
+from workshop.web import actions, export
+from workshop.web.cards import Card
+from workshop.web.runners import RUNNERS
+from workshop.web.studies.ways import cards as cards_of
+from workshop.web.words import waiting
+from workshop.workloads import workloads
+
+EVERY = 2.0  # seconds after which a study that goes on is looked at again; all visitors share a look
+SOON = 5.0  # seconds that are not worth telling
+WHERE = "The instructor starts the runs; what they learn appears here by itself, round by round."
+EXPLAIN = (
+    "**Why federated learning comes close.** An update says in which direction the weights should go for an "
+    "institution's images. Averaged over institutions, weighted by their images, that is nearly the direction for all "
+    "images together, as long as nobody goes far before the next average.",
+    "**Why alone looks good at home.** An institution that has few kinds of image has an easy task there, and its own "
+    "validation images are as one-sided as those it learns from. Held-out images have all kinds.",
+    "**What this doesn't show.** Updates are not images, but they are made of them: the parts below recover a digit "
+    "from one, and then protect it.",
+)
+
+
+def head(study: StudyRecord, session: SessionRecord | None, identity: Identity) -> None:
+    """How far it is; looked at again every few seconds while it goes on."""
+    going = tuning.live(study)
+    st.fragment(run_every=EVERY if going else None)(_head)(study.id, session, identity, going)
+
+
+def seen(study_id: int) -> tuple[WaysReport, list[Card]]:
+    """The study as it is now, and its cards. Raises BadInput where there is none."""
+    study = frame.store().study(study_id)
+    return _seen((study.id, study.created_at, study.state, study.trials, study.done, study.failed), study)
+
+
+@st.cache_resource(ttl=EVERY - 0.5, max_entries=32, show_spinner=False)
+def _seen(state: tuple[object, ...], _study: StudyRecord) -> tuple[WaysReport, list[Card]]:
+    """Made once for all visitors."""
+    report = ways_report(frame.store(), _study)
+    return report, cards_of(report)
+
+
+def _head(study_id: int, session: SessionRecord | None, identity: Identity, going: bool) -> None:
+    try:
+        report, _ = seen(study_id)
+    except WorkshopError as error:
+        st.error(frame.plain(str(error)))
+        return
+    study = report.study
+    if going and not tuning.live(study):
+        st.rerun()  # the whole page once more, which no longer asks
+    with st.container(border=True, key="federated-head"):
+        st.markdown(_far(report, going))
+        if going:
+            st.progress(min(_done(report) / max(study.trials, 1), 1.0))
+        running = RUNNERS.of(study_id)
+        if running is not None and running.failed:
+            st.error(f"It ended before it was done: {frame.plain(running.failed)}")
+        if identity.role == "instructor":
+            _buttons(report, session, identity, going)
+        elif not going and study.finished_at is None:
+            st.caption(WHERE)
+
+
+def _far(report: WaysReport, going: bool) -> str:
+    """Where the study is, in two lines."""
+    study, known = report.study, workloads().get(report.study.workload)
+    task = known.title if known is not None else study.workload
+    far = [f"**Study {study.id}**, {frame.plain(task)}: {study.done} of {words.count(study.trials, 'seed')}"]
+    if going:
+        if report.now is not None:
+            round_ = max((max(curve) for curve in report.now.curves.values() if curve), default=0)
+            far.append(f"seed {report.now.seed} in round {round_ or 1} of {report.rounds}")
+        left = remaining(report.trials, report.runs, time.time())
+        far += [] if left is None else [f"{waiting(left)} left" if left >= SOON else "nearly done"]
+        far[0] = f":blue[:material/sync:] {far[0]}"
+    elif study.finished_at is not None:
+        far[0] = f":green[:material/check_circle:] {far[0]}"
+    else:
+        told, why = seconds(frame.store(), Sofar(study, report.trials, report.runs))
+        far.append(f"what is missing takes about {words.long(told)} ({frame.plain(why)})")
+    return f"{' · '.join(far)}\n\n{frame.plain(setting(report))}"
+
+
+def setting(report: WaysReport) -> str:
+    """What institutions there are, and how they learn, in a line."""
+    params = report.params
+    partition = params.get("partition")
+    more = {"dirichlet": f" (alpha {params.get('alpha')})", "label": f" ({params.get('classes')} of ten)"}
+    how = [words.count(params["institutions"], "institution"), words.count(params["rounds"], "round")]
+    how += [f"{words.thousands(params['images'])} images"] if params.get("images") else []
+    how += [f"images dealt {PARTITIONS.get(partition, partition)}{more.get(partition, '')}"] if partition else []
+    return f"{', '.join(how)}; {words.count(report.study.description['seeds'], 'seed')} from {params['seed']} on."
+
+
+def _done(report: WaysReport) -> float:
+    """Seeds that are over, with the part of the one that goes on."""
+    run = report.runs.get(report.now.run) if report.now is not None else None
+    part = run.progress[0] / run.progress[1] if run is not None and run.progress and run.progress[1] else 0.0
+    return report.study.done + min(part, 1.0)
+
+
+def _buttons(report: WaysReport, session: SessionRecord | None, identity: Identity, going: bool) -> None:
+    study = report.study
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if going:
+            tuning.stop_button(study.id, identity)
+            return
+        if study.finished_at is None:
+            if session is None or session.state in ("stopped", "failed", "lost"):
+                st.markdown("No session is up; launch one to run anything.")
+            else:
+                label = "Run all seeds" if not study.done else "Run what is missing"
+                if st.button(label, type="primary", icon=":material/play_arrow:", key="federated-run"):
+                    _run(study.id, session, identity)
+        if st.button("Begin another one", type="tertiary", key="federated-new"):
+            st.query_params["new"] = "1"
+            st.rerun()
+
+
+def _run(study_id: int, session: SessionRecord, identity: Identity) -> None:
+    """Have all seeds run that are missing; the page then follows."""
+    try:
+        actions.only_instructor(identity)
+        if tuning.live(frame.store().study(study_id)):  # another instructor was faster
+            raise BadInput(f"Study {study_id} goes on already.")
+        RUNNERS.start(frame.store(), identity, study_id, session)
+    except WorkshopError as error:
+        st.error(frame.plain(str(error)))
+    else:
+        st.rerun()
+
+
+def see(study: StudyRecord, identity: Identity) -> None:
+    """What it has found so far, drawn anew every few seconds while it goes on."""
+    st.markdown("#### :material/visibility: See")
+    going = tuning.live(study)
+    st.fragment(run_every=EVERY if going else None)(_see)(study.id, identity)
+
+
+def _see(study_id: int, identity: Identity) -> None:
+    try:
+        report, shown = seen(study_id)
+    except WorkshopError as error:
+        st.error(frame.plain(str(error)))
+        return
+    if not report.found and report.now is None:
+        st.caption("Nothing has been learned yet.")
+        return
+    federated_predict.score(report, identity)
+    cards.show_page(shown, f"federated-{study_id}")
+    if report.study.finished_at is None:
+        return
+    if identity.role == "instructor":
+        federated_predict.everybody(report)
+    _downloads(report, shown)
+
+
+def _downloads(report: WaysReport, shown: list[Card]) -> None:
+    study = report.study.id
+    st.download_button(
+        "Download as HTML",
+        data=lambda: export.page(report, shown),
+        file_name=f"study-{study}.html",
+        mime="text/html",
+        icon=":material/download:",
+        on_click="ignore",
+        key=f"federated-download-{study}",
+    )
+    st.caption(f"Pictures and data: `workshop study export {study} --png FOLDER --csv FILE`")
+
+
+def explain() -> None:
+    """What is behind it, for those who have seen it."""
+    st.markdown("#### :material/lightbulb: Explain")
+    st.markdown("\n\n".join(EXPLAIN))

@@ -1,0 +1,91 @@
+"""Guided failures of federations: run the mistake, run the fix, compare the two; those of OpenFL as commands."""
+
+from __future__ import annotations
+
+import streamlit as st
+from parts import frame
+from parts.failing import BROKEN, EVERY, FIXED, RECENT
+
+from workshop.errors import WorkshopError
+from workshop.federated_failures import FederatedFailure, Which, federated_failures
+from workshop.store.records import Identity, RunRecord, SessionRecord
+from workshop.web import actions
+
+SIDES: tuple[tuple[Which, str], ...] = (("broken", BROKEN), ("fixed", FIXED))
+
+
+def guided(session: SessionRecord | None, identity: Identity) -> None:
+    """All of them; looked at again while a run of theirs goes on."""
+    st.markdown("Each of these goes wrong in its own way. Predict what happens, run it, run the fix, compare the two.")
+    live = any(run is not None and not run.ended for pair in _newest().values() for run in pair.values())
+    st.fragment(run_every=EVERY if live else None)(_all)(session.id if session else None, identity, live)
+
+
+def _all(session_id: int | None, identity: Identity, live: bool) -> None:
+    newest = _newest()
+    if live and all(run is None or run.ended for pair in newest.values() for run in pair.values()):
+        st.rerun()  # the whole page once more, which no longer asks
+    session = frame.store().session(session_id) if session_id is not None else None
+    for failure in federated_failures():
+        where = " · OpenFL" if failure.needs_openfl else ""
+        with st.expander(f"{frame.plain(failure.title)}{where}", icon=":material/report:"):
+            _one(failure, newest[failure.name], session, identity)
+
+
+def _newest() -> dict[str, dict[Which, RunRecord | None]]:
+    """The newest run of each failure and of its fix."""
+    runs = frame.store().runs(limit=RECENT)
+    return {
+        failure.name: {
+            which: next((run for run in runs if _is(run, failure, failure.params_of(which))), None)
+            for which, _ in SIDES
+        }
+        for failure in federated_failures()
+    }
+
+
+def _is(run: RunRecord, failure: FederatedFailure, params: dict[str, object]) -> bool:
+    return run.workload == failure.workload and all(run.params.get(name) == value for name, value in params.items())
+
+
+def _one(
+    failure: FederatedFailure,
+    newest: dict[Which, RunRecord | None],
+    session: SessionRecord | None,
+    identity: Identity,
+) -> None:
+    up = session is not None and session.state not in ("stopped", "failed", "lost")
+    said = {"broken": failure.mistake, "fixed": failure.fix}
+    for column, (which, label) in zip(st.columns(2), SIDES, strict=True):
+        with column:
+            st.markdown(frame.plain(said[which]))
+            st.code(failure.command(which), language="bash", wrap_lines=True)
+            if not failure.needs_openfl:
+                kind = "primary" if which == "broken" else "secondary"
+                if st.button(label, key=f"{failure.name}-{which}", disabled=not up, type=kind) and session is not None:
+                    _submit(failure, which, session, identity)
+            _outcome(newest[which])
+    st.markdown(f"**Look for:** {frame.plain(failure.look_for)}")
+    pair = [run for which, _ in SIDES if (run := newest[which]) is not None and run.ended]
+    if len(pair) == len(SIDES):
+        query = {"compare": ",".join(str(run.id) for run in pair)}
+        st.page_link("views/history.py", label="Compare the two", icon=":material/compare:", query_params=query)
+
+
+def _submit(failure: FederatedFailure, which: Which, session: SessionRecord, identity: Identity) -> None:
+    try:
+        actions.submit(frame.store(), identity, session, failure.workload, failure.params_of(which), session.placement)
+    except WorkshopError as error:
+        st.error(frame.plain(str(error)))
+    else:
+        st.rerun()
+
+
+def _outcome(run: RunRecord | None) -> None:
+    """How the newest run went, and the way to its page."""
+    if run is None:
+        return
+    label = f"Run {run.id} · {run.status}"
+    st.page_link("views/run.py", label=label, icon=":material/monitoring:", query_params={"run": str(run.id)})
+    if run.verdict:
+        st.markdown(f"**{frame.plain(run.verdict['verdict'])}** {frame.plain(run.verdict['why'])}")

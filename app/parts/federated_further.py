@@ -1,0 +1,96 @@
+"""Where to go from three ways: attack and protect, what an update gives away, tumours, a real federation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+from parts import cards, federated_failing, frame
+
+from workshop.federation import environment
+from workshop.store.records import Identity, RunRecord, SessionRecord
+from workshop.web.panels import inversion, segmentation
+from workshop.web.sight import Sight
+from workshop.workloads import workloads
+
+# What makes the cards of a run that have its pictures.
+PICTURED = {"inversion": inversion.inversion, "segmentation": segmentation.overlays}
+
+PROTECTED = (
+    ("One institution with wrong labels", "workshop run federated --attack flip"),
+    ("One that multiplies its update, against the median", "workshop run federated --attack scale --rule median"),
+    ("Masks that cancel in the sum", "workshop run federated --secure masks"),
+    ("Noise, and its epsilon", "workshop run federated --privacy institutions"),
+    ("A tenth of the values, and the bytes saved", "workshop run federated --compression topk --keep 0.1"),
+)
+INVERSION = (
+    "Nobody sends images, only updates. Is a digit safe in one? A curious aggregator tries to make the image again "
+    "that an update was made of."
+)
+SEGMENTATION = (
+    "The same three ways with a U-Net that outlines tumours in synthetic scans of two channels, CT-like and PET-like; "
+    "every institution has a scanner of its own. Its runs' pages lay what was found over the images."
+)
+OPENFL = (
+    "The same images, model and rounds as a federation of separate processes: an authority signs certificates, "
+    "institutions and aggregator show them to each other, and speak over TLS. It needs an environment of its own, "
+    "installed once; rounds then arrive on its run's page, and beside the three ways above."
+)
+
+
+def show(session: SessionRecord | None, identity: Identity) -> None:
+    """All parts of the lab that follow."""
+    st.markdown("### Further")
+    with st.container(border=True, key="federated-attack"):
+        st.markdown("#### :material/security: Attack and protect")
+        federated_failing.guided(session, identity)
+        with st.expander("More to try: attacks, masks, noise, fewer bytes", icon=":material/terminal:"):
+            for title, command in PROTECTED:
+                st.markdown(title)
+                st.code(command, language="bash", wrap_lines=True)
+    left, right = st.columns(2, gap="medium")
+    with left, st.container(border=True, key="federated-inversion"):
+        st.markdown("#### :material/image_search: What an update gives away")
+        st.markdown(INVERSION)
+        _commands("inversion", "workshop run inversion", "workshop run inversion --protect clip-noise")
+    with right, st.container(border=True, key="federated-segmentation"):
+        st.markdown("#### :material/radiology: Tumours in scans")
+        st.markdown(SEGMENTATION)
+        _commands(
+            "segmentation",
+            "workshop run segmentation --way all",
+            "workshop study run ways --workload segmentation --seeds 3",
+        )
+    with st.container(border=True, key="federated-openfl"):
+        st.markdown("#### :material/vpn_key: A real federation, over OpenFL")
+        st.markdown(OPENFL)
+        first = [] if environment.installed() else ["workshop federation install"]
+        start = "workshop federation start --backend openfl --collaborators 3"
+        _commands("openfl", *first, start, "workshop federation status", form=False)
+
+
+def _commands(workload: str, *commands: str, form: bool = True) -> None:
+    """Commands to type, the newest run of a workload, and the way to its form."""
+    st.code("\n".join(commands), language="bash", wrap_lines=True)
+    latest = frame.store().runs(workload=workload, limit=1)
+    with st.container(horizontal=True):
+        for run in latest:
+            label = f"Run {run.id} · {run.status}"
+            st.page_link("views/run.py", label=label, icon=":material/monitoring:", query_params={"run": str(run.id)})
+        if form and workload in workloads():
+            query = {"workload": workload}
+            st.page_link("views/run.py", label="Set one up", icon=":material/play_circle:", query_params=query)
+    if not latest:
+        st.caption("Nobody has run it yet.")
+    elif latest[0].verdict:
+        st.markdown(f"**{frame.plain(latest[0].verdict['verdict'])}**")
+    for run in latest:
+        _pictures(run)
+
+
+def _pictures(run: RunRecord) -> None:
+    """What a run has kept to look at: the recovered digits, the outlined tumours."""
+    made = PICTURED.get(run.workload)
+    for card in made(Sight(frame.store(), run)) if made is not None else []:
+        shown = tuple(part for part in card.parts if part["kind"] == "pictures")
+        cards.show(replace(card, title="", parts=shown), f"federated-{run.id}")

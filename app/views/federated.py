@@ -1,0 +1,52 @@
+"""Federated: three ways to learn side by side, then what attacks, leaks and protects. `?study=3` is a link to one."""
+
+import streamlit as st
+from parts import federated, federated_begin, federated_further, federated_predict, frame, resting, tuning
+
+from workshop.errors import WorkshopError
+from workshop.store.records import StudyRecord
+from workshop.study.ways.plan import KIND
+
+WORDS = (
+    "Hospitals may not pool their patients' images, and none of them has enough alone. Here several institutions learn "
+    "the same model in three ways: from **pooled** images, each **alone**, and **federated**, where they send what "
+    "they have learned and keep the images. Predict how far apart the three come out, run them with several seeds, "
+    "watch them round by round, and explain; then attack it, protect it, and run a real federation with keys and "
+    "certificates."
+)
+RECENT = 20  # studies to choose from
+
+
+def main() -> None:
+    identity = frame.heading("Federated", WORDS)
+    session = frame.choose_session()
+    studies = frame.store().studies(kind=KIND, limit=RECENT)
+    study = _chosen(studies)
+    if study is None or st.query_params.get("new"):
+        federated_begin.form(session, identity)
+    else:
+        federated.head(study, session, identity)
+        if federated_predict.asked(study, identity):
+            federated.see(study, identity)
+            federated.explain()
+        if not tuning.live(study):
+            resting.follow(study)
+    federated_further.show(session, identity)
+
+
+def _chosen(studies: list[StudyRecord]) -> StudyRecord | None:
+    """The study that the page is about: `?study=`, or the newest."""
+    given = st.query_params.get("study")
+    if given is None:
+        return studies[0] if studies else None
+    try:
+        found = frame.store().study(int(given))
+        if found.kind == KIND:
+            return found
+        st.warning(f"Study {found.id} is none of three ways; the page Studies shows it.")
+    except (WorkshopError, ValueError):
+        st.warning(f"There is no study {frame.plain(given[:40])}; here is the newest one of three ways.")
+    return studies[0] if studies else None
+
+
+main()

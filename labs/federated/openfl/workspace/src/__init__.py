@@ -1,0 +1,1 @@
+"""What the plan's templates name: it travels to every institution in the workspace's archive."""

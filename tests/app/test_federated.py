@@ -1,0 +1,166 @@
+"""The page of three ways side by side, on a seeded store."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+import pytest
+
+from tests.app.conftest import Open
+from tests.app.test_pages import labels
+from tests.app.test_studies import plain, tables
+from tests.app.test_tuning import click
+from tests.study.ways import seed
+from tests.web import seed as class_seed
+from tests.web import test_segmentation as segmentation
+from workshop.federated_failures import federated_failures
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+from workshop.study.settings import read_options, read_settings
+from workshop.workloads import workload
+
+GUESSED = ("Keep my guess", "Show me without guessing")
+
+
+@pytest.fixture
+def session(store: Store) -> Iterator[SessionRecord]:
+    """One whose conductor seems to live for as long as the test."""
+    with class_seed.alive(store, "class") as made:
+        yield made
+
+
+def test_without_a_study_the_instructor_prepares_one_and_learners_wait(
+    open_page: Open, store: Store, session: SessionRecord
+) -> None:
+    page = open_page("federated")
+    assert "has not prepared the three ways yet" in plain(page) and "Prepare it" not in labels(page)
+    page = open_page("federated", "instructor")
+    assert "5 runs" in plain(page) and "a guess" in plain(page)
+    next(one for one in page.number_input if one.label == "Seeds").set_value(3)
+    page.selectbox[0].set_value("label")
+    click(page, "Prepare it")
+    (study,) = store.studies()
+    assert (study.kind, study.trials, study.done, study.submitted_by) == ("ways", 3, 0, "Instructor")
+    assert study.description["params"]["partition"] == "label"
+    assert "0 of 3 seeds" in plain(page) and "Run all seeds" in labels(page)
+    assert "has not prepared" in plain(open_page("federated", new="1")), "the form is the instructor's"
+
+
+@pytest.mark.parametrize("role", ["learner", "instructor"])
+def test_what_comes_out_is_hidden_until_one_has_guessed(
+    open_page: Open, store: Store, session: SessionRecord, role: str
+) -> None:
+    study = seed.study(store, session)
+    page = open_page("federated", role)
+    assert "stays hidden until you have guessed" in plain(page)
+    assert not page.get("plotly_chart") and "points above each alone" not in plain(page), "nothing is given away"
+    click(page, "Show me without guessing")
+    assert "50.0 points above each alone" in plain(page) and "You looked without guessing" in plain(page)
+    assert len(page.get("plotly_chart")) == (6 if role == "instructor" else 4)
+    assert "10:12598" in plain(page) and "+120.2 ± 8.5 %" in tables(page)
+    assert "Why federated learning comes close" in plain(page)
+    assert not set(GUESSED) & set(labels(page))
+    assert ("Begin another one" in labels(page)) == (role == "instructor")
+    assert store.guesses(f"study/{study.id}/alone")[0].value == {"shown": True}
+
+
+def test_guesses_are_kept_and_told_how_near_they_came(open_page: Open, store: Store, session: SessionRecord) -> None:
+    study = seed.study(store, session)
+    page = open_page("federated")
+    click(page, "Keep my guess")
+    assert "Give both guesses first" in plain(page)
+    page.number_input[0].set_value(3.0)
+    page.number_input[1].set_value(10.0)
+    click(page, "Keep my guess")
+    (kept,) = store.guesses(f"study/{study.id}/centralised")
+    assert (kept.value, kept.nickname) == ({"guess": 3.0}, "Learner")
+    (right,), (wrong,) = page.success, page.warning
+    assert "You guessed 3 points, measured 2.2 points: that is near enough" in right.value.replace("\\", "")
+    assert "You guessed 10 points, measured 50 points: too low" in wrong.value.replace("\\", "")
+    click(open_page("federated", "instructor"), "Show me without guessing")
+    assert "What the class guessed (1)" in [one.label for one in open_page("federated", "instructor").expander]
+
+
+def test_the_page_of_studies_gives_nothing_away_either(open_page: Open, store: Store, session: SessionRecord) -> None:
+    seed.study(store, session)
+    assert "The page Federated asks what you expect" in plain(open_page("studies"))
+    assert not open_page("studies").get("plotly_chart")
+    assert len(open_page("studies", "instructor").get("plotly_chart")) == 4
+    click(open_page("federated"), "Show me without guessing")
+    assert len(open_page("studies").get("plotly_chart")) == 4
+
+
+def test_a_study_that_goes_on_is_seen_by_round(open_page: Open, store: Store, session: SessionRecord) -> None:
+    study = seed.study(store, session, ended=2)
+    seed.begin(store, session, study.id, 3, rounds=2)
+    page = open_page("federated", "instructor")
+    assert "2 of 5 seeds" in plain(page) and "seed 2 in round 2 of 4" in plain(page)
+    assert "A command runs it" in plain(page) and "Run all seeds" not in labels(page)
+    click(page, "Show me without guessing")
+    assert "seed 2, which is learning now" in plain(page) and len(page.get("plotly_chart")) == 4
+    assert "What the class guessed" not in " ".join(one.label for one in page.expander)
+
+
+def test_one_that_was_left_is_gone_on_with_by_the_instructor(
+    open_page: Open, store: Store, session: SessionRecord
+) -> None:
+    study = seed.study(store, session, ended=2)
+    store.leave_study(study.id, "seed")
+    assert "Run what is missing" in labels(open_page("federated", "instructor"))
+    page = open_page("federated")
+    assert "The instructor starts the runs" in plain(page)
+    assert not {"Run all seeds", "Run what is missing", "Begin another one", "Stop"} & set(labels(page))
+    store.update_session(session.id, state="stopped")
+    page = open_page("federated", "instructor")
+    assert "No session is up" in plain(page) and "Run what is missing" not in labels(page)
+
+
+def test_guided_failures_are_run_from_the_page(open_page: Open, store: Store, session: SessionRecord) -> None:
+    page = open_page("federated")
+    ours = next(one for one in federated_failures() if not one.needs_openfl)
+    assert {one.title for one in federated_failures()} <= {one.label.partition(" · ")[0] for one in page.expander}
+    commands = [code.value for code in page.code]
+    assert ours.command("fixed") in commands and any("workshop federation start" in one for one in commands)
+    next(button for button in page.button if button.key == f"{ours.name}-broken").click().run()
+    assert not page.exception
+    (run,) = store.runs()
+    assert (run.workload, run.submitted_by) == (ours.workload, "Learner")
+    assert ours.broken.items() <= run.params.items()
+    assert f"Run {run.id}" in " ".join(link.proto.label for link in page.get("page_link"))
+
+
+def test_the_newest_pictures_are_there_to_look_at(open_page: Open, store: Store, session: SessionRecord) -> None:
+    run = segmentation.begun(store, session)
+    segmentation.looked(store, run, 4, class_seed.png())
+    said = {"verdict": "Outlined <b>well</b>.", "why": "", "next": ""}
+    store.finish(run.id, "completed", metrics={}, verdict=said)
+    page = open_page("federated")
+    assert f"/artifact/{run.id}/overlays.png" in tables(page)
+    assert "Outlined <b>well</b>." in plain(page), "what people write is text"
+
+
+def test_without_a_session_nothing_can_be_run(open_page: Open, store: Store) -> None:
+    page = open_page("federated")
+    assert all(button.disabled for button in page.button if (button.key or "").endswith(("-broken", "-fixed")))
+
+
+def test_what_the_page_proposes_can_be_run(open_page: Open) -> None:
+    from parts import federated_further  # the app's folder is on the path where a page can be opened
+
+    commands = [shlex.split(command) for _, command in federated_further.PROTECTED]
+    assert all(command[:3] == ["workshop", "run", "federated"] for command in commands)
+    chosen = workload("federated")
+    for command in commands:
+        chosen.check(read_settings(read_options(command[3:]), chosen))
+
+
+@pytest.mark.parametrize("given", ["999", "x", "<b>", "-1"])
+def test_a_study_that_is_not_there(open_page: Open, store: Store, session: SessionRecord, given: str) -> None:
+    seed.study(store, session)
+    assert "There is no study" in plain(open_page("federated", study=given))
+
+
+def test_a_link_begins_with_its_workload(open_page: Open, session: SessionRecord) -> None:
+    assert open_page("run", workload="federated").selectbox[0].value == "federated"
+    assert open_page("run", workload="nothing").selectbox[0].value == "kmeans"

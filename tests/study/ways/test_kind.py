@@ -1,0 +1,183 @@
+"""What a study of three ways has found, from seeded runs with known figures."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.study.ways import seed
+from tests.web import seed as class_seed
+from workshop.documents import finite
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+from workshop.study import kinds
+from workshop.study.kinds import Sofar, read, report
+from workshop.study.ways import guesses
+from workshop.study.ways.kind import WaysReport, columns, seconds
+
+
+@pytest.fixture
+def session(store: Store) -> SessionRecord:
+    return class_seed.session(store)
+
+
+def found(store: Store, study_id: int) -> WaysReport:
+    told = report(store, store.study(study_id))
+    assert isinstance(told, WaysReport)
+    return told
+
+
+def test_what_each_way_came_to(store: Store, session: SessionRecord) -> None:
+    told = found(store, seed.study(store, session).id)
+    document: dict[str, Any] = json.loads(json.dumps(finite(told.as_json())))
+    for way in ("federated", "centralised", "alone"):
+        for place, on in enumerate(("held_out", "own")):
+            values = [one[way][place] for one in seed.CAME]
+            came = document["ways"][way][on]
+            assert came["values"] == values
+            assert came["mean"] == pytest.approx(np.mean(values))
+            assert came["deviation"] == pytest.approx(np.std(values, ddof=1))
+            band = document["by_round"][way][on]
+            assert band["rounds"] == [1, 2, 3, 4]
+            assert band["means"][-1] == pytest.approx(np.mean(values))
+            assert (band["lows"][-1], band["highs"][-1]) == (min(values), max(values))
+    apart = {(one["one"], one["other"], one["on"]): one for one in document["differences"]}
+    assert len(apart) == 6
+    alone = apart["federated", "alone", "held_out"]
+    expected = np.array([one["federated"][0] / one["alone"][0] - 1 for one in seed.CAME])
+    assert alone["share"] == pytest.approx(expected.mean())
+    assert alone["share_error"] == pytest.approx(expected.std(ddof=1) / np.sqrt(5))
+    assert (alone["better"], alone["chance"], alone["sure"]) == (5, 1 / 16, True)
+    assert document["closed"] == pytest.approx((0.92 - 0.42) / (0.942 - 0.42))
+    assert (document["published"]["held_out"], document["published"]["own"]) == (0.17, 0.026)
+    assert "10:12598" in document["published"]["source"]
+
+
+def test_the_verdict_says_how_close_and_how_far_above(store: Store, session: SessionRecord) -> None:
+    said = found(store, seed.study(store, session).id).verdict
+    assert said["verdict"] == (
+        "Federated learning is 2.2 points behind pooled images and 50.0 points above each alone on held-out images, "
+        "over 5 seeds."
+    )
+    assert "federated 92.0 ± 1.6 %; pooled 94.2 ± 0.8 %; alone 42.0 ± 3.2 %" in said["why"]
+    assert (
+        "50.0 ± 1.9 points above each alone, both with every one of 5 seeds, as chance alone would once in 16"
+        in said["why"]
+    )
+    assert "96 % of the way" in said["why"]
+    assert "on their own images institutions are better off alone" in said["why"].lower()
+    assert "--algorithm fedprox" in said["next"]
+
+
+def came(*values: tuple[float, float, float]) -> list[dict[str, tuple[float, float]]]:
+    return [
+        dict(zip(("federated", "centralised", "alone"), ((one, one) for one in row), strict=True)) for row in values
+    ]
+
+
+def test_within_two_points_is_close(store: Store, session: SessionRecord) -> None:
+    close = came(*((0.93 + 0.001 * one, 0.94 + 0.002 * one, 0.5) for one in range(5)))
+    said = found(store, seed.study(store, session, came=close).id).verdict
+    assert said["verdict"].startswith("Federated learning comes close to pooled images (1.2 points behind) and is")
+    assert "page Federated" in said["next"]
+
+
+def test_seeds_that_disagree_tell_nothing(store: Store, session: SessionRecord) -> None:
+    mixed = came((0.93, 0.94, 0.92), (0.94, 0.93, 0.95), (0.93, 0.92, 0.92), (0.94, 0.95, 0.93), (0.92, 0.93, 0.94))
+    said = found(store, seed.study(store, session, came=mixed).id).verdict
+    assert said["verdict"].startswith(
+        "Federated learning can't be told from pooled images or from each alone on held-out images"
+    )
+    assert "with 3 of 5 seeds, as chance alone would nearly always" in said["why"]
+    assert "--partition label" in said["next"]
+
+
+def test_few_seeds_ask_for_more(store: Store, session: SessionRecord) -> None:
+    one = found(store, seed.study(store, session, came=seed.CAME[:1]).id)
+    assert one.verdict["verdict"].endswith("on held-out images, with one seed.")
+    assert "±" not in one.verdict["why"] and "--seeds 5" in one.verdict["next"]
+    assert one.as_json()["ways"]["alone"]["own"]["deviation"] is None
+
+
+def test_before_the_first_end_the_run_that_goes_on_is_there_by_round(store: Store, session: SessionRecord) -> None:
+    study = seed.study(store, session, ended=0)
+    run = seed.begin(store, session, study.id, 1, rounds=2)
+    told = found(store, study.id)
+    assert told.now is not None and (told.now.seed, told.now.run) == (0, run.id)
+    assert told.now.curves["federated", "held_out"] == pytest.approx({1: 0.6, 2: 0.7})
+    assert told.now.curves["alone", "own"] == pytest.approx({1: 0.3, 2: 0.4})
+    assert told.verdict["verdict"] == "No seed has come to its end yet."
+    seed.tell(store, run.id, 3, 3)
+    after = found(store, study.id).now
+    assert after is not None and max(after.curves["centralised", "own"]) == 3
+    store.finish(run.id, "completed", metrics=seed.metrics(seed.CAME[0]))
+    ended = found(store, study.id)
+    assert ended.now is None and [one.seed for one in ended.found] == [0]
+
+
+def test_what_failed_is_named_and_the_others_count(store: Store, session: SessionRecord) -> None:
+    told = found(store, seed.study(store, session, failing=(2, 3)).id)
+    assert [one.seed for one in told.found] == [0, 3, 4]
+    assert "Seeds 1 and 2 failed: MemoryError: <b>out</b> of it." in told.verdict["why"]
+    assert [trial["status"] for trial in told.as_json()["trials"]].count("failed") == 2
+    none = found(store, seed.study(store, session, came=seed.CAME[:1], failing=(1,)).id)
+    assert none.verdict["verdict"] == "No seed came to an end."
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [{"by_way": 3}, {"by_way": {}}, {"by_way": {"federated": {"held_out_score": 0.9}}}, {}],
+)
+def test_runs_that_told_something_else_don_t_count(
+    store: Store, session: SessionRecord, broken: dict[str, Any]
+) -> None:
+    study = seed.study(store, session, ended=0, came=seed.CAME[:1])
+    run = seed.begin(store, session, study.id, 1)
+    store.finish(run.id, "completed", metrics=broken)
+    assert found(store, study.id).found == []
+    assert "alone_held_out" not in columns(store.run(run.id))
+
+
+def test_real_federations_with_the_same_settings_stand_beside(store: Store, session: SessionRecord) -> None:
+    study = seed.study(store, session)
+    seed.openfl(store, session, 0.925, seed=3)
+    for other in ({"rounds": 5}, {"collaborators": 3}, {"fault": "dies"}, {"partition": "iid"}, {"rate": 0.2}):
+        seed.openfl(store, session, 0.5, **other)
+    (peer,) = found(store, study.id).peers
+    assert (peer.seed, peer.ended, peer.scores) == (3, True, {"held_out": 0.925, "own": 0.9})
+    assert peer.curves["held_out"][4] == 0.925
+    other = seed.study(store, session, algorithm="fedadam")
+    assert found(store, other.id).peers == [], "what only ours can set has to be as it is by default"
+
+
+def test_how_long_it_will_take(store: Store, session: SessionRecord) -> None:
+    study = seed.study(store, session, ended=0)
+    trials, runs = read(store, study.id)
+    left, why = seconds(store, Sofar(study, trials, runs))
+    assert left == 5 * 30 and "a guess" in why
+    run = seed.end(store, session, study.id, 1)
+    trials, runs = read(store, study.id)
+    left, why = seconds(store, Sofar(study, trials, runs))
+    ended = store.run(run)
+    assert ended.finished_at is not None
+    assert left == pytest.approx(4 * (ended.finished_at - ended.queued_at)) and why == "as those before"
+
+
+def test_its_title_and_that_it_needs_no_machine_for_itself(store: Store, session: SessionRecord) -> None:
+    study = seed.study(store, session)
+    assert kinds.title(study) == "three ways side by side: federated, 4 institutions, 5 seeds"
+    assert not kinds.kind("ways").measured and kinds.kind("scaling").measured
+
+
+def test_answers_to_what_is_predicted(store: Store, session: SessionRecord) -> None:
+    told = found(store, seed.study(store, session).id)
+    behind, above = (guesses.answer(told, other) for other in guesses.ASKS)
+    assert behind is not None and above is not None
+    assert (behind.value, above.value) == (2.2, 50.0)
+    assert behind.margin == 2.0 and above.margin == pytest.approx(
+        200 * np.std([0.52, 0.49, 0.48, 0.56, 0.45], ddof=1) / np.sqrt(5), abs=0.06
+    )
+    assert guesses.answer(found(store, seed.study(store, session, ended=0).id), "alone") is None

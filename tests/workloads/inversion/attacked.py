@@ -1,0 +1,64 @@
+"""Both sides of an attack, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from workshop.engine.context import Memory, RankContext
+from workshop.engine.data import images
+from workshop.engine.data.images import Images
+from workshop.workloads import no_artifacts
+from workshop.workloads.federated.local import Learner
+from workshop.workloads.inversion import WORKLOAD, InversionParams
+from workshop.workloads.inversion.attack import Seen
+from workshop.workloads.inversion.models import build
+from workshop.workloads.inversion.victim import Private
+from workshop.workloads.mnist import models
+from workshop.workloads.mnist.heldout import as_inputs
+
+RATE = 0.1
+
+
+@cache
+def digits() -> Images:
+    return images.read(images.find("digits"))
+
+
+def own(*positions: int) -> Private:
+    """Images of the digits by their positions."""
+    chosen = np.array(positions)
+    found = digits()
+    return Private(as_inputs(found.train_images[chosen]), found.train_labels[chosen].astype(np.int32), chosen)
+
+
+class Institution:
+    """A network and what an institution makes of it: compiled once for all attacks of a module."""
+
+    def __init__(self, name: str, seed: int = 0) -> None:
+        self.model = build(name, seed)
+        self.learner = Learner(self.model, models.loss_of(self.model), models.correct, RATE)
+        self.start = self.learner.vector()
+
+    def seen(self, true: Private, steps: int = 1) -> Seen:
+        """What an aggregator sees of some images."""
+        count = len(true.labels)
+        self.learner.load(self.start)
+        self.learner.train(true.images, true.labels, [np.arange(count)] * steps)
+        update = self.learner.vector() - self.start
+        self.learner.load(self.start)
+        return Seen(self.model, update, count, RATE, steps)
+
+
+def run(values: Mapping[str, Any], sink: Memory | None = None, comm: Any = MPI.COMM_SELF) -> tuple[Any, Memory]:
+    """The workload in a world of one, or of a communicator's ranks."""
+    sink = sink or Memory()
+    params = WORKLOAD.check({"data": "digits"} | dict(values))
+    assert isinstance(params, InversionParams)
+    ctx = RankContext(comm, sink, WORKLOAD.inputs(params, no_artifacts))
+    WORKLOAD.fits(params, ctx.inputs, comm.size)
+    return WORKLOAD.load()(ctx, params), sink

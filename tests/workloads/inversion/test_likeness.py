@@ -1,0 +1,52 @@
+"""How like an image a picture is said to be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workshop.workloads.inversion.likeness import MOST, correlation, matched, nearest, psnr
+
+IMAGE = np.random.RandomState(1).random_sample((28, 28, 1)).astype(np.float32)
+
+
+@given(st.floats(0.001, 1))
+def test_psnr_of_an_equal_error_everywhere(error):
+    assert psnr(np.zeros((28, 28, 1)), np.full((28, 28, 1), error)) == pytest.approx(-20 * np.log10(error))
+
+
+def test_psnr_without_any_error_is_finite():
+    assert psnr(IMAGE, IMAGE) == MOST
+
+
+def test_correlation_is_pearsons_and_knows_no_brightness():
+    other = np.random.RandomState(2).random_sample(IMAGE.shape).astype(np.float32)
+    assert correlation(IMAGE, other) == pytest.approx(np.corrcoef(IMAGE.ravel(), other.ravel())[0, 1], abs=1e-9)
+    assert correlation(IMAGE, 0.3 + 0.2 * IMAGE) == pytest.approx(1)
+    assert correlation(IMAGE, np.full_like(IMAGE, 0.4)) == 0
+
+
+@given(st.permutations(range(6)), st.integers(0, 1000))
+def test_pictures_in_any_order_find_their_images(order, seed):
+    images = np.random.RandomState(seed).random_sample((6, 28, 28, 1))
+    pictures = images[list(order)] + 0.01
+    assert [list(order)[at] for at in matched(images, pictures)] == list(range(6))
+
+
+def test_the_nearest_image_is_the_true_one_or_another():
+    among = np.random.RandomState(3).randint(0, 256, (5000, 28, 28)).astype(np.uint8)
+    picture = among[4500].astype(np.float32)[None, ..., None] / 255
+    true, false = nearest(np.concatenate([picture, picture]), [4500, 2], among)
+    assert (true.position, true.is_true, true.true) == (4500, True, pytest.approx(1))
+    assert true.other < 0.3
+    assert (false.position, false.is_true, false.other) == (4500, False, pytest.approx(1))
+
+
+def test_an_image_that_is_there_twice_is_found_in_either():
+    among = np.random.RandomState(3).randint(0, 256, (3, 28, 28)).astype(np.uint8)
+    among[0] = among[2]
+    (found,) = nearest(among[2].astype(np.float32)[None, ..., None], [2], among)
+    assert found.is_true
+    assert found.other == pytest.approx(1)

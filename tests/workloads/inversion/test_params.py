@@ -1,0 +1,75 @@
+"""What a run may be asked for, and what is said of what can't be; all before any rank is started."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from workshop.errors import BadInput
+from workshop.workloads import no_artifacts, workload
+from workshop.workloads.inversion import MOST, WORKLOAD
+
+
+def test_it_is_registered_and_cheap_to_import():
+    assert workload("inversion") is WORKLOAD
+    code = (
+        "import sys, workshop.workloads.inversion; print(sorted({'numpy', 'tensorflow', 'scipy'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"images": 0}, "images is 0: it should be at least 1"),
+        ({"images": 17}, "images is 17: it should be at most 16"),
+        ({"digit": 10}, "digit is 10: it should be at most 9"),
+        ({"model": "transformer"}, "model is 'transformer'"),
+        ({"protect": "hope"}, "protect is 'hope'"),
+        ({"noise": -1}, "noise is -1: it should be at least 0"),
+        ({"noise": "nan"}, "noise is"),
+        ({"clip": 0}, "clip is 0: it should be greater than 0"),
+        ({"keep": 0}, "keep is 0: it should be greater than 0"),
+        ({"keep": 1.5}, "keep is 1.5: it should be at most 1"),
+        ({"institutions": 1}, "institutions is 1: it should be at least 2"),
+        ({"steps": 1}, "steps is 1: it should be at least 2"),
+        ({"iterations": "long"}, "iterations is 'long': it should be a whole number"),
+        ({"protect": "sum", "images": 16}, "which makes 128 images behind the sum; take at most 64"),
+        ({"rounds": 3}, "rounds is not one of its settings"),
+    ],
+)
+def test_params_out_of_range_are_refused_in_one_sentence(values, words):
+    with pytest.raises(BadInput) as refused:
+        WORKLOAD.check(values)
+    assert words in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_as_many_images_as_can_be_are_taken():
+    assert WORKLOAD.check({"protect": "sum", "images": 8}).behind == MOST
+    assert WORKLOAD.check({"images": 16}).behind == 16
+
+
+def own_images(folder, labels):
+    pictures, labels = np.zeros((len(labels), 28, 28), np.uint8), np.array(labels)
+    np.savez(folder / "own.npz", x_train=pictures, y_train=labels, x_test=pictures, y_test=labels)
+    return str(folder / "own.npz")
+
+
+@pytest.mark.parametrize(
+    ("values", "ranks", "words"),
+    [
+        ({"images": 5}, 1, "5 images are behind what is sent, but there are only 4 to train on"),
+        ({"digit": 3}, 1, "There is no image of the digit 3 to train on"),
+        ({"digit": 2}, 2, "There is no image of the digit 3 to train on, which one of the 2 ranks would send"),
+    ],
+)
+def test_what_the_images_are_too_few_for_is_refused_beforehand(tmp_path, values, ranks, words):
+    params = WORKLOAD.check({"data": own_images(tmp_path, [0, 1, 2, 2]), **values})
+    with pytest.raises(BadInput) as refused:
+        WORKLOAD.fits(params, WORKLOAD.inputs(params, no_artifacts), ranks)
+    assert words in str(refused.value)
+    assert "\n" not in str(refused.value)

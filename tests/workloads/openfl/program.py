@@ -1,0 +1,104 @@
+"""Runs under mpirun: federations with OpenFL one after the other, and our own run of the same settings."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+from mpi4py import MPI
+
+from tests.mpis import HOME
+from workshop.engine.context import Memory, RankContext
+from workshop.errors import WorkshopError
+from workshop.workloads import no_artifacts, workload
+from workshop.workloads.openfl import WORKLOAD
+
+SMALL = {"data": "digits", "model": "dense", "rounds": 3, "epochs": 2, "seed": 3}
+FAULTS = {
+    "foreign-certificate": {"images": 200, "epochs": 1},
+    "other-name": {"images": 200, "epochs": 1},
+    "expired-certificate": {"images": 200, "epochs": 1},
+    "dies": {"patience": 6},
+    "restart": {"rounds": 4},
+}
+FINDS = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+
+
+class Stopping(Memory):
+    """Asks for a stop as soon as collaborators have been started."""
+
+    def known(self, metrics):
+        super().known(metrics)
+        started = [one["command"] for one in metrics.get("fx", [])]
+        if any(command.startswith("fx collaborator start") for command in started) and not self.stop:
+            self.stop, self.asked = True, time.monotonic()
+
+
+def run(comm, values, sink=None):
+    """What a run told and left."""
+    sink = sink or Memory()
+    params = WORKLOAD.check(SMALL | values)
+    inputs = WORKLOAD.inputs(params, no_artifacts)
+    WORKLOAD.fits(params, inputs, comm.size)
+    before = folders()
+    began, metrics, error = time.monotonic(), {}, None
+    try:
+        metrics = WORKLOAD.load()(RankContext(comm, sink, inputs), params)
+    except WorkshopError as refused:
+        error = str(refused)
+    ended = time.monotonic()
+    logs = {name: data for name, (_, data) in sink.artifacts.items()}
+    everything = comm.allgather(logs)
+    return {
+        "metrics": metrics,
+        "error": error,
+        "seconds": ended - began,
+        "stopping": ended - sink.asked if hasattr(sink, "asked") else None,
+        "events": [[name, step, value] for _, name, step, value in sink.events],
+        "known": sink.metrics,
+        "logs": [sorted(one) for one in everything],
+        "keys": [name for one in everything for name, data in one.items() if FINDS.search(data)],
+        "processes": sum(comm.allgather(len(psutil.Process().children(recursive=True)))),
+        "folders": comm.allgather(sorted(folders() - before)),
+    }
+
+
+def folders():
+    """Those of runs, with keys in them, that are there."""
+    return {path.name for path in Path(tempfile.gettempdir()).glob("workshop-openfl-*")}
+
+
+def ours():
+    """The same settings on a rank of our own."""
+    params = WORKLOAD.check(SMALL).as_federated()
+    chosen = workload("federated")
+    inputs = chosen.inputs(params, no_artifacts)
+    return chosen.load()(RankContext(MPI.COMM_SELF, Memory(), inputs), params)
+
+
+def main():
+    """Writes into the file that is named first; the words behind it are cases."""
+    comm = MPI.COMM_WORLD
+    os.environ |= {"WORKSHOP_HOME": str(HOME), "WORKSHOP_OFFLINE": "1"}
+    # A folder for the temporary files of this program, so that those of others don't matter.
+    tempfile.tempdir = comm.bcast(tempfile.mkdtemp() if comm.rank == 0 else None)
+    found = {}
+    for case in sys.argv[2:]:
+        if case == "stopped":
+            found[case] = run(comm, {"rounds": 50}, Stopping())
+        elif case == "ours":
+            found[case] = {"metrics": ours() if comm.rank == 0 else {}}
+        else:
+            found[case] = run(comm, {"fault": case} | FAULTS.get(case, {}))
+    if comm.rank == 0:
+        Path(sys.argv[1]).write_text(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

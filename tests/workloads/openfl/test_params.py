@@ -1,0 +1,96 @@
+"""What may be asked of a federation with OpenFL; all before any rank is started."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests import openfl
+from workshop.engine.data import images
+from workshop.errors import BadInput
+from workshop.workloads import no_artifacts, workload
+from workshop.workloads.federated import FederatedParams
+from workshop.workloads.openfl import WORKLOAD
+from workshop.workloads.openfl.parties import home
+from workshop.workloads.openfl.visitors import reason
+
+
+def test_it_is_registered_and_cheap_to_import():
+    assert workload("openfl") is WORKLOAD
+    code = "import sys, workshop.workloads.openfl; print(sorted({'numpy', 'tensorflow', 'mpi4py'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"collaborators": 0}, "collaborators is 0: it should be greater than 0"),
+        ({"collaborators": 17}, "collaborators is 17: it should be at most 16"),
+        ({"alpha": -1}, "alpha is -1"),
+        ({"alpha": 0}, "alpha is 0"),
+        ({"rounds": 0}, "rounds is 0"),
+        ({"rate": "nan"}, "rate is"),
+        ({"fault": "rain"}, "fault is 'rain'"),
+        ({"patience": 0}, "patience is 0"),
+        ({"institutions": 3}, "institutions is not one of its settings"),
+        ({"fault": "dies", "collaborators": 1}, "at least 2 collaborators"),
+        ({"fault": "other-name", "collaborators": 1}, "at least 2 collaborators"),
+        ({"fault": "restart", "rounds": 2}, "take at least 3 rounds"),
+    ],
+)
+def test_params_that_cannot_be_are_refused_in_one_sentence(values, words):
+    with pytest.raises(BadInput) as refused:
+        WORKLOAD.check(values)
+    assert words.replace("greater than 0", "at least 1") in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_same_settings_are_a_run_of_our_own():
+    params = WORKLOAD.check({"collaborators": 5, "rounds": 2, "rate": 0.2, "model": "dense", "partition": "label"})
+    same = params.as_federated()
+    assert isinstance(same, FederatedParams)
+    assert (same.institutions, same.rounds, same.rate, same.model, same.partition) == (5, 2, 0.2, "dense", "label")
+    assert (same.algorithm, same.way, same.participation, same.optimizer) == ("fedavg", "federated", 1.0, "sgd")
+    assert {name: getattr(same, name) for name in ("epochs", "batch", "seed")} == {
+        name: getattr(params, name) for name in ("epochs", "batch", "seed")
+    }
+
+
+def test_without_openfl_nothing_is_submitted(workshop_home):
+    with pytest.raises(BadInput, match="workshop federation install"):
+        WORKLOAD.inputs(WORKLOAD.check({"data": "digits"}), no_artifacts)
+
+
+def test_more_collaborators_than_images_are_refused():
+    with pytest.raises(BadInput, match="take at most 2"):
+        WORKLOAD.fits(WORKLOAD.check({"images": 5}), images.find("digits"), 1)
+
+
+@pytest.mark.openfl
+def test_with_openfl_the_images_travel(workshop_home):
+    openfl.use(workshop_home)
+    params = WORKLOAD.check({"data": "digits"})
+    assert WORKLOAD.inputs(params, no_artifacts) == images.find("digits")
+
+
+@pytest.mark.parametrize(
+    ("ranks", "homes"), [(1, [0, 0, 0]), (2, [1, 0, 1]), (3, [1, 2, 0]), (4, [1, 2, 3]), (6, [1, 2, 3])]
+)
+def test_institutions_share_the_aggregators_rank_only_where_they_must(ranks, homes):
+    assert [home(one, ranks) for one in range(3)] == homes
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "expires", "why"),
+    [
+        ("UNAUTHENTICATED", "", 2e9, "the name in the certificate is another one (gRPC: UNAUTHENTICATED)"),
+        ("UNAVAILABLE", "SSL routines: CERTIFICATE_VERIFY_FAILED", 1e9, "TLS: it was valid until 2001-09-09 only"),
+        ("UNAVAILABLE", "SSL routines: CERTIFICATE_VERIFY_FAILED", 2e9, "TLS: nobody here knows the authority"),
+        ("UNAVAILABLE", "RSA routines:OPENSSL_internal:BLOCK_TYPE_IS_NOT_01", 2e9, "another key than the one"),
+        ("UNAVAILABLE", "nothing known", 2e9, "the connection ends before a word is read (gRPC: UNAVAILABLE)"),
+    ],
+)
+def test_why_somebody_was_refused_is_read_from_what_was_said(code, words, expires, why):
+    assert why in reason(code, words, expires, 1.7e9)

@@ -1,0 +1,78 @@
+"""A federation in a session: told live, cancelled within seconds, and gone with its conductor, also after kill -9."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests import openfl
+from tests.conftest import leftovers
+from tests.sessions import Session
+from tests.support import until
+from workshop import config
+from workshop.placement import Placement
+from workshop.session import client, lifecycle
+from workshop.store.store import Store
+
+pytestmark = [pytest.mark.mpi, pytest.mark.openfl, pytest.mark.timeout(420)]
+LONG = {"data": "digits", "model": "dense", "rounds": 200, "collaborators": 2, "images": 200}
+
+
+@pytest.fixture
+def session(workshop_home: Path) -> Iterator[Session]:
+    openfl.use(workshop_home)
+    store = Store.open()
+    record, conductor = lifecycle.start_session(store, "test", Placement(ranks=2))
+    ready = lifecycle.wait_ready(store, record, conductor)
+    yield Session(store, ready, workshop_home)
+    lifecycle.stop_session(store, "test")
+    conductor.wait(10)
+    store.close()
+
+
+def servers(home: Path) -> list[psutil.Process]:
+    """OpenFL's processes that belong to a state folder: the servers, and the commands that were forked from them."""
+    return [process for process in leftovers(home) if any("inside/server.py" in word for word in process.cmdline())]
+
+
+def going(session: Session):
+    """A federation that is in its rounds."""
+    run = session.submit("openfl", **LONG)
+    until(lambda: session.store.totals(run.id).get("held-out accuracy"), 180, "a round to end")
+    return run
+
+
+def test_it_is_told_live_and_nothing_is_left_however_it_ends(session: Session) -> None:
+    cancelled = going(session)
+    told = client.read(session.store, cancelled.id).metrics
+    starts = [one["where"] for one in told["fx"] if "start" in one["command"] and one["code"] is None]
+    assert sorted(starts) == ["institution 1", "institution 2", "the aggregator"], "they run"
+    assert {one["name"] for one in told["certificates"]} == {"aggregator", "institution1", "institution2"}
+    assert len(servers(session.home)) == 5, "a server for each rank, and three processes"
+
+    listening = {
+        one.laddr.ip
+        for process in servers(session.home)
+        for one in process.net_connections("inet")
+        if one.status == psutil.CONN_LISTEN
+    }
+    assert listening and listening <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}, "nobody else can reach the aggregator"
+
+    client.cancel(session.store, cancelled.id)
+    began = time.monotonic()
+    ended = session.wait(cancelled, 40)
+    assert ended.status == "cancelled"
+    until(lambda: not servers(session.home), 20, "OpenFL's processes to end")
+    assert time.monotonic() - began < 30
+    temporary = config.session_folder(session.record.id) / config.TEMPORARY
+    until(lambda: not list(temporary.glob("workshop-openfl-*")), 10, "keys to be removed")
+
+    going(session)
+    os.kill(session.now.conductor_pid, signal.SIGKILL)
+    until(lambda: not servers(session.home), 30, "OpenFL's processes to end with the conductor")

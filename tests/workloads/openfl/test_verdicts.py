@@ -1,0 +1,38 @@
+"""What real federations with OpenFL are said to have come to, and each of those that went wrong on purpose."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from tests.analysis import cases
+from tests.workloads.openfl.test_federation import federations
+from workshop.analysis.verdict import verdict
+from workshop.federated_failures import federated_failures
+
+__all__ = ["federations"]  # those that are run for the other tests
+pytestmark = [pytest.mark.mpi, pytest.mark.openfl, pytest.mark.timeout(600)]
+FAILURES = [one for one in federated_failures() if one.needs_openfl]
+
+
+def said(told: dict[str, Any], fault: str) -> dict[str, str]:
+    now = time.time()  # what has expired is a matter of when
+    run = cases.run(workload="openfl", params={"fault": fault}, metrics=told["metrics"], queued_at=now)
+    return verdict(run, {})
+
+
+def test_one_in_which_all_is_well(federations: dict[str, Any]) -> None:
+    told = said(federations["none"], "none")
+    assert told["verdict"].startswith("3 institutions learned one model over mutual TLS: ")
+    assert "4 certificates of one authority" in told["why"]
+    assert not [one.name for one in FAILURES if one.verdict in told["verdict"]]
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda one: one.name)
+def test_the_verdict_names_what_went_wrong(federations: dict[str, Any], failure: Any) -> None:
+    fault = failure.broken["fault"]
+    told = said(federations[fault], fault)
+    assert failure.verdict in told["verdict"], told
+    assert told["next"] == failure.fix

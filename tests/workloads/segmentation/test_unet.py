@@ -1,0 +1,74 @@
+"""The network: what goes in, what comes out, and that it learns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from workshop.engine.tensorflow import tensorflow
+from workshop.workloads.segmentation import overlap
+from workshop.workloads.segmentation.unet import unet
+
+
+@pytest.mark.parametrize(("size", "channels", "depth", "filters"), [(32, 2, 1, 4), (96, 1, 4, 4), (64, 2, 3, 8)])
+def test_masks_are_as_large_as_images(size, channels, depth, filters):
+    net = unet(size, channels, depth=depth, filters=filters)
+    assert net.output_shape == (None, size, size, 1)
+    given = np.random.RandomState(0).uniform(size=(2, size, size, channels)).astype(np.float32)
+    assert np.isfinite(net(given).numpy()).all()
+
+
+def test_its_size_is_that_of_its_layers():
+    """Two convolutions of a level, at the bottom, and on the way up behind the one that enlarges; and the last one."""
+
+    def conv(side, before, after):
+        return side * side * before * after + after
+
+    def twice(before, after):
+        return conv(3, before, after) + conv(3, after, after)
+
+    expected = twice(2, 4) + twice(4, 8) + twice(8, 16)
+    expected += conv(2, 16, 8) + twice(16, 8) + conv(2, 8, 4) + twice(8, 4) + conv(1, 4, 1)
+    assert unet(32, 2, depth=2, filters=4, norm="none").count_params() == expected
+
+
+def test_only_batch_normalisation_keeps_what_is_not_trained():
+    for norm in ("none", "group"):
+        net = unet(32, 1, depth=1, filters=4, norm=norm)
+        assert len(net.weights) == len(net.trainable_weights)
+    batch = unet(32, 1, depth=1, filters=4, norm="batch")
+    assert len(batch.weights) - len(batch.trainable_weights) == 2 * 6, "means and variances of six layers"
+
+
+def test_every_output_depends_on_what_is_around_it():
+    tf = tensorflow()
+    tf.keras.utils.set_random_seed(1)
+    net = unet(32, 1, depth=3, filters=8, norm="none")
+    given = np.random.RandomState(1).uniform(size=(1, 32, 32, 1)).astype(np.float32)
+    changed = given.copy()
+    changed[0, 2:6, 2:6] += 1
+    apart = np.abs(net(given).numpy() - net(changed).numpy())[0, ..., 0]
+    assert apart[2:6, 2:6].max() > 1e-3 and apart[12:, 12:].max() > 1e-6
+
+
+def test_it_learns_a_few_images_by_heart():
+    tf = tensorflow()
+    tf.keras.utils.set_random_seed(0)
+    net = unet(16, 1, depth=1, filters=4)
+    stream = np.random.RandomState(0)
+    masks = np.zeros((4, 16, 16, 1), np.float32)
+    for mask in masks:
+        row, column = stream.randint(1, 9, 2)
+        mask[row : row + 6, column : column + 7] = 1
+    images = (0.3 * masks + 0.05 * stream.standard_normal(masks.shape)).astype(np.float32)
+    optimizer, loss = tf.keras.optimizers.Adam(0.01), overlap.loss_of("dice", 0, 0)
+
+    @tf.function(autograph=False)
+    def step():
+        with tf.GradientTape() as tape:
+            losses = tf.reduce_mean(loss(masks, net(images, training=True)))
+        optimizer.apply(tape.gradient(losses, net.trainable_variables), net.trainable_variables)
+
+    for _ in range(60):
+        step()
+    assert overlap.dice(masks, net(images)).numpy().mean() > 0.9

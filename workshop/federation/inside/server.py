@@ -1,0 +1,163 @@
+"""Runs OpenFL's commands. This file runs in OpenFL's environment, where there is no other file of the workshop.
+
+Every `fx` command imports TensorFlow and Keras, which takes much longer than what the command does. This process
+imports them once and forks a child for each command, which then does what the program `fx` does: OpenFL itself is
+imported by the child, in the folder of the command, since it looks there for certificates when it is imported. Nothing
+here starts TensorFlow's or gRPC's threads, which a fork would lose.
+
+Requests are lines of JSON on standard input: {"id", "argv", "cwd", "log", "env"} starts a command, {"id", "signal"}
+sends it a signal. Answers are lines on standard output: {"ready"}, {"id", "pid"} and {"id", "code"}, where the code of
+one that a signal has ended is that signal's number, negative. The process ends with its input, and its children with
+it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import shutil
+import signal
+import sys
+import time
+import traceback
+
+EVERY = 0.02  # seconds between two looks at the children
+PR_SET_PDEATHSIG = 1  # prctl(2)
+LARGEST = 512 << 20  # bytes of any file that a command writes
+
+
+def warm() -> None:
+    """Import what takes long."""
+    import click  # noqa: F401
+    import cryptography.x509  # noqa: F401
+    import google.protobuf  # noqa: F401
+    import grpc  # noqa: F401
+    import keras  # noqa: F401
+    import pandas  # noqa: F401
+    import pip._internal.operations.freeze  # noqa: F401
+    import requests  # noqa: F401
+    import rich.logging  # noqa: F401
+    import sklearn  # noqa: F401
+    import tensorboardX  # noqa: F401
+    import tensorflow  # noqa: F401
+    import tqdm  # noqa: F401
+
+
+def fx(argv: list[str]) -> None:
+    """What the program `fx` does."""
+    import numpy as np
+
+    np.random.seed()  # else all children would draw the same
+    sys.argv = argv
+    from openfl.interface.cli import entry
+
+    entry()
+
+
+def script(argv: list[str]) -> None:
+    """Run a file of Python, in place of the program that its first word names."""
+    import runpy
+
+    sys.argv = argv
+    runpy.run_path(argv[0], run_name="__main__")
+
+
+def child(request: dict, parent: int) -> None:
+    """Become the command, for no longer than there is the process `parent`. Never returns."""
+    code = 1
+    try:
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        null = os.open(os.devnull, os.O_RDONLY)
+        for number, file in ((0, null), (1, log), (2, log)):
+            os.dup2(file, number)
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST, LARGEST))
+        os.umask(0o077)
+        os.environ.update(request.get("env", {}))
+        os.chdir(request["cwd"])
+        (fx if request["argv"][0] == "fx" else script)(request["argv"])
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(code & 0xFF)  # without what libraries do at exit: their threads may never end
+
+
+def tell(message: dict) -> None:
+    os.write(sys.stdout.fileno(), json.dumps(message).encode() + b"\n")
+
+
+def reap(running: dict[int, int]) -> None:
+    """Tell of children that have ended. `running` has their process by their number here."""
+    for identity, pid in list(running.items()):
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            del running[identity]
+            tell({"id": identity, "code": os.waitstatus_to_exitcode(status)})
+
+
+def serve(running: dict[int, int], ending: list[int]) -> None:
+    """Start what is asked for and tell how it ends, until the input does, or there is a signal in `ending`."""
+    unread, here = b"", os.getpid()
+    while not ending:
+        readable, _, _ = select.select([0], [], [], EVERY)
+        if readable:
+            more = os.read(0, 1 << 16)
+            if not more:
+                return
+            *lines, unread = (unread + more).split(b"\n")
+            for line in lines:
+                request = json.loads(line)
+                if "signal" in request:
+                    reap(running)
+                    if request["id"] in running:
+                        os.kill(running[request["id"]], request["signal"])
+                    continue
+                pid = os.fork()
+                if pid == 0:
+                    child(request, here)
+                running[request["id"]] = pid
+                tell({"id": request["id"], "pid": pid})
+        reap(running)
+
+
+def main() -> None:
+    """Serve; the folder in which this is started belongs to the run, and goes with a rank that can't remove it any
+    more: there are keys in it."""
+    sys.path.pop(0)  # this folder, whose files are nobody's libraries
+    rank, folder, began = os.getppid(), os.getcwd(), time.monotonic()
+    warm()
+    running: dict[int, int] = {}
+    ending: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: ending.append(number))  # which the kernel sends when the rank dies
+    try:
+        tell({"ready": round(time.monotonic() - began, 3)})
+        serve(running, ending)
+    except BrokenPipeError:
+        pass  # nobody listens any more
+    finally:
+        for pid in running.values():
+            os.kill(pid, signal.SIGKILL)
+        for pid in running.values():
+            os.waitpid(pid, 0)
+        if os.getppid() != rank:
+            shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)  # TensorFlow takes its time to end
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Three ways side by side as a kind of study: what the seeds have found so far, and the run that goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workshop.analysis import words
+from workshop.analysis.federated import PUBLISHED
+from workshop.store.records import RunRecord, StudyRecord, Trial
+from workshop.store.store import Store
+from workshop.study.estimate import seconds_each
+from workshop.study.grid.seeds import SEED
+from workshop.study.kinds import Kind, Sofar, read
+from workshop.study.report import study_json, trial_json
+from workshop.study.results import failure
+from workshop.study.trials import missing, remaining, status
+from workshop.study.ways import found as of
+from workshop.study.ways import plan, saying
+from workshop.study.ways.found import ON, WAYS, Seeded
+from workshop.study.ways.peers import Peer, peers
+from workshop.study.ways.spread import Band, Paired, Spread
+from workshop.study.ways.verdict import verdict
+
+# What is compared, the better one by expectation first.
+PAIRS = (("federated", "centralised"), ("federated", "alone"), ("centralised", "alone"))
+
+
+@dataclass(frozen=True)
+class WaysReport:
+    """Three ways of learning with several seeds, and what they have found."""
+
+    study: StudyRecord
+    trials: Sequence[Trial]
+    runs: Mapping[int, RunRecord]  # by id
+    found: Sequence[Seeded]  # one for each seed that has come to its end
+    now: Seeded | None  # the run that goes on
+    peers: Sequence[Peer]  # real federations with the same settings
+    verdict: dict[str, str]
+
+    @property
+    def measure(self) -> str:
+        """The word for what is measured."""
+        return self.study.description["measure"]
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        return self.study.description["params"]
+
+    @property
+    def rounds(self) -> int:
+        return int(self.params["rounds"])
+
+    def spread(self, way: str, on: str) -> Spread | None:
+        return of.spread(self.found, way, on)
+
+    def by_round(self, way: str, on: str) -> Band | None:
+        return of.by_round(self.found, way, on)
+
+    def apart(self, one: str, other: str, on: str) -> Paired | None:
+        return of.apart(self.found, one, other, on)
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of `workshop study run|show|resume --json`."""
+        pairs = [self.apart(one, other, on) for on in ON for one, other in PAIRS]
+        return {
+            **study_json(self.study),
+            **self.study.description,
+            "ways": {way: {on: _told(self.spread(way, on)) for on in ON} for way in WAYS},
+            "by_round": {way: {on: _told(self.by_round(way, on)) for on in ON} for way in WAYS},
+            "differences": [pair.as_json() for pair in pairs if pair is not None],
+            "closed": of.closed(self.found),
+            "by_seed": [one.as_json() for one in self.found],
+            "now": None if self.now is None else {"seed": self.now.seed, "run": self.now.run, "rounds": _rounds(self)},
+            "openfl": [peer.as_json() for peer in self.peers],
+            "published": {**saying.PUBLISHED, "source": PUBLISHED},
+            "verdict": self.verdict,
+            "trials": [trial_json(trial, self.runs, self.study.description["rate"]) for trial in self.trials],
+        }
+
+
+def ways_report(store: Store, study: StudyRecord) -> WaysReport:
+    """What a study of three ways has found so far, by round also of the run that goes on."""
+    trials, runs = read(store, study.id)
+    told = study.description
+    found, now = [], None
+    for trial in trials:
+        run = runs.get(trial.run_id or 0)
+        if (one := of.ended(trial, run)) is not None:
+            found.append(one)
+        elif run is not None and run.status == "running":
+            events = store.events(run.id, of.names(told["measure"]).values(), rank=0)
+            now = of.going(trial, run, events, told["measure"])
+    said = verdict(found, told["params"], study.workload, study.finished_at is not None, _why_not(trials, runs))
+    return WaysReport(study, trials, runs, found, now, peers(store, study.workload, told["params"]), said)
+
+
+def title(study: StudyRecord) -> str:
+    """A study of three ways in a few words."""
+    told = study.description
+    who = words.count(told["params"]["institutions"], "institution")
+    return f"three ways side by side: {study.workload}, {who}, {words.count(told['seeds'], 'seed')}"
+
+
+def seconds(store: Store, sofar: Sofar) -> tuple[float, str]:
+    """How long it is still likely to take: runs with other seeds take as long."""
+    left = remaining(sofar.trials, sofar.runs, time.time())
+    if left is not None:
+        return left, "as those before"
+    params = {name: value for name, value in sofar.study.description["params"].items() if name != SEED}
+    each, why = seconds_each(store, sofar.study.workload, params)
+    return each * len(missing(sofar.trials, sofar.runs)), why
+
+
+def columns(run: RunRecord) -> dict[str, float]:
+    """What a run tells beside its rate, in tables of trials: each way's scores."""
+    by_way = run.metrics.get("by_way")
+    told = by_way if isinstance(by_way, Mapping) else {}
+    scores = {(way, on): (told.get(way) or {}).get(f"{on}_score") for way in WAYS for on in ON}
+    return {f"{way}_{on}": value for (way, on), value in scores.items() if of.number(value)}
+
+
+def _why_not(trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> str:
+    """A sentence on those that failed."""
+    broken = [trial for trial in trials if status(trial, runs) == "failed"]
+    if not broken:
+        return ""
+    first = failure(broken[0], runs.get(broken[0].run_id or 0)).rstrip(".")
+    seeds = words.numbered("seed", [of.seed_of(trial) for trial in broken])
+    return f"{words.capital(seeds)} failed: {first}."
+
+
+def _rounds(report: WaysReport) -> dict[str, dict[str, dict[int, float]]]:
+    curves = report.now.curves if report.now is not None else {}
+    return {way: {on: dict(curves.get((way, on), {})) for on in ON} for way in WAYS}
+
+
+def _told(one: Spread | Band | None) -> dict[str, Any] | None:
+    return None if one is None else one.as_json()
+
+
+KIND = Kind(plan.KIND, title, ways_report, seconds=seconds, measured=False, columns=columns)

@@ -1,0 +1,156 @@
+"""What an update gives away: a curious aggregator makes an institution's images out of what it sends. This file only
+describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from workshop.errors import BadInput
+from workshop.workloads import Artifacts, Params, Workload
+from workshop.workloads.fields import ADVANCED, Data
+
+CLASSES = 10
+MOST = 64  # images behind what is attacked, at most
+PROTECTION = {"part": "How the update is protected"}
+
+
+class InversionParams(Params):
+    """Whose update is read, how, and what protects it."""
+
+    data: Data = "auto"
+    model: Literal["cnn", "dense"] = Field(
+        "cnn", description="the network: one with convolutions is searched, one without is solved in closed form"
+    )
+    images: int = Field(1, ge=1, le=16, description="images behind an update")
+    digit: int = Field(5, ge=0, le=9, description="what rank 0's first image shows; rank 1's shows the next digit")
+    iterations: int = Field(400, ge=1, le=100_000, description="steps of the search, for cnn")
+    protect: Literal["none", "clip-noise", "topk", "8bit", "sum", "epochs"] = Field(
+        "none",
+        description="send the update as it is, clipped and with noise, its largest values only, in eight bits, only as "
+        "a sum over institutions, or after several steps on the same images",
+        json_schema_extra=PROTECTION,
+    )
+    clip: float = Field(
+        1.0,
+        gt=0,
+        le=1e6,
+        allow_inf_nan=False,
+        description="for clip-noise: length beyond which an update is shortened",
+        json_schema_extra={**PROTECTION, "when": {"protect": "clip-noise"}},
+    )
+    noise: float = Field(
+        0.03,
+        ge=0,
+        le=1e6,
+        allow_inf_nan=False,
+        description="for clip-noise: standard deviation of the noise on each value, in units of clip",
+        json_schema_extra={**PROTECTION, "when": {"protect": "clip-noise"}},
+    )
+    keep: float = Field(
+        0.01,
+        gt=0,
+        le=1,
+        allow_inf_nan=False,
+        description="for topk: share of the values that is sent",
+        json_schema_extra={**PROTECTION, "when": {"protect": "topk"}},
+    )
+    institutions: int = Field(
+        8,
+        ge=2,
+        le=64,
+        description="for sum: how many add up their updates, each with images of its own",
+        json_schema_extra={**PROTECTION, "when": {"protect": "sum"}},
+    )
+    steps: int = Field(
+        5,
+        ge=2,
+        le=10_000,
+        description="for epochs: local steps before the update is sent",
+        json_schema_extra={**PROTECTION, "when": {"protect": "epochs"}},
+    )
+    rate: float = Field(
+        0.1,
+        gt=0,
+        le=100,
+        allow_inf_nan=False,
+        description="learning rate of the institution",
+        json_schema_extra=ADVANCED,
+    )
+    starts: int = Field(
+        4, ge=1, le=64, description="beginnings of the search, of which the best goes on", json_schema_extra=ADVANCED
+    )
+    smooth: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] | None = Field(
+        None,
+        description="weight by which the search prefers smooth pictures; empty: 0.0001, with clip-noise 0.01",
+        json_schema_extra=ADVANCED,
+    )
+    seed: int = Field(
+        0, ge=0, le=2**31 - 1, description="seed of images, weights, noise and beginnings", json_schema_extra=ADVANCED
+    )
+    pace: float = Field(
+        0,
+        ge=0,
+        le=10,
+        allow_inf_nan=False,
+        description="least seconds between two looks at the search, to watch it",
+        json_schema_extra=ADVANCED,
+    )
+
+    @model_validator(mode="after")
+    def _not_too_many(self) -> Self:
+        if self.behind > MOST:
+            raise ValueError(
+                f"images is {self.images} and institutions is {self.institutions}, which makes {self.behind} images "
+                f"behind the sum; take at most {MOST}"
+            )
+        return self
+
+    @property
+    def behind(self) -> int:
+        """Images behind what the aggregator sees: of a sum, those of all institutions."""
+        return self.images * (self.institutions if self.protect == "sum" else 1)
+
+
+def _inputs(params: InversionParams, artifacts: Artifacts) -> Mapping[str, bytes]:
+    """The images that params name. Raises BadInput."""
+    from workshop.engine.data import images
+
+    return images.find(params.data)
+
+
+def _fits(params: InversionParams, inputs: Mapping[str, bytes], ranks: int) -> None:
+    """Refuse what the images are too few for. Raises BadInput."""
+    from workshop.engine.data import images
+
+    labels = images.read(inputs).train_labels
+    if params.behind > len(labels):
+        raise BadInput(
+            f"{params.behind} images are behind what is sent, but there are only {len(labels)} to train on; take fewer "
+            "images or institutions."
+        )
+    for digit in first_digits(params, ranks):
+        if digit not in labels:
+            raise BadInput(
+                f"There is no image of the digit {digit} to train on, which one of the {ranks} ranks would send; take "
+                "another digit or fewer ranks."
+            )
+
+
+def first_digits(params: InversionParams, ranks: int) -> list[int]:
+    """What the first image of each rank's institution shows."""
+    return [(params.digit + rank) % CLASSES for rank in range(ranks)]
+
+
+WORKLOAD = Workload(
+    name="inversion",
+    title="What an update gives away",
+    summary="A curious aggregator recovers an institution's digits from the update that it sends; and what protects.",
+    params=InversionParams,
+    function="workshop.workloads.inversion.run:run",
+    inputs=_inputs,
+    fits=_fits,
+    curves=("likeness", "distance", "correlation"),
+)

@@ -1,0 +1,70 @@
+"""What the attacker has to begin with, and the digits that the last layer gives away. Nothing here or in `exact` and
+`search` knows an image or a label of anybody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workshop.workloads.federated.local import Vector
+
+Pictures = NDArray[np.float32]  # [n, 28, 28, 1] from 0 to 1
+Digits = NDArray[np.int32]  # [n]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """All that a curious aggregator has: the shared `model` (Keras, with the weights that it has sent around), the
+    `update` that came back, float32 [parameters], how many `images` are behind it, how many `steps` of which `rate`
+    were taken. All but the update it has asked for itself."""
+
+    model: Any
+    update: Vector
+    images: int
+    rate: float
+    steps: int = 1
+
+    def gradients(self) -> list[NDArray[np.float32]]:
+        """The update as the gradient that it seems to be, in the shapes of the model's weights."""
+        found, at = [], 0
+        for weight in self.model.weights:
+            size = int(np.prod(weight.shape))
+            found.append(self.update[at : at + size].reshape(weight.shape) / np.float32(-self.rate * self.steps))
+            at += size
+        return found
+
+
+def digits(seen: Seen) -> Digits:
+    """What the images show, from the gradient of the last layer's bias, in rising order.
+
+    For one image that gradient is softmax(logits) - onehot(label), so that its only negative value is at the label
+    (iDLG: Zhao, Mopuri and Bilen 2020, arXiv:2001.02610, section 3). For several it is the mean of these: each image
+    takes as much from the value of its digit, and digits are taken one after the other from where the value is least
+    (Wainakh et al. 2021, User-level label leakage from gradients, arXiv:2105.09369). What the model expects of images
+    of which nothing is known is subtracted before, the mean of its answers to paper, grey and ink; but not where it has
+    learned other answers on the way.
+    """
+    rest = seen.gradients()[-1].astype(np.float64)
+    if seen.images == 1:
+        return np.array([rest.argmin()], np.int32)
+    if seen.steps == 1:
+        rest -= _expected(seen.model)
+    each = -rest[rest < 0].sum() / seen.images
+    found = []
+    for _ in range(seen.images):
+        found.append(int(rest.argmin()))
+        rest[found[-1]] += each
+    return np.sort(np.array(found, np.int32))
+
+
+def _expected(model: Any) -> NDArray[np.float64]:
+    """The probabilities [digits] that a model gives to pictures of which nothing is known."""
+    flat = np.linspace(0, 1, 3, dtype=np.float32)[:, None, None, None] * np.ones(
+        (1, *model.input_shape[1:]), np.float32
+    )
+    logits = np.asarray(model(flat, training=False), np.float64)
+    raised = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return (raised / raised.sum(axis=1, keepdims=True)).mean(axis=0)

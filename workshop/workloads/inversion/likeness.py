@@ -1,0 +1,78 @@
+"""How like an image a picture of it is. Only the run knows the images, to tell how far the attack came; the attacker
+doesn't."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST = 100.0  # dB, where there is no difference
+AT_ONCE = 4096  # images
+
+
+def psnr(image: NDArray[np.float32], picture: NDArray[np.float32]) -> float:
+    """The peak signal-to-noise ratio in dB, 10 log10 (1 / MSE) for pixels from 0 to 1 (Salomon, Data compression,
+    Springer 2007, section 4.2.2), at most `MOST`."""
+    error = float(np.mean((image.astype(np.float64) - picture) ** 2))
+    return min(-10 * math.log10(error), MOST) if error > 0 else MOST
+
+
+def correlation(image: NDArray[np.float32], picture: NDArray[np.float32]) -> float:
+    """Pearson's correlation of their pixels: 1 where one is the other but for brightness and contrast, 0 where they
+    have nothing in common, or one of them is of a single grey."""
+    return float(_standard(image.reshape(1, -1))[0] @ _standard(picture.reshape(1, -1))[0])
+
+
+def _standard(rows: NDArray) -> NDArray[np.float64]:
+    """Rows with mean zero and length one; zeros where a row is constant."""
+    centred = rows.astype(np.float64) - rows.mean(axis=1, dtype=np.float64, keepdims=True)
+    lengths = np.linalg.norm(centred, axis=1, keepdims=True)
+    return np.divide(centred, lengths, out=np.zeros_like(centred), where=lengths > 1e-9)
+
+
+def matched(images: NDArray[np.float32], pictures: NDArray[np.float32]) -> list[int]:
+    """For each image, which picture is of it: pairs of the least squared difference first, each picture once. Whoever
+    recovers several has them in no order."""
+    flat, others = (one.reshape(len(one), -1).astype(np.float64) for one in (images, pictures))
+    apart = ((flat[:, None] - others[None]) ** 2).sum(axis=2)
+    found = [-1] * len(images)
+    for _ in images:
+        image, picture = np.unravel_index(apart.argmin(), apart.shape)
+        found[image] = int(picture)
+        apart[image], apart[:, picture] = np.inf, np.inf
+    return found
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """Which of all images a picture correlates with most: its position, and whether that is the true one (or one that
+    is the same pixel by pixel). `true` and `other` are the correlations with the true image and with the best of all
+    others."""
+
+    position: int
+    is_true: bool
+    true: float
+    other: float
+
+
+def nearest(pictures: NDArray[np.float32], positions: Sequence[int], among: NDArray[np.uint8]) -> list[Nearest]:
+    """For each picture, where the true image is at a position among images [n, 28, 28] of bytes."""
+    rows = _standard(pictures.reshape(len(pictures), -1))
+    alike = np.concatenate(
+        [
+            rows @ _standard(among[at : at + AT_ONCE].reshape(len(among[at : at + AT_ONCE]), -1)).T
+            for at in range(0, len(among), AT_ONCE)
+        ],
+        axis=1,
+    )
+    found = []
+    for row, position in zip(alike, positions, strict=True):
+        others = np.delete(row, position)
+        best = int(row.argmax())
+        same = bool(best == position or (among[best] == among[position]).all())
+        found.append(Nearest(best, same, float(row[position]), float(others.max(initial=-1.0))))
+    return found

@@ -1,0 +1,58 @@
+"""One picture of all: the digits that institutions have, and below each what was recovered of it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from workshop.engine.data.digits import SIDE
+
+SCALE = 3  # by which pixels are enlarged
+COLUMNS, MOST = 8, 32  # digits beside each other, and in all
+GAP, TEXT = 8, 18  # pixels
+NAMES = 100  # pixels for the words beside the rows
+INK, PAPER = 40, 255
+WORDS = ("true", "recovered")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An image and what was recovered of it, [28, 28] from 0 (paper) to 1 (ink), with the words below them."""
+
+    image: NDArray[np.float32]
+    recovered: NDArray[np.float32]
+    words: str
+
+
+def drawn(shown: Sequence[Shown]) -> bytes:
+    """A PNG of the first of them: rows of true digits, each with the row of recovered ones and labels below it."""
+    shown = shown[:MOST]
+    side = SIDE * SCALE
+    rows = [shown[at : at + COLUMNS] for at in range(0, len(shown), COLUMNS)]
+    height = 2 * (side + GAP) + TEXT + GAP
+    width = NAMES + min(len(shown), COLUMNS) * (side + GAP)
+    canvas = Image.new("L", (width, max(len(rows), 1) * height), PAPER)
+    pen, font = ImageDraw.Draw(canvas), ImageFont.load_default(14)
+    for number, row in enumerate(rows):
+        top = number * height + GAP // 2
+        for below, word in enumerate(WORDS):
+            pen.text((GAP, top + below * (side + GAP) + side // 2), word, INK, font, anchor="lm")
+        for column, one in enumerate(row):
+            left = NAMES + column * (side + GAP)
+            for below, pixels in enumerate((one.image, one.recovered)):
+                canvas.paste(_enlarged(pixels), (left, top + below * (side + GAP)))
+            pen.text((left + side // 2, top + 2 * (side + GAP)), one.words, INK, font, anchor="ma")
+    file = io.BytesIO()
+    canvas.save(file, "PNG")
+    return file.getvalue()
+
+
+def _enlarged(pixels: NDArray[np.float32]) -> Image.Image:
+    """Pixels stay sharp, ink is white as in the data."""
+    grey = np.rint(255 * np.clip(np.nan_to_num(pixels), 0, 1)).astype(np.uint8)
+    return Image.fromarray(np.kron(grey, np.ones((SCALE, SCALE), np.uint8)))

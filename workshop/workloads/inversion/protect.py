@@ -1,0 +1,54 @@
+"""What an institution does to its update before anybody else sees it, and what that costs the aggregator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workshop.workloads.federated.compress import EightBit, TopK
+from workshop.workloads.federated.local import Vector
+from workshop.workloads.federated.private import clipped, stream
+from workshop.workloads.inversion import InversionParams
+
+NOISE, ROUNDING = 92, 93  # streams of a seed
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What the aggregator sees, float32 [parameters]; and, in dB, how much of it is what learning has made of it (None
+    where it is all of it)."""
+
+    update: Vector
+    signal_to_noise: float | None = None
+
+
+def protected(params: InversionParams, updates: Sequence[Vector], rank: int) -> Sent:
+    """What is sent of the update of one institution, or of the updates of all whose sum the aggregator sees.
+
+    The sum is that of a secure aggregation, whose masks cancel (Bonawitz et al. 2017, Practical secure aggregation for
+    privacy-preserving machine learning, CCS), divided by the number of institutions, since all have as many images. The
+    noise is an institution's own, as large as that which an aggregator adds to a whole sum.
+    """
+    first = updates[0]
+    if params.protect == "sum":
+        return Sent(np.mean(updates, axis=0, dtype=np.float64).astype(np.float32))
+    if params.protect == "clip-noise":
+        kept, _ = clipped(first, params.clip)
+        noise = params.noise * params.clip * stream([params.seed, NOISE, rank]).standard_normal(len(kept))
+        sent = (kept + noise).astype(np.float32)
+        return Sent(sent, signal_to_noise(kept, sent))
+    if params.protect in ("topk", "8bit"):
+        codec = TopK(len(first), params.keep) if params.protect == "topk" else EightBit(len(first))
+        sent = codec.decode(codec.encode(first, np.random.RandomState([ROUNDING, params.seed, rank])))
+        return Sent(sent, signal_to_noise(first, sent))
+    return Sent(first)
+
+
+def signal_to_noise(meant: Vector, sent: Vector) -> float | None:
+    """20 log10 (|u| / |sent - u|), in dB: 0 where the error is as long as the update, less where it is longer. None
+    where there is no error, or no update."""
+    length, error = (float(np.linalg.norm(one.astype(np.float64))) for one in (meant, sent - meant))
+    return 20 * math.log10(length / error) if error > 0 and length > 0 else None

@@ -1,0 +1,145 @@
+"""The workload: institutions make updates, a curious aggregator makes pictures of them.
+
+Every rank has both sides of an attack of its own: `victim` and `protect` know images, `attack`, `exact` and `search`
+are given what would be sent. Only here and in `watch` they are compared, to tell how far the attack came.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from workshop.engine.context import RankContext
+from workshop.engine.data import images as data
+from workshop.engine.tensorflow import tensorflow
+from workshop.errors import BadInput
+from workshop.workloads.federated.aggregate import usable
+from workshop.workloads.federated.local import Learner
+from workshop.workloads.inversion import InversionParams, exact, search
+from workshop.workloads.inversion.attack import Digits, Pictures, Seen, digits
+from workshop.workloads.inversion.likeness import matched, nearest, psnr
+from workshop.workloads.inversion.models import build
+from workshop.workloads.inversion.protect import Sent, protected
+from workshop.workloads.inversion.victim import Private, private, updates
+from workshop.workloads.inversion.watch import Watch
+from workshop.workloads.mnist import models
+
+START = 94  # stream of a seed: where searches begin
+SMOOTH, NOISY = 1e-4, 1e-2  # weights of the total variation; the larger one where the attacker knows of noise
+
+
+def run(ctx: RankContext, params: InversionParams) -> Mapping[str, Any]:
+    """Attack an update on every rank and tell what came of it. Collective.
+
+    Events by every rank (step: iterations of its search so far): `distance` of the gradients, `likeness` (PSNR in dB)
+    and `correlation`, means over the rank's images; `time.compute`, `time.wait`. Artifact by rank 0: recovered.png.
+    """
+    began = time.perf_counter()
+    tensorflow().keras.utils.clear_session()  # what an earlier run of this process has left
+    found = data.read(ctx.inputs)
+    true = private(params, found, ctx.rank, ctx.size)
+    seen, sent = _seen(params, true, ctx.rank)
+    known = {
+        "data": found.words,
+        "data_digest": found.digest,
+        "train_images": len(found.train_labels),
+        "model": params.model,
+        "parameters": len(seen.update),
+        "images_behind": params.behind,
+    }
+    ctx.known(**known)
+    watch = Watch(ctx, true, params.iterations if params.model == "cnn" else 1, params.pace)
+    there = time.perf_counter()
+    pictures, read = _attack(params, seen, watch, ctx.rank)
+    watch.end(pictures)
+    seconds = {"prepare": there - began, "attack": time.perf_counter() - there}
+    among = nearest(pictures[matched(true.images, pictures)], true.positions, found.train_images)
+    mine = {
+        "pictures": _of_each(params, ctx.rank, true, pictures, read, among),
+        "labels_right": (Counter(true.labels.tolist()) & Counter(read.tolist())).total(),
+        "signal_to_noise": sent.signal_to_noise,
+        "iterations": watch.iterations,
+        "distance": watch.distance,
+    }
+    told = known | _of_all(ctx.comm.allgather(mine)) | {"stopped": watch.stopped, "seconds": seconds}
+    return told | ({"notices": [found.notice]} if found.notice else {})
+
+
+def _seen(params: InversionParams, true: Private, rank: int) -> tuple[Seen, Sent]:
+    """What the aggregator has, and what protecting it cost. Nothing of the images but the update goes on from here."""
+    model = build(params.model, params.seed)
+    learner = Learner(model, models.loss_of(model), models.correct, params.rate)
+    start = learner.vector()
+    steps = params.steps if params.protect == "epochs" else 1
+    made = updates(params, learner, start, true)
+    if not all(usable(update) for update in made):
+        raise BadInput(
+            f"The institution's update is no number any more after {steps} steps of the rate {params.rate:g}; take a "
+            "smaller rate or fewer steps."
+        )
+    sent = protected(params, made, rank)
+    learner.load(start)  # the model as it was sent around
+    return Seen(model, sent.update, params.behind, params.rate, steps), sent
+
+
+def _attack(params: InversionParams, seen: Seen, watch: Watch, rank: int) -> tuple[Pictures, Digits]:
+    """Whatever the aggregator can make of what it has seen: pictures, and what each of them shows."""
+    if params.model == "dense":
+        pictures, read = exact.recover(seen)
+        matching = search.Matching(seen, read)
+        matching(pictures.ravel())
+        watch.knows(read)
+        watch.look(1, matching.distance, pictures)
+        return pictures, read
+    read = digits(seen)
+    watch.knows(read)
+    usual = NOISY if params.protect == "clip-noise" else SMOOTH
+    pictures = search.recover(
+        seen,
+        read,
+        watch.look,
+        iterations=params.iterations,
+        starts=params.starts,
+        smooth=usual if params.smooth is None else params.smooth,
+        seed=(params.seed, START, rank),
+    )
+    return pictures, read
+
+
+def _of_each(
+    params: InversionParams, rank: int, true: Private, pictures: Pictures, read: Digits, among: Any
+) -> list[dict[str, Any]]:
+    """What came of each image behind what was sent."""
+    return [
+        {
+            "rank": rank,
+            "institution": number // params.images + 1,
+            "label": int(true.labels[number]),
+            "read": int(read[at]),
+            "likeness": psnr(true.images[number], pictures[at]),
+            "correlation": one.true,
+            "other": one.other,
+            "nearest": one.is_true,
+        }
+        for number, (at, one) in enumerate(zip(matched(true.images, pictures), among, strict=True))
+    ]
+
+
+def _of_all(ranks: list[dict[str, Any]]) -> dict[str, Any]:
+    """Metrics, the same on all ranks."""
+    pictures = [picture for one in ranks for picture in one["pictures"]]
+    noise = [one["signal_to_noise"] for one in ranks if one["signal_to_noise"] is not None]
+    return {
+        "pictures": pictures,
+        "images": len(pictures),
+        "likeness": float(np.mean([picture["likeness"] for picture in pictures])),
+        "correlation": float(np.mean([picture["correlation"] for picture in pictures])),
+        "labels_right": sum(one["labels_right"] for one in ranks),
+        "signal_to_noise": float(np.mean(noise)) if noise else None,
+        "distances": [one["distance"] for one in ranks],
+        "iterations": max(one["iterations"] for one in ranks),
+    }

@@ -1,0 +1,142 @@
+"""Tumour segmentation: institutions learn together to outline lesions in two-channel images, which a generator draws.
+This file only describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from workshop.workloads import Params, Scaling, Workload
+from workshop.workloads.federated.params import LEARNING, PRIVATE, Learning, Together
+from workshop.workloads.fields import ADVANCED
+
+CHANNELS = {"both": (0, 1), "ct": (0,), "pet": (1,)}  # of the scans, that the network sees
+LOSS = {"part": "The network and its loss"}
+TVERSKY = {**LOSS, "when": {"loss": "tversky"}}
+
+
+def _number(value: Any) -> Any:
+    """Words of the command line as numbers; what isn't one stays what it is."""
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 9 else value
+
+
+class Scans(Params):
+    """What there is to see."""
+
+    modality: Literal["both", "ct", "pet"] = Field(
+        "both", description="what the network sees: CT shows edges, PET shows what is active"
+    )
+    size: Annotated[Literal[32, 64, 96], BeforeValidator(_number)] = Field(
+        64, description="pixels of an image's side", json_schema_extra=ADVANCED
+    )
+
+
+class Dealt(Params):
+    """Who has which patients."""
+
+    partition: Literal["iid", "shift", "unequal"] = Field(
+        "shift",
+        description="how patients are dealt: alike, each institution with scanners and sizes of lesions of its own, or "
+        "many to some and few to others",
+        json_schema_extra=PRIVATE,
+    )
+    patients: int = Field(
+        120,
+        ge=2,
+        le=5000,
+        description="patients of all institutions together, an image of each",
+        json_schema_extra=PRIVATE,
+    )
+
+
+class Net(Params):
+    """What outlines the lesions, and what it is trained on."""
+
+    loss: Literal["dice", "jaccard", "tversky"] = Field(
+        "dice", description="what training makes small: 1 minus one of these overlaps", json_schema_extra=LOSS
+    )
+    alpha: float = Field(
+        0.3,
+        ge=0,
+        le=10,
+        allow_inf_nan=False,
+        description="for tversky: what a pixel too many costs",
+        json_schema_extra=TVERSKY,
+    )
+    beta: float = Field(
+        0.7,
+        gt=0,
+        le=10,
+        allow_inf_nan=False,
+        description="for tversky: what a pixel too few costs",
+        json_schema_extra=TVERSKY,
+    )
+    depth: int = Field(3, ge=1, le=4, description="times that the U-Net halves the image", json_schema_extra=ADVANCED)
+    filters: int = Field(
+        8,
+        ge=4,
+        le=64,
+        multiple_of=4,
+        description="channels of the U-Net's first level; each further one has twice as many",
+        json_schema_extra=ADVANCED,
+    )
+    norm: Literal["none", "group", "batch"] = Field(
+        "group",
+        description="what is normalised within the network; batch: by means that institutions would have to average",
+        json_schema_extra=ADVANCED,
+    )
+
+
+class SegmentationParams(Learning, Net, Dealt, Together, Scans):
+    """Who has which patients, and how institutions learn from them. Where the digits have other defaults, this network
+    needs them: Adam, as the gradients of overlaps are small, and small batches of few patients."""
+
+    rounds: int = Field(16, ge=1, le=10_000, description="times that models are brought together")
+    epochs: int = Field(
+        3,
+        ge=1,
+        le=1000,
+        description="times that an institution reads its images in a round",
+        json_schema_extra=LEARNING,
+    )
+    batch: int = Field(
+        4, ge=1, le=5000, description="images in a step; at most as many as there are", json_schema_extra=LEARNING
+    )
+    rate: float = Field(
+        0.002,
+        gt=0,
+        le=100,
+        allow_inf_nan=False,
+        description="learning rate of the institutions",
+        json_schema_extra=LEARNING,
+    )
+    optimizer: Literal["sgd", "adam"] = Field(
+        "adam",
+        description="of the institutions: plain gradient descent, or Adam, which begins anew in every round",
+        json_schema_extra=LEARNING,
+    )
+    evaluate_images: int = Field(
+        120, ge=1, le=5000, description="held-out patients that models are tested on", json_schema_extra=ADVANCED
+    )
+
+
+def _fits(params: SegmentationParams, inputs: Mapping[str, bytes], ranks: int) -> None:
+    """Any number of ranks will do; but there have to be patients for all institutions."""
+    from workshop.workloads.segmentation.dealing import dealt
+
+    dealt(params)
+
+
+WORKLOAD = Workload(
+    name="segmentation",
+    title="Tumour segmentation",
+    summary="Institutions learn together to outline lesions in CT and PET of made-up patients; beside it, pooled and "
+    "each alone.",
+    params=SegmentationParams,
+    function="workshop.workloads.segmentation.run:run",
+    fits=_fits,
+    curves=("Dice", "loss", "total images/s", "drift"),
+    scaling=Scaling(rate="images_per_second", unit="images/s", total="rounds", live="total images/s"),
+)

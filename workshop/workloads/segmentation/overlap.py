@@ -1,0 +1,68 @@
+"""How well a mask overlaps with the true one: losses to learn by, and scores to tell.
+
+With g the true mask (0 or 1), p the net's probabilities, TP = sum p g, FP = sum p (1 - g) and FN = sum (1 - p) g over
+an image's pixels, the Tversky index is TP / (TP + alpha FP + beta FN) (Salehi et al. 2017, arXiv:1706.05721). With
+alpha = beta = 1/2 it is the Dice coefficient D = 2 TP / (2 TP + FP + FN) (Milletari et al. 2016, arXiv:1606.04797),
+with alpha = beta = 1 the Jaccard index J = D / (2 - D). With beta larger than alpha, missing a pixel costs more than
+one too many.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workshop.engine.tensorflow import tensorflow
+from workshop.engine.training.step import PerExample
+
+# Pixels, added above and below the line: an empty mask has a gradient, and nothing is divided by zero. As much as 1
+# makes finding nothing at all so good an answer that small lesions are never learned.
+SMOOTH = 0.1
+WEIGHTS = {"dice": (0.5, 0.5), "jaccard": (1.0, 1.0)}  # alpha and beta
+PIXELS = (1, 2, 3)  # axes of an image
+
+
+def loss_of(name: str, alpha: float, beta: float) -> PerExample:
+    """A loss `(masks [n, h, w, 1], logits [n, h, w, 1]) -> [n]`, each from 0 to 1: "dice", "jaccard", or "tversky" with
+    alpha and beta. It is 1 minus the index, soft: of probabilities."""
+    alpha, beta = WEIGHTS.get(name, (alpha, beta))
+    return lambda masks, logits: 1 - soft_tversky(masks, logits, alpha, beta)
+
+
+def soft_tversky(masks: Any, logits: Any, alpha: float, beta: float, smooth: float = SMOOTH) -> Any:
+    """The Tversky index of each example, [n], with `smooth` added to both sides of the fraction: where a mask is empty,
+    it is `smooth / (smooth + alpha FP)`, which is 1 where the net finds nothing either."""
+    tf = tensorflow()
+    given = tf.cast(masks, tf.float32)
+    both, only_found, only_true = _counts(given, tf.sigmoid(logits))
+    return (both + smooth) / (both + alpha * only_found + beta * only_true + smooth)
+
+
+def dice(masks: Any, logits: Any) -> Any:
+    """The Dice coefficient of each example, [n], of the pixels that the net takes for more likely than not: 1 where
+    both masks are empty, 0 where one is."""
+    both, only_found, only_true = _found(masks, logits)
+    return _share(2 * both, 2 * both + only_found + only_true)
+
+
+def jaccard(masks: Any, logits: Any) -> Any:
+    """The Jaccard index of the same, [n]."""
+    both, only_found, only_true = _found(masks, logits)
+    return _share(both, both + only_found + only_true)
+
+
+def _found(masks: Any, logits: Any) -> tuple[Any, Any, Any]:
+    tf = tensorflow()
+    return _counts(tf.cast(masks, tf.float32), tf.cast(logits > 0, tf.float32))  # the sigmoid of 0 is one half
+
+
+def _counts(given: Any, found: Any) -> tuple[Any, Any, Any]:
+    """TP, FP and FN of each example."""
+    tf = tensorflow()
+    both = tf.reduce_sum(given * found, axis=PIXELS)
+    return both, tf.reduce_sum(found, axis=PIXELS) - both, tf.reduce_sum(given, axis=PIXELS) - both
+
+
+def _share(part: Any, whole: Any) -> Any:
+    """Of nothing at all: 1, as nothing is wrong there."""
+    tf = tensorflow()
+    return tf.where(whole > 0, part / tf.maximum(whole, 1.0), tf.ones_like(whole))

@@ -1,0 +1,126 @@
+"""Patients who don't exist: a slice of CT, one of PET, and where the lesions are.
+
+What a network has to learn is built into three kinds of findings that have the same sizes and shapes:
+
+- a lesion is a little denser than what is around it, and takes up much of the tracer;
+- a benign nodule is as dense, and takes up none: on CT alone nothing tells it from a lesion;
+- a hot spot takes up as much, and isn't dense: on PET alone (bowel, inflammation) nothing tells it from a lesion.
+
+CT shows edges, faintly and in noise; PET shows what is hot, blurred. The kidneys are hot in everybody. That is how
+combined scanners are used, and all that these pictures have of real ones: they are synthetic, their numbers mean
+neither Hounsfield units nor standardised uptake values, and what a network learns of them is good for no patient.
+
+Draws are those of NumPy's RandomState, which stay the same in every version of NumPy (NEP 19): ranks on several hosts
+may have several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workshop.workloads.segmentation.anatomy import Anatomy, anatomy, painted
+from workshop.workloads.segmentation.scanners import CT_GRAIN, PET_GRAIN, UNIT, Scanner
+from workshop.workloads.segmentation.shapes import Blob, Grid, Plane, wavy
+
+ANATOMY, FINDINGS, NOISE = 52, 53, 54  # streams of a seed
+LESIONS = (0.12, 0.44, 0.28, 0.16)  # shares of patients with none, one, two and three
+BENIGN, HOT = (1, 2), (1, 2)  # how many of these a patient has, each as likely
+DENSER = (0.10, 0.16)  # than what is around it, a lesion or a nodule
+HOTTER = (0.45, 0.75)  # uptake of a lesion or a hot spot above that
+SMALLEST, LARGEST = 2.0, 9.0  # radii, in 64ths of the image's width
+TRIES = 60  # places for a finding, before there is one less
+SHRINKING = 0.99  # times its size before, what is tried elsewhere
+APART = 1.25  # times their radii, the least that two findings are from each other
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something in the body by which it differs from a healthy one: how much denser and how much hotter it is."""
+
+    shape: Blob
+    denser: float
+    hotter: float
+
+    @property
+    def lesion(self) -> bool:
+        return self.denser > 0 and self.hotter > 0
+
+
+@dataclass(frozen=True)
+class Patient:
+    """Somebody's body, and what is found in it; the same one at any size of the image and on any scanner."""
+
+    anatomy: Anatomy
+    findings: tuple[Finding, ...]
+
+    @property
+    def lesions(self) -> list[Finding]:
+        return [one for one in self.findings if one.lesion]
+
+    def mask(self, size: int) -> NDArray[np.bool_]:
+        """The pixels of the lesions, [size, size]."""
+        grid = Grid(size)
+        return np.any([np.zeros((size, size), bool), *(one.shape.mask(grid) for one in self.lesions)], axis=0)
+
+    def slices(self, size: int) -> tuple[Plane, Plane]:
+        """Density and uptake [size, size], as they are before a scanner sees them."""
+        grid = Grid(size)
+        density, uptake = painted(self.anatomy.parts, grid)
+        for one in self.findings:
+            cover = one.shape.cover(grid)
+            density += cover * one.denser
+            uptake += cover * one.hotter
+        return density, uptake
+
+
+def patient(key: Sequence[int], scanner: Scanner) -> Patient:
+    """The patient of a key (a seed and numbers): the body is drawn from that alone; how large findings are is the
+    institution's, too."""
+    body = anatomy(np.random.RandomState([ANATOMY, *key]))
+    stream = np.random.RandomState([FINDINGS, *key])
+    lesions = int(np.searchsorted(np.cumsum(LESIONS), stream.uniform(), side="right"))
+    kinds = [(1, 1)] * min(lesions, len(LESIONS) - 1)
+    kinds += [(1, 0)] * BENIGN[stream.randint(len(BENIGN))] + [(0, 1)] * HOT[stream.randint(len(HOT))]
+    found: list[Finding] = []
+    for dense, hot in (kinds[at] for at in stream.permutation(len(kinds))):  # who comes last finds less room
+        shape = _place(stream, body, scanner, [one.shape for one in found])
+        denser, hotter = stream.uniform(*DENSER), stream.uniform(*HOTTER)
+        if shape is not None:
+            found.append(Finding(shape, dense * denser, hot * hotter))
+    return Patient(body, tuple(found))
+
+
+def _place(stream: np.random.RandomState, body: Anatomy, scanner: Scanner, others: Sequence[Blob]) -> Blob | None:
+    """A shape somewhere in the body where nothing else is, the smaller the longer it is looked for; None where no room
+    was found."""
+    drawn = scanner.radius * np.exp(scanner.spread * stream.standard_normal())
+    radius = 2 / UNIT * float(np.clip(drawn, SMALLEST, LARGEST))
+    longer, turn, waves = stream.uniform(1, 1.35), stream.uniform(0, np.pi), wavy(stream, 0.14)
+    for _ in range(TRIES):
+        x = body.inner.x + body.inner.rx * stream.uniform(-1, 1)
+        y = body.inner.y + body.inner.ry * stream.uniform(-1, 1)
+        free = all(np.hypot(x - one.x, y - one.y) > APART * (radius + max(one.rx, one.ry)) for one in others)
+        if free and body.room(x, y, radius):
+            return Blob(float(x), float(y), radius * longer, radius / longer, float(turn), waves)
+        radius *= SHRINKING
+    return None
+
+
+def scans(
+    patients: Sequence[Patient], keys: Sequence[Sequence[int]], scanners: Sequence[Scanner], size: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Images [n, size, size, 2] (CT, PET) of patients on their scanners, values from 0 to 1, and masks
+    [n, size, size, 1], 1 where there is a lesion. A patient's noise is that of the key."""
+    images = np.empty((len(patients), size, size, 2), np.float32)
+    masks = np.zeros((len(patients), size, size, 1), np.float32)
+    for at, (one, key, scanner) in enumerate(zip(patients, keys, scanners, strict=True)):
+        density, uptake = one.slices(size)
+        stream = np.random.RandomState([NOISE, *key])
+        images[at, ..., 0] = scanner.ct.taken(density, stream, CT_GRAIN)
+        images[at, ..., 1] = scanner.pet.taken(uptake, stream, PET_GRAIN)
+        masks[at, ..., 0] = one.mask(size)
+    return images, masks

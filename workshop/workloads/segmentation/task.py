@@ -1,0 +1,125 @@
+"""The task: who has which patients, the network that outlines their lesions, and what there is to look at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workshop.engine.context import RankContext
+from workshop.workloads.federated.task import Look, See, Silo, Task
+from workshop.workloads.segmentation import CHANNELS, SegmentationParams, dealing, overlap
+from workshop.workloads.segmentation.dealing import Dealt, Patients
+from workshop.workloads.segmentation.overlays import Answer, Example, sheet
+from workshop.workloads.segmentation.unet import unet
+
+PICTURE, FIGURES = "overlays.png", "overlays.json"  # the artifacts
+SHOWN = 4  # patients to look at, one of them without a lesion where there is one
+EVERY = 4  # rounds between two looks
+DATA = "phantoms: made-up patients, drawn by this project's generator"
+BYTES = 2  # of a pixel, as scanners store it
+COLUMNS = {"federated": "federated", "centralised": "pooled", "alone": "institution 1 alone"}
+# Shares of an image that are lesions: more than the first, up to the second.
+SIZES = (("up to 1 %", 0.0, 0.01), ("1 to 2 %", 0.01, 0.02), ("more than 2 %", 0.02, 1.0))
+AT_ONCE = 64  # images that are tested together: the activations of more take much memory
+
+
+def segmentation(ctx: RankContext, params: SegmentationParams, kept: Sequence[int]) -> Task:
+    """The task of a run, with the images of the institutions `kept`."""
+    channels, dealt = CHANNELS[params.modality], dealing.dealt(params)
+    tested = dealing.held_out(params)
+    net = unet(params.size, len(channels), depth=params.depth, filters=params.filters, norm=params.norm)
+    return Task(
+        model=net,
+        loss=overlap.loss_of(params.loss, params.alpha, params.beta),
+        score=overlap.dice,
+        measure="Dice",
+        silos={one: _silo(params, dealt, one) for one in kept},
+        held_out=(tested.images[..., channels], tested.masks),
+        about=[_about(params, dealt, one) for one in range(params.institutions)],
+        known={"data": DATA, "model": f"U-Net of depth {params.depth}, from {params.filters} channels on"},
+        bytes_image=BYTES * params.size**2 * len(channels),
+        at_once=AT_ONCE,
+        look=_look(ctx, params, tested),
+    )
+
+
+def _silo(params: SegmentationParams, dealt: Dealt, institution: int) -> Silo:
+    channels = CHANNELS[params.modality]
+    parts: list[NDArray[np.float32]] = []
+    for numbers in (dealt.train[institution], dealt.own[institution]):
+        found = dealing.patients(params, institution, numbers)
+        parts += [found.images[..., channels], found.masks]
+    return Silo(*parts)
+
+
+def _about(params: SegmentationParams, dealt: Dealt, one: int) -> dict[str, Any]:
+    """How many patients an institution has, and what it sees them with."""
+    return {
+        "images": len(dealt.train[one]),
+        "validation": len(dealt.own[one]),
+        "scanners": dealing.scanner_of(params, one).as_json(),
+    }
+
+
+def _look(ctx: RankContext, params: SegmentationParams, tested: Patients) -> Look:
+    """What models make of some held-out patients, as a picture and in figures; at the end, of all of them."""
+    shown = chosen([len(one.lesions) for one in tested.people])
+    seen, masks = tested.images[..., CHANNELS[params.modality]], tested.masks
+    about = [{"institution": at % params.institutions + 1, "lesions": len(tested.people[at].lesions)} for at in shown]
+    examples = [
+        Example(tested.images[at, ..., 0], tested.images[at, ..., 1], masks[at, ..., 0] > 0, _words(one))
+        for at, one in zip(shown, about, strict=True)
+    ]
+
+    def keep(number: int, see: See, last: bool) -> Mapping[str, Any]:
+        answers = {}
+        for way, logits in see(seen[shown], masks[shown]).items():
+            scores = overlap.dice(masks[shown], logits).numpy().tolist()
+            answers[way] = [Answer(one[..., 0] > 0, score) for one, score in zip(logits, scores, strict=True)]
+        picture = sheet(examples, {COLUMNS[way]: given for way, given in answers.items()})
+        told = [
+            {**one, "dice": {way: given[at].dice for way, given in answers.items()}} for at, one in enumerate(about)
+        ]
+        ctx.artifact(PICTURE, picture, "image/png")
+        ctx.artifact(FIGURES, json.dumps({"round": number, "patients": told}).encode(), "application/json")
+        return _at_the_end(see, seen, masks) if last else {}
+
+    return Look(EVERY, keep)
+
+
+def _at_the_end(see: See, images: NDArray[np.float32], masks: NDArray[np.float32]) -> dict[str, Any]:
+    """Metrics of all held-out patients: the standard deviation of their Dice coefficients, in the way in which it is
+    the largest, and their means by how much of an image is lesions."""
+    dice = {way: overlap.dice(masks, logits).numpy().astype(np.float64) for way, logits in see(images, masks).items()}
+    shares = masks.mean(axis=(1, 2, 3))
+    groups = [("no lesion", shares == 0)]
+    groups += [(name, (shares > low) & (shares <= high)) for name, low, high in SIZES]
+    return {
+        "held_out_deviation": max(float(scores.std()) for scores in dice.values()),
+        "dice_by_size": [
+            {
+                "lesions": name,
+                "patients": int(group.sum()),
+                "dice": {way: float(scores[group].mean()) for way, scores in dice.items()},
+            }
+            for name, group in groups
+            if group.any()
+        ],
+    }
+
+
+def chosen(lesions: Sequence[int]) -> list[int]:
+    """Which of some patients, with so many lesions each, to look at: the first with any, and the first without."""
+    with_any = [at for at, count in enumerate(lesions) if count]
+    without = [at for at, count in enumerate(lesions) if not count]
+    last = without[:1]
+    return [*with_any[: SHOWN - len(last)], *last]
+
+
+def _words(about: Mapping[str, int]) -> str:
+    lesions = about["lesions"]
+    return f"{lesions or 'no'} lesion{'s' * (lesions != 1)}, scanner {about['institution']}"
