@@ -34,6 +34,12 @@ def _all(session_id: int | None, identity: Identity, live: bool) -> None:
 
 def _newest() -> dict[str, dict[Which, RunRecord | None]]:
     """The newest run of each failure and of its fix."""
+    return _found(tuple((run.id, run.queued_at, run.status) for run in frame.store().runs(limit=1)))
+
+
+@st.cache_resource(ttl=EVERY - 0.5, max_entries=32, show_spinner=False)
+def _found(newest: tuple[object, ...]) -> dict[str, dict[Which, RunRecord | None]]:
+    """Looked for once for all visitors; `newest` is the newest run of all, so that one that was just begun is there."""
     runs = frame.store().runs(limit=RECENT)
     return {
         failure.name: {

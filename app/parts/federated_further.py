@@ -60,6 +60,7 @@ def show(session: SessionRecord | None, identity: Identity) -> None:
             "segmentation",
             "workshop run segmentation --way all",
             "workshop study run ways --workload segmentation --seeds 3",
+            "workshop study run file labs/federated/studies/modalities.yaml",
         )
     with st.container(border=True, key="federated-openfl"):
         st.markdown("#### :material/vpn_key: A real federation, over OpenFL")

@@ -1,5 +1,7 @@
 """The session: its state, its ranks on the machine, whose turn it is; launching and stopping for the instructor."""
 
+from dataclasses import replace
+
 import streamlit as st
 from parts import frame
 from parts.live import session_view
@@ -7,7 +9,7 @@ from parts.placing import placement_form
 
 from workshop.errors import WorkshopError
 from workshop.placement import Placement
-from workshop.store.records import Identity, Limits, SessionRecord
+from workshop.store.records import Identity, SessionRecord
 from workshop.web import actions
 
 
@@ -49,7 +51,8 @@ def _running(session: SessionRecord, identity: Identity) -> None:
                     st.rerun()
     with st.expander("Limits for learners"), st.form("limits", border=False):
         now = session.limits
-        limits = Limits(
+        limits = replace(
+            now,
             ranks=st.number_input("Ranks", 1, 1024, now.ranks),
             threads=st.number_input("Threads per rank", 1, 1024, now.threads),
             minutes=st.number_input("Minutes per run", 0.1, 1440.0, now.minutes, step=1.0, format="%g"),

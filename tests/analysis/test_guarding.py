@@ -52,7 +52,7 @@ def test_what_an_attack_cost_and_what_to_do_about_it():
     [
         (0.80, "the median of each value won 30.0 points back.", "--rule trimmed --trim 1"),
         (0.925, "the median of each value won all of that back.", "--attackers 2"),
-        (0.51, "the median of each value won nothing of that back.", "--rule trimmed --trim 1"),
+        (0.51, "the median of each value did not help.", "--rule trimmed --trim 1"),
     ],
 )
 def test_what_a_rule_won_back(defended, ending, following):
@@ -65,9 +65,20 @@ def test_what_a_rule_won_back(defended, ending, following):
 
 def test_an_attack_that_costs_nothing_or_does_not_show():
     told = said({"federated": 0.925, "plain": 0.93}, {"attack": "flip"}, attackers=[2, 5], rule="mean")
-    assert told["verdict"].startswith("The attack cost nothing that so many images can tell: 92.5 %, without it 93.0 %")
+    apart = "made no difference that so many images can tell: 92.5 %, without it 93.0 %"
+    assert told["verdict"].startswith(f"The attack {apart}")
     assert "Institutions 2 and 5 learned from wrong labels." in told["why"]
     assert "It doesn't show: a poisoned update lies 1 times as far" in told["why"]
+
+
+def test_of_several_poisoned_those_that_show_are_named():
+    told = said({"federated": 0.5, "plain": 0.9}, SCALE, **KNOWN | {"attackers": [3, 5]})
+    assert "It shows of institution 3 only: the others' updates lie less than 3 times as far" in told["why"]
+
+
+def test_a_rule_that_privacy_forbids_is_not_what_comes_next():
+    told = said({"federated": 0.5, "plain": 0.9}, SCALE | {"privacy": "institutions"}, **KNOWN)
+    assert "--rule median --privacy none" in told["next"]
 
 
 def test_a_defence_that_costs_more_than_the_attack():

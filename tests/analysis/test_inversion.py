@@ -104,6 +104,8 @@ def test_a_sum_hides_whose_it_is_or_what():
     seen = said(GOOD, GONE, metrics={"images_behind": 2}, protect="sum", institutions=2)
     assert "hides whose a digit is, but not what was drawn" in seen["why"]
     assert "--institutions 8" in seen["next"]
+    most = said(GOOD, GONE, protect="sum", institutions=8, images=8)["next"]
+    assert most.startswith("Add noise") and "--institutions" not in most, "there can't be more"
     assert "a mixture of what 2 institutions" in said(GONE, GONE, protect="sum", institutions=2)["why"]
 
 
@@ -116,6 +118,7 @@ def test_what_to_do_next_without_protection():
     assert "--protect clip-noise" in said(GOOD)["next"]
     assert "--protect sum" in said(GOOD)["next"]
     assert "--iterations 800" in said(GONE)["next"]
+    assert "--images 4" in said(GONE, model="dense", images=8)["next"], "nothing is searched for there"
     assert "come to its end" in said(GONE, metrics={"stopped": True})["next"]
     harder = said(GOOD, GONE, images=2)
     assert "the mean over 2 images, which the attacker has to take apart" in harder["why"]

@@ -65,7 +65,7 @@ def test_masks_that_were_left_in_the_sum_are_named():
     assert "(they have from 60 to 400)" in found.why
     assert "That was so in 4 of 5 rounds; the model came to 9.8 % on held-out images." in found.why
     assert (
-        "in 2 more no two updates were numbers"
+        "in 2 more no three updates were numbers"
         in sending.broken(known(told(secure="unequal", uncancelled=3, too_few=2))).why
     )
     assert "OpenFL 1.9" in found.why
@@ -86,7 +86,7 @@ def test_what_masks_cost_and_hide():
     assert "somebody's own" not in found.why
     assert "(--silent 1)" in found.following
     assert "--silent" not in sending.measured(known(MASKS | {"silent": [1, 0, 0]})).following
-    assert "In 2 rounds fewer than two updates came" in sending.measured(known(MASKS | {"too_few": 2})).why
+    assert "In 2 rounds fewer than three updates came" in sending.measured(known(MASKS | {"too_few": 2})).why
 
 
 def test_updates_that_masks_can_not_hold_are_named():

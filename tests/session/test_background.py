@@ -22,13 +22,13 @@ BEGUN = """
 from workshop.placement import Placement
 from workshop.session import background
 from workshop.store.store import Store
-run, _ = background.begin(Store.open(), "test", "tell", {"events": 40, "every": 0.05}, Placement(ranks=2), 5)
+run, _ = background.begin(Store.open(), "test", "tell", {"events": 100, "every": 0.05}, Placement(ranks=2), 5)
 print(run.id, run.status, flush=True)
 """
 
 
 def test_a_session_ends_with_its_run_and_not_before(store: Store, workshop_home: Path, probe_workloads: None) -> None:
-    begun = subprocess.run([sys.executable, "-c", BEGUN], capture_output=True, text=True, timeout=60)
+    begun = subprocess.run([sys.executable, "-c", BEGUN], capture_output=True, text=True, timeout=120)
     assert begun.returncode == 0, begun.stderr
     run = store.run(int(begun.stdout.split()[0]))
     assert not run.ended, "whoever began it has ended before"
@@ -37,7 +37,7 @@ def test_a_session_ends_with_its_run_and_not_before(store: Store, workshop_home:
     assert session.private
     assert session.name.startswith("test-")
     ended = client.wait(store, run.id, timeout=30)
-    assert (ended.status, ended.metrics["told"]) == ("completed", 80)
+    assert (ended.status, ended.metrics["told"]) == ("completed", 200)
     until(lambda: store.session(session.id).state == "stopped", 15, "the session to end by itself")
     until(lambda: not leftovers(workshop_home), 10, "its processes to end")
     with pytest.raises(BadInput, match=f"Run {run.id} has ended already: it is completed"):

@@ -55,6 +55,19 @@ def test_the_instructor_does(store: Store, instructor: Identity) -> None:
         actions.launch(store, instructor, "class", PLACEMENT)
 
 
+def test_processes_that_a_run_starts_count_against_a_learner_s_limit(
+    store: Store, learner: Identity, instructor: Identity
+) -> None:
+    seed.session(store)
+    actions.set_limits(store, instructor, "class", Limits(ranks=5))
+    session = store.session("class")
+    with pytest.raises(BadInput, match=r"would have 6 processes, 5 of them beside its ranks: .* at most 5"):
+        actions.submit(store, learner, session, "openfl", {"collaborators": 4}, PLACEMENT)
+    with pytest.raises(BadInput, match="workshop federation install"):  # nothing else is wrong with a smaller one
+        actions.submit(store, learner, session, "openfl", {"collaborators": 3}, PLACEMENT)
+    assert store.runs(session_id=session.id) == []
+
+
 def test_an_upload_is_read_and_only_its_name_is_kept(store: Store, learner: Identity) -> None:
     session = seed.session(store)
     photo = seed.png(size=16)

@@ -88,6 +88,16 @@ def test_sizes_of_lesions_are_told_at_the_end(store: Store, session: SessionReco
     assert table["headings"][2:] == ["Dice: Federated", "Dice: Institution 1 alone"]
 
 
+def test_three_measures_are_told_at_the_end(store: Store, session: SessionRecord) -> None:
+    run = begun(store, session, alpha=0.3, beta=0.7)
+    assert "overlap" not in shown(store, run)
+    told = {"federated": {"dice": 0.6, "jaccard": 0.43, "tversky": 0.65}}
+    store.set_run(run.id, metrics=store.run(run.id).metrics | {"overlap": told})
+    table = part(shown(store, run)["overlap"], "table")
+    assert table["headings"] == ["Way", "Dice", "Jaccard", "Tversky (0.3, 0.7)"]
+    assert table["rows"] == [["Federated", "60 %", "43 %", "65 %"]]
+
+
 def test_other_runs_have_neither(store: Store, session: SessionRecord) -> None:
     run = store.submit(session.id, "kmeans", seed.PARAMS, seed.PLACEMENT)
-    assert not {"overlays", "scanners", "by-size"} & shown(store, run).keys()
+    assert not {"overlays", "scanners", "by-size", "overlap"} & shown(store, run).keys()

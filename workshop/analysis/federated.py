@@ -24,7 +24,7 @@ SKEWED = 0.3  # share of images that would have to change hands for all to have 
 GROWN = 10  # times the loss of guessing, from which it won't come back
 REASONS = 3  # that are told of at most
 DICE = "Dice"  # what is measured where masks are compared, in place of digits
-RISING = 0.02  # gain of held-out accuracy over the last third of the rounds from which it still learns
+RISING = 0.02  # gain of the held-out score from one third of the rounds to the next from which it still learns
 
 _NAMES = {"federated": "Federated learning", "centralised": "Pooled images", "alone": "Each institution alone"}
 _SHORT = {"federated": "federated", "centralised": "pooled", "alone": "alone"}
@@ -74,13 +74,14 @@ def _compared(facts: Facts, ways: Ways) -> Finding:
     """Which way won, as far as so many held-out images can tell."""
     federated = ways["federated"]["held_out_score"]
     pooled, alone = (ways[name]["held_out_score"] if name in ways else None for name in ("centralised", "alone"))
-    said, gap, gain = [], None, None
+    apart: dict[str, str] = {}
+    gap, gain = None, None
     if pooled is not None:
-        gap = pooled - federated
-        said.append(_against(gap, margin(facts, pooled, federated)))
+        gap, least = pooled - federated, margin(facts, pooled, federated)
+        apart["pooled images"] = _far(gap, least, "behind", "better than")
     if alone is not None:
-        gain = federated - alone
-        said.append(_over(gain, margin(facts, federated, alone)))
+        gain, least = federated - alone, margin(facts, federated, alone)
+        apart["each alone"] = _far(gain, least, "better than", "worse than")
     reached = "; ".join(f"{_SHORT[name]} {percent(told['held_out_score'])}" for name, told in ways.items())
     own = "; ".join(f"{_SHORT[name]} {percent(told['own_score'])}" for name, told in ways.items())
     tested = facts.metrics.get("held_out_images")
@@ -92,20 +93,20 @@ def _compared(facts: Facts, ways: Ways) -> Finding:
     if behind or (gain is not None and gain <= 0):
         why += _explained(facts, ways["federated"])
     return Finding(
-        f"Federated learning {' and '.join(said)}.", " ".join(filter(None, why)), _following(facts, ways, behind)
+        f"Federated learning {_stands(apart)}.", " ".join(filter(None, why)), _following(facts, ways, behind)
     )
 
 
-def _against(gap: float, margin: float) -> str:
-    if abs(gap) <= margin:
-        return "is as good as pooled images"
-    return f"is {points(abs(gap))} {'better than' if gap < 0 else 'behind'} pooled images"
+def _far(difference: float, least: float, more: str, less: str) -> str:
+    """By how much; empty where so few images can't tell."""
+    return "" if abs(difference) <= least else f"{points(abs(difference))} {more if difference > 0 else less}"
 
 
-def _over(gain: float, margin: float) -> str:
-    if abs(gain) <= margin:
-        return "no better than each alone"
-    return f"{points(abs(gain))} {'better' if gain > 0 else 'worse'} than each alone"
+def _stands(apart: Mapping[str, str]) -> str:
+    """How far it is from each of the others, by their names."""
+    alike = " or ".join(other for other, far in apart.items() if not far)
+    unlike = " and ".join(f"{far} {other}" for other, far in apart.items() if far)
+    return " and ".join(([f"can't be told from {alike}"] if alike else []) + ([f"is {unlike}"] if unlike else []))
 
 
 def _setting(facts: Facts, ways: Ways) -> str:
@@ -129,7 +130,7 @@ def _explained(facts: Facts, told: Mapping[str, Any]) -> list[str]:
     if number(drift) and drift >= DRIFTING:
         found.append(
             f"The institutions' updates differ from their mean by {drift:.2g} times its length: each goes towards its "
-            "own images, and averaging cancels most of it."
+            f"own images, and averaging leaves {words.percent(1 / math.hypot(1, drift))} of their length."
         )
     if number(share) and share < 1 and len(institutions) > 1:
         part = facts.metrics.get("participants")
@@ -166,7 +167,7 @@ def skewed(labels: Sequence[Sequence[int]]) -> float:
 
 
 def _rising(told: Mapping[str, Any]) -> bool:
-    """Whether the last third of the rounds was better than the one before by more than it wavers."""
+    """Whether the last third of the rounds was better on average than the one before, by more than `RISING`."""
     values = [value for value in told.get("held_out") or [] if number(value)]
     third = len(values) // 3
     if third < 1:

@@ -9,7 +9,7 @@ from typing import Any
 
 from workshop.analysis import words
 from workshop.analysis.findings import Facts, Finding
-from workshop.analysis.scores import margin, number, percent, points
+from workshop.analysis.scores import held_out, margin, number, percent, points
 
 FAR = 3.0  # times the distance in the middle from which an update is called far from the others
 WEAK = 10.0  # an epsilon from which nothing to speak of is promised: conclusions may be 22,000 times as sure
@@ -22,20 +22,21 @@ _RULES = {"median": "the median of each value", "trimmed": "the trimmed mean", "
 def attacked(facts: Facts) -> Finding | None:
     """What poisoned institutions did to the shared model; None for runs without an attack, or that haven't ended."""
     whose, attack = facts.metrics.get("attackers"), facts.run.params.get("attack")
-    reached = _reached(facts, "federated")
+    reached = held_out(facts, "federated")
     if not isinstance(whose, list) or not whose or reached is None:
         return None
     return Finding(_cost(facts, reached), " ".join(_poison(facts, whose, str(attack))), _against(facts, whose, reached))
 
 
 def _cost(facts: Facts, reached: float) -> str:
-    plain, undefended = _reached(facts, "plain"), _reached(facts, "undefended")
+    plain, undefended = held_out(facts, "plain"), held_out(facts, "undefended")
     if plain is None:
         return f"Under attack the shared model came to {percent(reached)} on held-out images."
     suffered = reached if undefended is None else undefended
     cost, rule = plain - suffered, _defence(facts)
     if cost <= margin(facts, plain, suffered):
-        said = f"The attack cost nothing that so many images can tell: {percent(suffered)}, without it {percent(plain)}"
+        told = "made no difference that so many images can tell"
+        said = f"The attack {told}: {percent(suffered)}, without it {percent(plain)}"
         if suffered - reached <= margin(facts, suffered, reached):
             return f"{said}."
         return f"{said}; {rule} cost {points(suffered - reached)}."
@@ -46,7 +47,7 @@ def _cost(facts: Facts, reached: float) -> str:
     if won < -margin(facts, reached, undefended):
         return f"{said}; {rule} made it worse by {points(-won)}."
     if won <= margin(facts, reached, undefended):
-        return f"{said}; {rule} won nothing of that back."
+        return f"{said}; {rule} did not help."
     if plain - reached <= margin(facts, plain, reached):
         return f"{said}; {rule} won all of that back."
     return f"{said}; {rule} won {points(won)} back."
@@ -85,6 +86,11 @@ def _seen(facts: Facts, whose: list[int]) -> str:
         return (
             f"It shows: such an update lies {min(poisoned):.2g} times as far from the others as the one in the middle."
         )
+    if found:
+        return (
+            f"It shows of {words.numbered('institution', found)} only: the others' updates lie less than {FAR:g} times "
+            "as far from everybody's as the one in the middle."
+        )
     honest = max((value for one, value in distances.items() if one not in whose), default=0.0)
     return (
         f"It doesn't show: a poisoned update lies {max(poisoned):.2g} times as far from the others as the one in the "
@@ -97,11 +103,12 @@ def _against(facts: Facts, whose: list[int], reached: float) -> str:
     many, institutions = len(whose), len(facts.metrics.get("institutions") or [])
     if params.get("attack") == "nan":
         return "Send something that is a number, and wrong (--attack scale): does anybody notice?"
+    robust = "--rule median" + " --privacy none" * (params.get("privacy") == "institutions")  # both can't be
     if params.get("secure") not in (None, "off"):
-        return "Look at updates (--secure off), so that a rule can compare them (--rule median)."
+        return f"Look at updates (--secure off), so that a rule can compare them ({robust})."
     if params.get("rule") == "mean":
-        return "Take of each value the median of the institutions' (--rule median), and compare."
-    plain, undefended = _reached(facts, "plain"), _reached(facts, "undefended")
+        return f"Take of each value the median of the institutions' ({robust}), and compare."
+    plain, undefended = held_out(facts, "plain"), held_out(facts, "undefended")
     if undefended is not None and undefended - reached > margin(facts, undefended, reached):
         return "Take the defence away (--rule mean --privacy none), or poison more of them: when does it pay?"
     behind = plain is not None and plain - reached > margin(facts, plain, reached)
@@ -119,7 +126,7 @@ def _against(facts: Facts, whose: list[int], reached: float) -> str:
 
 def protected(facts: Facts) -> Finding | None:
     """What privacy promises, or a robust rule costs, where nobody attacks; None where there is neither."""
-    if facts.metrics.get("attackers") or _reached(facts, "federated") is None:
+    if facts.metrics.get("attackers") or held_out(facts, "federated") is None:
         return None
     if facts.run.params.get("privacy") in ("institutions", "images"):
         return _private(facts)
@@ -137,6 +144,9 @@ def _private(facts: Facts) -> Finding:
         if number(clipped)
         else ""
     )
+    if not number(epsilon) and params.get("noise"):
+        why = "The noise is so small that the sum over the rounds has no bound that could be told."
+        return Finding(f"Epsilon is beyond all bounds{cost}.", f"{why} {cut}".strip(), "Add noise (--noise 1).")
     if not number(epsilon):
         why = "Clipping alone bounds what one can do, and hides nobody."
         return Finding(f"Without noise no privacy is promised{cost}.", f"{why} {cut}".strip(), "Add noise (--noise 1).")
@@ -180,7 +190,7 @@ def _robust(facts: Facts) -> Finding:
 
 def _price(facts: Facts) -> str:
     """What a defence costs where nobody attacks, behind what it is."""
-    plain, reached = _reached(facts, "plain"), _reached(facts, "federated")
+    plain, reached = held_out(facts, "plain"), held_out(facts, "federated")
     if plain is None or reached is None:
         return ""
     if abs(plain - reached) <= margin(facts, plain, reached):
@@ -222,11 +232,3 @@ def _institutions(facts: Facts) -> dict[int, Mapping[str, Any]]:
 
 def _defence(facts: Facts) -> str:
     return _RULES.get(str(facts.metrics.get("rule")), "the rule")
-
-
-def _reached(facts: Facts, way: str) -> float | None:
-    """What a way came to on held-out images."""
-    ways = facts.metrics.get("by_way")
-    told = ways.get(way) if isinstance(ways, Mapping) else None
-    score = told.get("held_out_score") if isinstance(told, Mapping) else None
-    return score if number(score) else None

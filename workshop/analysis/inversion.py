@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.analysis import words
 from workshop.analysis.findings import Facts, Finding
+from workshop.analysis.scores import number
 
 GOOD = 20.0  # dB of likeness from which a picture counts as recovered: errors of a tenth of the range of grey
+MOST = 64  # images behind a sum, see `workshop.workloads.inversion`
 RECOVERED, TOLD_APART, LOST = "recovered", "told apart", "lost"
 
 Picture = Mapping[str, Any]
@@ -84,7 +85,7 @@ def _how(facts: Facts, came: Sequence[str]) -> str:
             "A dense first layer gives its input away: the gradient of a neuron's weights, divided by that of its "
             "bias, is the image, if no other image excites this neuron."
         )
-    distances = [one for one in facts.metrics.get("distances") or [] if _number(one)]
+    distances = [one for one in facts.metrics.get("distances") or [] if number(one)]
     near = f" to a cosine distance of {words.short(max(distances))}" if distances else ""
     return f"The search found pictures whose gradients point where the updates do{near}."
 
@@ -93,12 +94,12 @@ def _protection(facts: Facts, came: Sequence[str]) -> str:
     """What the protection did, and at what cost."""
     params, ratio = facts.run.params, facts.metrics.get("signal_to_noise")
     protect, seen = params.get("protect"), RECOVERED in came
-    if protect == "clip-noise" and _number(ratio):
+    if protect == "clip-noise" and number(ratio):
         return (
             f"The noise is {10 ** (-ratio / 20):.2g} times as long as the update, for the attacker and for the "
             f"aggregator alike (signal-to-noise ratio {_decibels(ratio)}); it averages out over many institutions only."
         )
-    if protect in ("topk", "8bit") and _number(ratio):
+    if protect in ("topk", "8bit") and number(ratio):
         what = f"{100 * params['keep']:.3g} % of the values" if protect == "topk" else "Eight bits for each value"
         so = ": compression is no protection" if seen else ""
         return f"{what} tell the update with a signal-to-noise ratio of {_decibels(ratio)}{so}."
@@ -128,7 +129,7 @@ def _following(facts: Facts, came: Sequence[str]) -> str:
         return "Let the search come to its end: does it find more?"
     if protect == "clip-noise":
         if seen or TOLD_APART in came:
-            return f"Take more noise (--noise {words.short(3 * params['noise'])}): when is the digit gone?"
+            return f"Take more noise (--noise {words.short(3 * params['noise'] or 0.01)}): when is the digit gone?"
         return (
             f"Take less noise (--noise {words.short(params['noise'] / 10)}): when does the digit come back? And see "
             "what noise costs a federation (workshop run federated --privacy institutions)."
@@ -137,10 +138,9 @@ def _following(facts: Facts, came: Sequence[str]) -> str:
         share = params["keep"] / 10 if seen else min(10 * params["keep"], 1)
         return f"Send {'fewer' if seen else 'more'} values (--keep {share:.3g}): how many give the digit away?"
     if protect == "sum" and seen:
-        return (
-            f"Add up more institutions (--institutions {min(4 * params['institutions'], 64 // params['images'])}), or "
-            "add noise (--protect clip-noise): a sum alone hides only who sent what."
-        )
+        more = min(4 * params["institutions"], MOST // params["images"])
+        first = f"Add up more institutions (--institutions {more}), or add" if more > params["institutions"] else "Add"
+        return f"{first} noise (--protect clip-noise): a sum alone hides only who sent what."
     if protect == "epochs" and seen:
         return "Let several images be behind these steps (--images 4 --steps 20): is the digit still found?"
     if protect in ("sum", "epochs"):
@@ -150,14 +150,12 @@ def _following(facts: Facts, came: Sequence[str]) -> str:
             "Put more images behind the update (--images 8), or protect it: with noise (--protect clip-noise), in a "
             "sum over institutions (--protect sum), by sending less (--protect topk)."
         )
-    if protect == "none" and not seen:
+    if protect == "none" and not seen and params.get("model") == "dense" and params.get("images", 1) > 1:
+        return f"Put fewer images behind the update (--images {params['images'] // 2}): how many can be taken apart?"
+    if protect == "none" and not seen and params.get("model") != "dense":
         return f"Search for longer (--iterations {2 * params['iterations']}), or from more beginnings (--starts 16)."
     return "Protect the update with noise (--protect clip-noise): how much hides the digits, and what does it cost?"
 
 
 def _decibels(value: float) -> str:
     return f"{value:.0f} dB" if abs(value) >= 10 else f"{value:.1f} dB"
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -7,7 +7,6 @@ nothing of it can be seen.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from workshop.analysis import fx, words
 from workshop.analysis.findings import Facts, Finding
 from workshop.analysis.fx import Told
+from workshop.analysis.scores import number
 from workshop.federated_failures import openfl_failure
 
 HEALTHY = (
@@ -119,7 +119,7 @@ def _healthy(facts: Facts, shown: Sequence[Told]) -> Finding:
     who, came = words.count(len(institutions), "institution"), facts.metrics.get("held_out_accuracy")
     return Finding(
         f"{who} learned one model over mutual TLS: {_accuracy(came)} on held-out images."
-        if _number(came)
+        if number(came)
         else f"{who} learn one model over mutual TLS.",
         f"{words.count(len(good), 'certificate')} of {whose} were shown and accepted: the aggregator's by "
         f"collaborators, theirs by the aggregator. {_reached(facts)}",
@@ -140,7 +140,7 @@ def _reached(facts: Facts) -> str:
 def _time(facts: Facts, commands: Sequence[Told]) -> str:
     """What a round took, and what all of it."""
     each, run = facts.metrics.get("seconds_per_round"), facts.run
-    if not _number(each) or not run.started_at or not run.finished_at:
+    if not number(each) or not run.started_at or not run.finished_at:
         return ""
     return (
         f"A round took {words.seconds(each)}, all of it with {words.count(len(commands), 'fx command')} "
@@ -159,8 +159,4 @@ def _where(one: Told) -> str:
 
 
 def _accuracy(value: Any) -> str:
-    return f"{100 * value:.1f} %" if _number(value) else "no known accuracy"
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return f"{100 * value:.1f} %" if number(value) else "no known accuracy"

@@ -8,13 +8,9 @@ from typing import Any
 
 from workshop.analysis import words
 from workshop.analysis.findings import Facts, Finding
-from workshop.analysis.scores import margin, number, percent, points
+from workshop.analysis.scores import held_out, margin, percent, points
 
-# Measured with its example of digits.
-OPENFL = (
-    "OpenFL 1.9 has this fault, too: with institutions of unequal size its own secure aggregation was measured to end "
-    "at an accuracy of 0.087, in place of 0.94."
-)
+OPENFL = "OpenFL 1.9's own secure aggregation has this fault, too, where institutions are of unequal size."
 _CODECS = {"topk": "their largest values", "8bit": "eight bits for each value"}
 
 
@@ -48,7 +44,7 @@ def measured(facts: Facts) -> Finding | None:
 
 
 def saving(told: Mapping[str, Any]) -> str:
-    """How the bytes that went up for updates compare with those of plain ones: "50 times fewer", "twice as many"."""
+    """How the bytes that went up for updates compare with those of plain ones: "50 times fewer", "2 times as many"."""
     share = told["bytes_updates"] / told["bytes_plain"]
     if 0.95 < share < 1.05:
         return "as many"
@@ -66,7 +62,7 @@ def _uncancelled(facts: Facts, told: Mapping[str, Any]) -> Finding | None:
         apart = f" (they have from {words.thousands(min(sizes))} to {words.thousands(max(sizes))})"
     reached, after = _reached(facts), told.get("too_few") or 0
     came = f"; the model came to {reached}" if reached else ""
-    lost = f"; in {after} more no two updates were numbers that can be masked" if after else ""
+    lost = f"; in {after} more no three updates were numbers that can be masked" if after else ""
     return Finding(
         "The masks did not cancel, and the shared model is noise.",
         "Updates were masked first and weighted by images afterwards: a mask that one of a pair adds and the other "
@@ -108,8 +104,8 @@ def _hidden(facts: Facts, told: Mapping[str, Any]) -> Finding | None:
         took = f"; agreeing on masks and adding them took rank 0 {words.seconds(seconds / told['rounds'])} in a round"
     few = told.get("too_few") or 0
     alone = (
-        f" In {words.count(few, 'round')} fewer than two updates came: the sum would have been somebody's own, and was "
-        "not opened."
+        f" In {words.count(few, 'round')} fewer than three updates came: the sum would have given somebody away, and "
+        "was not opened."
         if few
         else ""
     )
@@ -131,7 +127,7 @@ def _compressed(facts: Facts, told: Mapping[str, Any]) -> Finding | None:
     if codec is None:
         return None
     more = told["bytes_updates"] > told["bytes_plain"]
-    came, whole = _reached(facts), _score(facts, "whole")
+    came, whole = _reached(facts), held_out(facts, "whole")
     following = "Compare with plain updates of the same seed (--compression none): how much did the bytes cost?"
     if whole is not None:
         tenth = told["compression"] == "topk" and facts.run.params.get("keep")
@@ -180,23 +176,15 @@ def _silent(told: Mapping[str, Any]) -> Finding | None:
 
 def _reached(facts: Facts) -> str:
     """What the federation came to on held-out images; nothing where that isn't known yet."""
-    score = _score(facts, "federated")
+    score = held_out(facts, "federated")
     return "" if score is None else f"{percent(score)} on held-out images"
 
 
 def _price(facts: Facts) -> str:
     """What compression cost, against the same federation without it."""
-    whole, reached = _score(facts, "whole"), _score(facts, "federated")
+    whole, reached = held_out(facts, "whole"), held_out(facts, "federated")
     if whole is None or reached is None:
         return ""
     if abs(whole - reached) <= margin(facts, whole, reached):
         return f", as plain updates do ({percent(whole)})"
     return f", {points(abs(whole - reached))} {'less' if whole > reached else 'more'} than with plain updates"
-
-
-def _score(facts: Facts, way: str) -> float | None:
-    """What a way came to on held-out images."""
-    ways = facts.metrics.get("by_way")
-    told = ways.get(way) if isinstance(ways, Mapping) else None
-    score = told.get("held_out_score") if isinstance(told, Mapping) else None
-    return score if number(score) else None

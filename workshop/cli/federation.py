@@ -27,6 +27,8 @@ What happens when something is wrong, and how one sees it:
 
 from __future__ import annotations
 
+import subprocess
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -70,6 +72,7 @@ def install(as_json: common.JSON = False) -> None:
 def _start(backend: str, wait: bool, minutes: float, as_json: bool, **options: Any) -> int:
     from workshop.cli.show import show_run, watch_run
     from workshop.cli.show_federation import begun
+    from workshop.federation import environment
     from workshop.federation.backends import request
     from workshop.federation.status import status
     from workshop.session import background, lifecycle
@@ -82,6 +85,8 @@ def _start(backend: str, wait: bool, minutes: float, as_json: bool, **options: A
     placement = common.placement_from({}, ranks, None, None, None, None, threads, None)
     store = Store.open()
     err = common.stderr()
+    if backend == "openfl":  # on first use; where it is there already, that takes no time and says nothing
+        environment.install(lambda words: err.print(f"OpenFL: {words}"))
     err.print(f"Starting a session for it: {placement.describe()}")
     run, conductor = background.begin(store, "federation", name, wanted, placement, minutes)
     link = page(store, run.id)
@@ -91,7 +96,8 @@ def _start(backend: str, wait: bool, minutes: float, as_json: bool, **options: A
         return 0
     begun(status(store, run, link), err)
     run = watch_run(store, run, err)
-    conductor.wait(lifecycle.STOPPED)
+    with suppress(subprocess.TimeoutExpired):  # a crowded machine; the session ends by itself all the same
+        conductor.wait(lifecycle.STOPPED)
     if as_json:
         common.answer(status(store, run, link))
     else:
@@ -107,7 +113,8 @@ def _command() -> Any:
 
     start.__doc__ = (
         "Start a federation in the background.\n\nIt is a run in a session of its own, which ends with it. Prints the "
-        "run's number and what to type next; status and dashboard show it round by round."
+        "run's number and what to type next; status and dashboard show it round by round. The first one installs "
+        "OpenFL (0.4 GB to download), unless that is there."
     )
     return params.with_options(
         start,

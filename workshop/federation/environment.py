@@ -1,6 +1,7 @@
 """The environment that OpenFL has for itself: its gRPC and TensorFlow don't go with the workshop's own.
 
-It is a folder in the state folder's cache, installed on first use from exact versions, all or nothing.
+It is a folder in the state folder's cache, installed by `workshop federation install` from exact versions, all or
+nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from workshop import config
 from workshop.errors import BadInput, WorkshopError
 from workshop.memory import size
 from workshop.mpi import prefix
+from workshop.session.guard import guarded
 
 PYTHONS = ((3, 12), (3, 11))  # OpenFL 1.9 asks for less than 3.13, its NumPy for at least 3.11
 SECONDS = 1200  # for a download on a slow line
@@ -91,6 +93,9 @@ def interpreter() -> str:
 
 def _install(place: Path, python: str, say: Callable[[str], None]) -> None:
     """Install into a folder beside it, which gets its name when everything is there."""
+    for left in place.parent.glob(f".{place.name}-*"):  # by an installation that was killed; nobody else is at it now
+        shutil.rmtree(left, ignore_errors=True)
+    shutil.rmtree(place, ignore_errors=True)  # its Python is gone, or it would count as installed
     free = shutil.disk_usage(place.parent).free
     if free < ROOM:
         raise WorkshopError(
@@ -138,7 +143,7 @@ def _run(command: Sequence[str], deadline: float) -> None:
     left = max(deadline - time.monotonic(), 1.0)
     try:
         done = subprocess.run(
-            command,
+            guarded(list(command)),
             cwd="/",
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -9,6 +9,7 @@ institutions they would be different machines.
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -108,5 +109,5 @@ def describe(side: Side, file: Path) -> Steps:
     """What is in a certificate of this workspace: `subject`, `issuer` with the key that has signed, `expires` in
     seconds since the epoch."""
     out = side.folder / "described.json"
-    yield from side.run(f"certificates.py describe {out} {CHAIN} {file}")
+    yield from side.run(shlex.join(["certificates.py", "describe", str(out), str(CHAIN), str(file)]))
     return json.loads(out.read_text())[0]

@@ -59,8 +59,14 @@ def placement_in(
     return placement
 
 
-def check_limits(placement: Placement, limits: Limits) -> None:
-    """Refuse what the instructor's limits don't allow a learner. Raises BadInput."""
+def check_limits(placement: Placement, limits: Limits, processes: int = 0) -> None:
+    """Refuse what the instructor's limits don't allow a learner; `processes` are those that a run starts beside its
+    ranks. Raises BadInput."""
+    if processes and placement.ranks + processes > limits.ranks:
+        raise BadInput(
+            f"The run would have {placement.ranks + processes} processes, {processes} of them beside its ranks: this "
+            f"session allows at most {limits.ranks}."
+        )
     if placement.ranks > limits.ranks:
         raise BadInput(f"ranks is {placement.ranks}: this session allows at most {limits.ranks}.")
     if placement.threads_per_rank > limits.threads:
@@ -100,7 +106,7 @@ def submit(
     where = placement_in(session, placement)
     learner = identity if identity is not None and identity.role == "learner" else None
     if learner is not None:
-        check_limits(where, session.limits)
+        check_limits(where, session.limits, chosen.processes(params) if chosen.processes else 0)
     inputs = inputs_of(store, chosen, params, where)
     return store.submit(
         session.id,

@@ -79,7 +79,8 @@ class Workload:
     submitted, with the rights of whoever submits it: it reads the files that params name and returns their bytes, which
     reach every rank as `ctx.inputs`; it raises BadInput for whatever can be known to be wrong beforehand. `artifacts`
     reads what an earlier run has left. `fits(params, inputs, ranks)` raises BadInput there for what so many ranks can't
-    do. `curves` names the events that pages draw, the most important first. `scaling`
+    do. `processes(params)` is how many processes a run starts beside its ranks; a learner's limit counts them like
+    ranks. `curves` names the events that pages draw, the most important first. `scaling`
     is None where the workload can't be compared over numbers of ranks, `tuning` where the tuner can't try it.
     """
 
@@ -90,6 +91,7 @@ class Workload:
     function: str
     inputs: Callable[[Any, Artifacts], Mapping[str, bytes]] | None = None
     fits: Callable[[Any, Mapping[str, bytes], int], None] | None = None
+    processes: Callable[[Any], int] | None = None
     curves: tuple[str, ...] = ()
     scaling: Scaling | None = None
     tuning: Tuning | None = None

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 ADVANCED = {"advanced": True}  # the form shows such a field only to who asks for it
+
+
+def number(value: Any) -> Any:
+    """Words of the command line as numbers, where a field has a few to choose from; what isn't one stays what it is."""
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 9 else value
+
 
 Data = Annotated[
     str,

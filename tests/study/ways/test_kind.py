@@ -95,6 +95,13 @@ def test_seeds_that_disagree_tell_nothing(store: Store, session: SessionRecord) 
     assert "--partition label" in said["next"]
 
 
+def test_there_is_no_way_to_go_where_pooled_images_are_no_better_for_sure(store: Store, session: SessionRecord) -> None:
+    mixed = came((0.94, 0.94, 0.92), (0.94, 0.93, 0.92), (0.93, 0.92, 0.91), (0.94, 0.90, 0.92), (0.95, 0.93, 0.92))
+    told = found(store, seed.study(store, session, came=mixed).id)
+    assert told.as_json()["closed"] is None
+    assert "of the way" not in told.verdict["why"]
+
+
 def test_few_seeds_ask_for_more(store: Store, session: SessionRecord) -> None:
     one = found(store, seed.study(store, session, came=seed.CAME[:1]).id)
     assert one.verdict["verdict"].endswith("on held-out images, with one seed.")

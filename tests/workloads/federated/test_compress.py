@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -54,6 +55,16 @@ def test_eight_bits_are_right_on_average():
     assert np.abs(mean - update).max() < 5 * 0.5 * level / math.sqrt(many)
     once = one.decode(one.encode(update, chance()))
     assert np.abs(once - update).max() > 0.5 * level, "the nearest level would be biased"
+
+
+@pytest.mark.parametrize("value", [2.5, -2.5])
+def test_the_largest_value_stays_what_it_is_at_any_chance(value):
+    """127 and a chance just below 1 add up to 128 in float64, for which eight bits have no room."""
+    one = EightBit(3)
+    for chance_of_all in (0.0, np.nextafter(1.0, 0.0)):
+        drawn = SimpleNamespace(random_sample=lambda count, same=chance_of_all: np.full(count, same))
+        found = one.decode(one.encode(np.array([value, 0, value], np.float32), drawn))
+        assert found.tolist() == [value, 0, value]
 
 
 def test_eight_bits_take_a_quarter_of_the_bytes():

@@ -12,6 +12,7 @@ from mpi4py import MPI
 from workshop.engine.context import Memory, RankContext
 from workshop.workloads import no_artifacts
 from workshop.workloads.federated import WORKLOAD
+from workshop.workloads.federated.accounting import Ledger
 from workshop.workloads.federated.run import Federation
 
 pytestmark = pytest.mark.timeout(180)
@@ -30,6 +31,13 @@ def learned(**values):
 
 def told(sink, name):
     return [value for _, event, _, value in sink.events if event == name]
+
+
+def promised(noise, share, times):
+    """Epsilon for the usual delta; how it is reckoned is tested by itself."""
+    ledger = Ledger(noise, WORKLOAD.check({}).delta)
+    ledger.spend(0, share, times)
+    return ledger.epsilon(0)
 
 
 def models(made):
@@ -52,6 +60,7 @@ def test_institutions_are_hidden_with_one_epsilon_that_grows():
     assert len(epsilons) == 5
     assert epsilons == sorted(epsilons)
     assert metrics["epsilon"] == epsilons[-1] > epsilons[0] > 0
+    assert epsilons == pytest.approx([promised(1.5, 0.4, times) for times in range(1, 6)]), "a sample in every round"
     assert metrics["clipped"] == 1.0
     taking_part = metrics["participants"] * 5
     assert [one["took_part"] for one in metrics["institutions"]] != [2] * 5, "each is drawn by itself"
@@ -75,6 +84,8 @@ def test_images_are_hidden_with_an_epsilon_of_each_institution():
     assert metrics["epsilon"] == max(epsilons)
     smallest = min(range(5), key=lambda one: ended[one]["images"])
     assert epsilons[smallest] == max(epsilons), "of few images each is read the more often"
+    expected = [promised(2, min(8 / one["images"], 1.0), 2 * 3) for one in ended]
+    assert epsilons == pytest.approx(expected), "a sample in each step of each round"
     for one, value in enumerate(epsilons, 1):
         by_round = told(sink, f"institution {one} epsilon")
         assert by_round == sorted(by_round)
@@ -115,6 +126,15 @@ def test_flipped_labels_are_learned_and_do_not_change_what_others_have():
         assert np.array_equal(federated.rank.silos[one].labels, wrong) == (one + 1 in metrics["attackers"])
         assert np.array_equal(alone.rank.silos[one].labels, pooled.rank.silos[one].labels)
         assert np.array_equal(federated.rank.silos[one].own_labels, alone.rank.silos[one].own_labels)
+
+
+def test_the_proximal_term_is_the_federations_alone():
+    """There is no shared model that pooled images, or each alone, could be held near."""
+    plain, near = (learned(way="all", rounds=1, **values)[0].ways for values in ({}, {"algorithm": "fedprox", "mu": 5}))
+    assert np.abs(near[0].model - plain[0].model).max() > 1e-3
+    np.testing.assert_allclose(near[1].model, plain[1].model, rtol=0, atol=1e-5)
+    for one in range(5):
+        np.testing.assert_allclose(near[2].models[one], plain[2].models[one], rtol=0, atol=1e-5)
 
 
 def test_updates_that_are_no_numbers_are_told_while_the_run_goes_on():

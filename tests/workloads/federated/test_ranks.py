@@ -116,6 +116,8 @@ def test_those_who_take_part_are_those_who_were_drawn(found):
     for number, some in enumerate(drawn, 1):
         own = {name for name, step, _ in events if step == number and name.endswith("own accuracy") and name[0] == "i"}
         assert own == {f"institution {one + 1} own accuracy" for one in some}
+        outside = [name for name, step, _ in events if step == number and name[0] == "i" and " held-out " in name]
+        assert outside == [f"institution {one + 1} held-out accuracy" for one in some]
 
 
 def test_bytes_are_those_of_models_and_updates(found):

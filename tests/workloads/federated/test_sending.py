@@ -100,19 +100,21 @@ def test_compressed_updates_are_what_codecs_make_of_them(found):
         assert 0 < off < max(np.abs(update(number, one)).max() for one in chosen) / 127
 
 
-def test_what_top_k_keeps_back_is_added_to_the_next_update(found):
-    """Institution 5 learns in all rounds; by hand what it sends, with its memory, and the same of the others."""
+@pytest.mark.parametrize("name", ["topk", "topk silent"])
+def test_what_top_k_keeps_back_is_added_to_the_next_update(found, name):
+    """Institution 5 learns in all rounds; by hand what it sends, with its memory, and the same of the others. Whoever
+    doesn't learn in a round, or falls silent, goes on with what it had kept back before."""
     left = {}
-    for (number, chosen), came in zip(CHOSEN.items(), found["ways"]["topk"]["rounds"], strict=True):
-        total = np.zeros(PARAMETERS)
-        for one in chosen:
+    for (number, chosen), came in zip(CHOSEN.items(), found["ways"][name]["rounds"], strict=True):
+        total, senders = np.zeros(PARAMETERS), [one for one in chosen if one not in came["silent"]]
+        for one in senders:
             whole = update(number, one) + left.get(one, np.zeros(PARAMETERS, np.float32))
             kept = np.argsort(-np.abs(whole))[: PARAMETERS // 10]
             sent = np.zeros(PARAMETERS, np.float32)
             sent[kept] = whole[kept]
             left[one] = whole - sent
             total += COUNTS[one] * sent.astype(np.float64)
-        np.testing.assert_allclose(vector(came["update"]), total / sum(COUNTS[one] for one in chosen), atol=1e-9)
+        np.testing.assert_allclose(vector(came["update"]), total / sum(COUNTS[one] for one in senders), atol=1e-9)
 
 
 def test_bytes_are_those_of_what_is_really_sent(found):

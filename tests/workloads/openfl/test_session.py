@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -38,7 +39,11 @@ def session(workshop_home: Path) -> Iterator[Session]:
 
 def servers(home: Path) -> list[psutil.Process]:
     """OpenFL's processes that belong to a state folder: the servers, and the commands that were forked from them."""
-    return [process for process in leftovers(home) if any("inside/server.py" in word for word in process.cmdline())]
+    found = []
+    for process in leftovers(home):
+        with suppress(psutil.Error):  # it may end just now
+            found += [process] if any("inside/server.py" in word for word in process.cmdline()) else []
+    return found
 
 
 def going(session: Session):

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.analysis import cases
-from tests.workloads.openfl.test_federation import federations
+from tests.workloads.openfl.test_federation import faults, federations
 from workshop.analysis.verdict import verdict
 from workshop.federated_failures import federated_failures
 
-__all__ = ["federations"]  # those that are run for the other tests
+__all__ = ["faults", "federations"]  # those that are run for the other tests
 pytestmark = [pytest.mark.mpi, pytest.mark.openfl, pytest.mark.timeout(600)]
 FAILURES = [one for one in federated_failures() if one.needs_openfl]
 
@@ -31,8 +31,8 @@ def test_one_in_which_all_is_well(federations: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda one: one.name)
-def test_the_verdict_names_what_went_wrong(federations: dict[str, Any], failure: Any) -> None:
+def test_the_verdict_names_what_went_wrong(faults: dict[str, Any], failure: Any) -> None:
     fault = failure.broken["fault"]
-    told = said(federations[fault], fault)
+    told = said(faults[fault], fault)
     assert failure.verdict in told["verdict"], told
     assert told["next"] == failure.fix

@@ -53,6 +53,13 @@ def test_jaccard_is_dice_over_two_less_dice(case):
 
 @some
 @given(cases)
+def test_dice_and_jaccard_are_tversky_of_other_weights(case):
+    for weight, score in ((0.5, overlap.dice), (1.0, overlap.jaccard)):
+        np.testing.assert_allclose(value(overlap.tversky(*case, weight, weight)), value(score(*case)), atol=CLOSE)
+
+
+@some
+@given(cases)
 def test_soft_losses_are_their_closed_forms(case):
     """Each written down by itself, in float64, from sums of products."""
     masks, logits = case

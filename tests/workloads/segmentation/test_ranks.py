@@ -91,6 +91,15 @@ def test_dice_is_told_by_how_large_lesions_are(found):
     assert 0 < metrics["held_out_deviation"] <= 0.5
 
 
+def test_outlines_are_measured_in_three_ways_at_the_end(found):
+    metrics = found["all"]["metrics"]
+    assert list(metrics["overlap"]) == ["federated", "centralised", "alone"]
+    for way, told in metrics["overlap"].items():
+        assert 0 <= told["jaccard"] <= told["dice"] <= 1 and 0 <= told["tversky"] <= 1
+        if way != "alone":
+            assert told["dice"] == pytest.approx(metrics["by_way"][way]["held_out_score"], abs=1e-5)
+
+
 def test_one_channel_is_half_of_an_image(found):
     ct = found["ct alone"]["metrics"]
     assert ct["ways"] == ["alone"]

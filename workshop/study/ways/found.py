@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from workshop.analysis.scores import number
 from workshop.store.records import Event, RunRecord, Trial
 from workshop.study.grid.seeds import SEED
 from workshop.study.ways.spread import Band, Paired, Spread, band, paired
@@ -88,20 +89,14 @@ def by_round(found: Sequence[Seeded], way: str, on: str) -> Band | None:
 
 def closed(found: Sequence[Seeded]) -> float | None:
     """How much of the way from alone (0) to pooled data (1) federated learning has come on held-out data, by the means
-    over the seeds; None where pooled data are no better than alone."""
-    told = {way: spread(found, way, ON[0]) for way in WAYS}
-    federated, pooled, alone = (told[way] for way in WAYS)
-    if federated is None or pooled is None or alone is None or pooled.mean <= alone.mean:
+    over the seeds; None where pooled data aren't better than alone with every seed, so that there is no way to go."""
+    gain, whole = (apart(found, way, WAYS[2], ON[0]) for way in WAYS[:2])
+    if gain is None or whole is None or whole.better < len(found):
         return None
-    return (federated.mean - alone.mean) / (pooled.mean - alone.mean)
+    return gain.mean / whole.mean
 
 
 def curve(values: Any) -> dict[int, float]:
     """A metric's values by round; those that are no numbers are left out."""
     told = values if isinstance(values, Sequence) and not isinstance(values, str) else ()
     return {at: float(value) for at, value in enumerate(told, 1) if number(value)}
-
-
-def number(value: Any) -> bool:
-    """Whether a metric is a number that means something."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -9,6 +9,7 @@ from typing import Any
 
 from workshop.analysis import words
 from workshop.analysis.federated import PUBLISHED
+from workshop.analysis.scores import number
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.estimate import seconds_each
@@ -119,7 +120,7 @@ def columns(run: RunRecord) -> dict[str, float]:
     by_way = run.metrics.get("by_way")
     told = by_way if isinstance(by_way, Mapping) else {}
     scores = {(way, on): (told.get(way) or {}).get(f"{on}_score") for way in WAYS for on in ON}
-    return {f"{way}_{on}": value for (way, on), value in scores.items() if of.number(value)}
+    return {f"{way}_{on}": value for (way, on), value in scores.items() if number(value)}
 
 
 def _why_not(trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> str:

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workshop.analysis.scores import number
 from workshop.commands import params_of
 from workshop.store.records import Event, RunRecord
 from workshop.store.store import Store
 from workshop.study.grid.seeds import SEED
-from workshop.study.ways.found import ON, Curve, curve, names, number
+from workshop.study.ways.found import ON, Curve, curve, names
 from workshop.workloads import Params, workloads
 from workshop.workloads.forms import applies
 

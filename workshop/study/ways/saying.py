@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workshop.analysis import words
+from workshop.analysis.scores import percent
 from workshop.study.ways.spread import Paired, Spread
 
 NAMES = {"federated": "federated", "centralised": "pooled", "alone": "alone"}
@@ -19,16 +20,6 @@ APART = (
     "images, another measure, and institutions that were made as unlike as this study asked for. So what compares is "
     "in which order the ways come, not by how much."
 )
-
-
-def percent(value: float) -> str:
-    """A score with one digit: 93.1 %."""
-    return f"{100 * value:.1f} %"
-
-
-def points(value: float) -> str:
-    """A difference of two percentages."""
-    return f"{100 * value:.1f} points"
 
 
 def spread(found: Spread | None) -> str:

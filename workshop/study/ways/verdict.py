@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.analysis import words
+from workshop.analysis.scores import percent, points
 from workshop.study.grid.seeds import AGREED
 from workshop.study.ways import found as of
 from workshop.study.ways.found import ON, WAYS, Seeded
-from workshop.study.ways.saying import AGAINST, DATA, NAMES, agreement, better, percent, points, spread
+from workshop.study.ways.saying import AGAINST, DATA, NAMES, agreement, better, spread
 from workshop.study.ways.spread import Paired
 
 CLOSE = 0.02  # of a score: two points, within which federated learning counts as close to pooled images

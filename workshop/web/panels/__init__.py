@@ -6,7 +6,7 @@ show. A workload whose runs have something new to show gets another panel here, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,6 +77,7 @@ PANELS = (
     Panel("curves", told.told, _told),
     Panel("federated", federated.federated, _rounds),
     Panel("guarding", guarding.guarding, guarding.made_of),
+    Panel("overlap", segmentation.measures, lambda sight: sight.metric("overlap", Mapping)),
     Panel("by-size", segmentation.by_size, lambda sight: sight.metric("dice_by_size", list)),
     Panel("scanners", segmentation.scanners, lambda sight: sight.metric("institutions", list)),
     Panel("sending", sending.sending, sending.made_of),

@@ -38,6 +38,7 @@ ABOUT_ALONE = "Each institution's own model on the images that it keeps to valid
 ABOUT_BEFORE = (
     "The model that each institution has trained on its own images, before it is averaged; on the same images."
 )
+ABOUT_OUTSIDE = "The model that each institution has trained, on images that no institution has."
 ABOUT_TABLE = "Figures are those on the images that each institution validates with."
 ABOUT_LAST = " The last column tells how far its own model gets with images of others."
 PHASES = "time."
@@ -158,12 +159,13 @@ def _by_round(sight: Sight, institutions: int, first: str) -> list[Card]:
     return cards
 
 
-_WHAT = ("global", "own")
+_WHAT = ("global", "own", HELD_OUT)
 
 
 def _titles(first: str) -> dict[str, tuple[str, str]]:
     own = ("Its own model", ABOUT_ALONE) if first == "alone" else ("Before it is averaged", ABOUT_BEFORE)
-    return {"global": ("The shared model, by institution", ABOUT_GLOBAL), "own": own}
+    outside = ("Its own model, on held-out images", ABOUT_OUTSIDE)
+    return {"global": ("The shared model, by institution", ABOUT_GLOBAL), "own": own, HELD_OUT: outside}
 
 
 def _by_institution(institutions: Sequence[Mapping[str, Any]], ways: Sequence[str]) -> list[Card]:

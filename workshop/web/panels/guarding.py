@@ -21,8 +21,8 @@ ABOUT_DISTANCES = (
 )
 UNKNOWN = " Who is poisoned is told when the run has ended: who do you think it is?"
 ABOUT_EPSILON = {
-    "institutions": "Whoever has the shared model can hardly tell whether an institution took part.",
-    "images": "Whoever has the shared model can hardly tell whether an image was among those of an institution.",
+    "institutions": "Noise is there to hide from whoever has the shared model whether an institution took part.",
+    "images": "Noise is there to hide from whoever has the shared model whether an image was among an institution's.",
 }
 SURER = (
     " Any conclusion of that kind may be e^epsilon times as sure with the model as without it, but for a chance of "

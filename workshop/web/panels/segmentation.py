@@ -22,6 +22,11 @@ DICE = (
     "there is no lesion and none was found."
 )
 ONE_OF_TWO = {"ct": "The network sees CT alone.", "pet": "The network sees PET alone."}
+ABOUT_MEASURES = (
+    "The means over all held-out patients. Jaccard is what both outlines share as a part of what either covers; "
+    "Tversky weighs pixels too many by its first number and missed ones by its second: 0.5 and 0.5 are Dice, 1 and 1 "
+    "Jaccard."
+)
 ABOUT_SIZES = (
     "The means of patients' Dice coefficients. A pixel too many or too few counts the more, the smaller a lesion is; "
     "without one, a single pixel makes 0 % of 100 %."
@@ -55,6 +60,21 @@ def overlays(sight: Sight) -> list[Card]:
         for at, one in enumerate(patients, 1)
     ]
     return [Card("overlays", "Lesions as the model outlines them", (words(*said), shown, table(heads, rows)))]
+
+
+def measures(sight: Sight) -> list[Card]:
+    """The same outlines by three measures, once the run has ended."""
+    ways = sight.metric("overlap", Mapping) or {}
+    if not ways:
+        return []
+    params = sight.run.params
+    weighed = f"Tversky ({params.get('alpha', 0):g}, {params.get('beta', 0):g})"
+    rows = [
+        [SHORT.get(way, way), *(percent(told[name]) for name in ("dice", "jaccard", "tversky"))]
+        for way, told in ways.items()
+    ]
+    said = words(line(ABOUT_MEASURES, tone="about"))
+    return [Card("overlap", "Three measures of overlap", (said, table(["Way", "Dice", "Jaccard", weighed], rows)))]
 
 
 def by_size(sight: Sight) -> list[Card]:

@@ -19,6 +19,11 @@ def impossible(params: Learning) -> str | None:
 
 def _sending(params: Learning) -> str | None:
     hidden, part = params.secure != "off", params.taking_part
+    if (hidden or params.compression != "none" or params.silent) and params.way in ("centralised", "alone"):
+        return (
+            f"Nobody sends updates where way is {params.way}, so there is nothing to hide, to compress or to keep "
+            "back; take way federated or all, or leave secure, compression and silent as they are."
+        )
     if hidden and params.compression != "none":
         return (
             "Compressed updates can't be masked: masks are added in whole numbers to every value of an update; take "
@@ -34,7 +39,7 @@ def _sending(params: Learning) -> str | None:
             f"Secure aggregation needs {PAIRS} institutions in each round at least: participation "
             f"{params.participation:g} of {params.institutions} institutions is {part}."
         )
-    left, word = (2, "two have") if hidden else (1, "one has")
+    left, word = (PAIRS, "three have") if hidden else (1, "one has")
     if params.silent > part - left and params.silent:
         return (
             f"silent is {params.silent}: of {part} institutions in a round at least {word} to send; take at most "
@@ -59,6 +64,11 @@ def _guarding(params: Learning) -> str | None:
         return (
             f"The rule {params.rule} compares updates, which secure aggregation hides from the aggregator; take rule "
             "mean or secure off."
+        )
+    if params.rule in ROBUST and params.compression == "topk":
+        return (
+            f"The rule {params.rule} takes what is in the middle, which is 0 where few institutions send a value, as "
+            "with compression topk; take compression 8bit or none, or rule mean."
         )
     if params.rule == "trimmed" and 2 * params.trim >= part - params.silent:
         return (

@@ -96,7 +96,9 @@ class EightBit:
         sound = np.isfinite(scales) & (scales > 0)
         shares = np.zeros_like(blocks)
         shares[sound] = blocks[sound] / scales[sound, None] * LEVELS
-        codes = np.floor(shares + self._blocks(chance.random_sample(self.parameters)))
+        # Not the floor of both added up: a chance just below 1 would make 128 of 127, for which there is no room.
+        below, chances = np.floor(shares), self._blocks(chance.random_sample(self.parameters))
+        codes = below + (chances >= 1 - (shares - below))
         return {
             CODES.name: codes.reshape(-1)[: self.parameters].astype(np.int8),
             self._scales.name: np.where(np.isfinite(scales), scales, np.nan).astype(np.float32),

@@ -31,7 +31,7 @@ from workshop.workloads.federated.params import Learning
 from workshop.workloads.federated.secure import Member, Words, mask, private_key
 from workshop.workloads.federated.sent import Sent, silent_ones
 
-FEWEST = 2  # updates in a sum that is opened: that of one would be somebody's own
+FEWEST = 3  # updates in a sum that is opened: of two, each would learn the other's
 
 Seeds = Mapping[tuple[int, int], bytes]  # by who revealed it, and with whom it was shared
 

@@ -1,9 +1,9 @@
 """Differential privacy by clipping and noise, of institutions' updates or of images' gradients.
 
 What is clipped can move a sum by the clip at most, and noise of that size hides whether it was there at all. It hides
-that in the shared model, and only there: accuracies, losses, distances and the share that was clipped are told without
-noise here, for the lesson, and epsilon doesn't cover them. Noise is drawn from the run's seed, so that a run can be
-repeated; in earnest it has to come from where nobody can draw it again.
+that in the shared model, and only there: accuracies, losses, distances, the share that was clipped and how many images
+an institution has are told without noise here, for the lesson, and epsilon doesn't cover them. Noise is drawn from the
+run's seed, so that a run can be repeated; in earnest it has to come from where nobody can draw it again.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ what comes of a round."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,13 @@ from workshop.workloads.federated.reading import batches
 from workshop.workloads.federated.task import Labels, Silo
 
 NOTHING = Sums()
+SAMPLE = 256  # held-out images, on which models that are about to be averaged are tested in every round
 
 
 @dataclass(frozen=True)
 class Score:
     """What an institution tells of a round: of training, of the model that it has trained and of the one that it goes
-    on with on its own validation images, and of the latter on held-out ones, where it tests that itself."""
+    on with on its own validation images, and of the one that it has trained on held-out images."""
 
     trained: Sums = NOTHING
     before: Sums = NOTHING
@@ -59,7 +60,7 @@ class Round:
     held_out: Sums  # where institutions have models of their own, added up over these
     own: list[float]  # of the model that each goes on with, on its own validation images
     before: list[float]  # of the model that each has trained, before it is averaged
-    held_out_each: list[float] = field(default_factory=list)  # of each one's model, where it has one
+    held_out_each: list[float] = field(default_factory=list)  # of the model that each has trained, on held-out images
     drift: aggregate.Drift | None = None
     dropped: list[int] = field(default_factory=list)  # institutions whose update was no number
     moved: bool = True  # whether the shared model is another one than before
@@ -144,21 +145,26 @@ class Rank:
         shares = self.line.from_ranks(messages.SHARE, np.array(share.values()))
         return sum((Sums(*one.tolist()) for one in shares), NOTHING)
 
+    def test_sample(self) -> Sums:
+        """The model that was trained last on the first of the held-out images: all of them would take longer than to
+        train it."""
+        images, labels = self.held_out
+        return self.learner.test(images[:SAMPLE], labels[:SAMPLE])
+
     def scores(self, mine: Mapping[int, Score]) -> list[Score]:
         """All institutions' scores, on the aggregator's rank."""
         told = {number: score.message() for number, score in mine.items()}
         found = self.line.from_institutions(messages.SCORE, told, self.everybody)
         return [Score.read(found[number]) for number in sorted(found)]
 
-    def common(
-        self, model: Vector, trained: Mapping[int, Sums], before: Mapping[int, Sums]
-    ) -> tuple[list[Score], Sums]:
-        """What everybody makes of one shared model: the institutions' scores, and that on held-out images."""
+    def common(self, model: Vector, told: Mapping[int, Score]) -> tuple[list[Score], Sums]:
+        """What everybody makes of one shared model: the institutions' scores, beside what some of them have `told` of
+        training, and that on held-out images."""
         with self.ctx.phase("evaluate"):
             held_out = self.test_share(model)
             mine = {}
             for number in self.living(self.everybody):
                 silo = self.silos[number]
                 own = self.learner.test(silo.own_images, silo.own_labels)
-                mine[number] = Score(trained.get(number, NOTHING), before.get(number, NOTHING), own)
+                mine[number] = replace(told.get(number, Score()), own=own)
             return self.scores(mine), held_out

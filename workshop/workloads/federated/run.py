@@ -60,7 +60,8 @@ class Federation:
         self.ctx, self.params = ctx, params
         self.task = task(ctx, params, self._kept())
         self.about = [{"rank": home(one, ctx.size), **dict(known)} for one, known in enumerate(self.task.about)]
-        self._learners: dict[str, Learner] = {}  # of one network: ways put their models into it in turn
+        # Of one network, by whether images are hidden and by mu: ways put their models into it in turn.
+        self._learners: dict[tuple[bool, float | None], Learner] = {}
         learner = self._learner(params)
         # Of one start for all: what ranks have drawn from the same seed may differ where their TensorFlow does.
         line = Line(ctx.comm, params.institutions, learner.parameters)
@@ -86,20 +87,20 @@ class Federation:
 
     def _learner(self, params: Learning) -> Learner:
         """What trains in a way with these params."""
-        kind = "private" if params.privacy == "images" else "plain"
+        task, mu = self.task, params.mu if params.algorithm == "fedprox" else None
+        kind = params.privacy == "images", mu
         if kind not in self._learners:
-            task, mu = self.task, params.mu if params.algorithm == "fedprox" else None
             given = task.model, task.loss, task.score, params.rate, mu
             named: dict[str, Any] = {"optimizer": params.optimizer, "at_once": task.at_once}
-            if kind == "private":
+            if params.privacy == "images":
                 self._learners[kind] = PrivateLearner(*given, clip=params.clip, noise=params.noise, **named)
             else:
                 self._learners[kind] = Learner(*given, **named)
         return self._learners[kind]
 
     def _way(self, name: str, params: Learning, start: Vector) -> Way:
-        """A way of learning with params of its own. What poisons and what protects is in updates: images are pooled,
-        and institutions learn alone, without."""
+        """A way of learning with params of its own. What poisons, what protects and what holds local models near a
+        shared one is about updates: images are pooled, and institutions learn alone, without."""
         ctx, silos = self.ctx, self.task.silos
         mine = {one: silo for one, silo in silos.items() if home(one, ctx.size) == ctx.rank}
         federated = name not in ("centralised", "alone")
@@ -107,7 +108,8 @@ class Federation:
             classes = int(self.task.model.output_shape[-1])
             wrong = {one: poison.silo(mine[one], classes) for one in poison.attackers(params) if one in mine}
             mine |= wrong
-        learner = self._learner(params) if federated else self._learner(params.model_copy(update={"privacy": "none"}))
+        without = params.model_copy(update={"privacy": "none", "algorithm": "fedavg"})
+        learner = self._learner(params if federated else without)
         rank = Rank(ctx, params, learner, self.lines[name], mine, self.task.held_out)
         if name == "alone":
             return Alone(rank, start)

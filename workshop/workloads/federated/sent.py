@@ -8,7 +8,7 @@ from typing import Any
 
 from workshop.engine.context import RankContext
 from workshop.engine.data.shards import order
-from workshop.workloads.federated.messages import AGGREGATOR, COUNT, SCORE, UPDATE, Line
+from workshop.workloads.federated.messages import AGGREGATOR, COUNT, CUT, SCORE, UPDATE, Line
 from workshop.workloads.federated.params import Learning
 
 SILENT = 61  # stream of a seed
@@ -65,7 +65,7 @@ class Sent:
             **ways,
             "rounds": self.rounds,
             "updates": self.updates,
-            "bytes_updates": sum(one["bytes"] for one in ways["up"] if one["kind"] != SCORE.name),
+            "bytes_updates": sum(one["bytes"] for one in ways["up"] if one["kind"] not in (SCORE.name, CUT.name)),
             "bytes_plain": self.updates * each,
             "silent": self.silent,
             "too_large": self.too_large,

@@ -23,7 +23,8 @@ def event(way: str, first: str, name: str) -> str:
 
 def institution(number: int, what: str, measure: str) -> str:
     """The event that tells of one institution (counted from 0 here, from 1 where people read it): its "own" model's
-    score before it is averaged, or the "global" model's, on its own validation images."""
+    score before it is averaged, or the "global" model's, on its own validation images; or its own model's on "held-out"
+    ones."""
     return f"institution {number + 1} {what} {measure}"
 
 
@@ -72,6 +73,9 @@ class Telling:
             self._emit(institution(one, "own" if way == "alone" else "global", self.measure), own, number)
             if np.isfinite(before):
                 self._emit(institution(one, "own", self.measure), before, number)
+        for one, score in enumerate(came.held_out_each):
+            if np.isfinite(score):
+                self._emit(institution(one, HELD_OUT, self.measure), score, number)
 
     def _tell_dropped(self, number: int, came: Round) -> None:
         """Whose update was no number, and whether the shared model stayed what it was: known at once."""

@@ -30,6 +30,7 @@ class Federated:
     def __init__(self, rank: Rank, start: Vector, name: str, images: Sequence[int]) -> None:
         """`images` are those that each institution learns from."""
         self.rank, self.model, self.name = rank, start, name
+        self.first = name == "federated"  # others are there to be compared by what comes out
         self.server = aggregate.server(rank.params.algorithm, rank.params.server_rate)
         self.uplink = uplink(rank.ctx, rank.line, rank.params)
         self.guard = Guard(rank, images)
@@ -37,12 +38,13 @@ class Federated:
     def round(self, number: int, chosen: Sequence[int]) -> Round | None:
         """One round. Collective; what came of it, on the aggregator's rank."""
         rank, ctx = self.rank, self.rank.ctx
-        updates, trained, before = {}, {}, {}
+        updates, told = {}, {}
         with ctx.phase("train"):
             for one in rank.turns(chosen):
-                trained[one] = rank.train(rank.silos[one], self.model, self.guard.order(number, one))
+                trained = rank.train(rank.silos[one], self.model, self.guard.order(number, one))
                 updates[one] = self.guard.outgoing(one, rank.learner.vector() - self.model)
-                before[one] = rank.learner.test(rank.silos[one].own_images, rank.silos[one].own_labels)
+                before = rank.learner.test(rank.silos[one].own_images, rank.silos[one].own_labels)
+                told[one] = Score(trained, before, held_out=rank.test_sample() if self.first else NOTHING)
         rank.agree()
         images = self.guard.weights({one: len(rank.silos[one].labels) for one in updates})
         gathered = self.uplink.gather(number, updates, images, chosen)
@@ -51,7 +53,7 @@ class Federated:
             moved = self._step(self.guard.incoming(number, gathered, chosen))
         with ctx.phase("broadcast"):
             self.model = rank.line.model(self.model if rank.here else None)
-        scores, held_out = rank.common(self.model, trained, before)
+        scores, held_out = rank.common(self.model, told)
         if not rank.here:
             return None
         return Round(
@@ -59,6 +61,7 @@ class Federated:
             held_out,
             [score.own.mean_score for score in scores],
             [score.before.mean_score for score in scores],
+            [score.held_out.mean_score for score in scores],
             drift=gathered.drift,
             dropped=gathered.dropped,
             moved=moved,
@@ -95,7 +98,7 @@ class Centralised:
         rank.agree()
         with ctx.phase("broadcast"):
             self.model = rank.line.model(self.model if rank.here else None)
-        scores, held_out = rank.common(self.model, {}, {})
+        scores, held_out = rank.common(self.model, {})
         if not rank.here:
             return None
         none = [float("nan")] * len(scores)

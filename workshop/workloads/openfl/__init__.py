@@ -117,5 +117,6 @@ WORKLOAD = Workload(
     function="workshop.workloads.openfl.run:run",
     inputs=_inputs,
     fits=_fits,
+    processes=lambda params: params.collaborators + 1,
     curves=("accuracy", "loss"),
 )

@@ -6,6 +6,7 @@ Each is a sequence of steps on its rank, which yields wherever it has to wait: s
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import time
 from collections.abc import Mapping
@@ -93,9 +94,8 @@ class Aggregator(Party):
             enough=params.collaborators - 1 if dies else params.collaborators,
         )
         archive = yield from pki.certify_federation(self.side, described, self.initial)
-        for rank in range(self.post.comm.size):
-            for _ in range(params.collaborators + 1):  # each collaborator takes one, and so does a visitor
-                self.post.send(rank, "archive", archive)
+        for rank in self._homes:
+            self.post.send(rank, "archive", archive)
         for one in range(params.collaborators):
             name = plan.collaborator(one)
             request = yield from self.post.wait(f"request {name}")
@@ -109,9 +109,8 @@ class Aggregator(Party):
         for one in range(params.collaborators):
             yield from self.post.wait(f"ready {plan.collaborator(one)}")
         yield from self._listen()
-        for rank in range(self.post.comm.size):
-            for _ in range(params.collaborators + 1):
-                self.post.send(rank, "begin", b"")
+        for rank in self._homes:
+            self.post.send(rank, "begin", b"")
         self.began = time.monotonic()
         yield from self._watch()
 
@@ -124,13 +123,19 @@ class Aggregator(Party):
         package = self.side.folder / "late.csr"
         package.write_bytes((yield from self.post.wait("request late")))
         out = self.side.folder / "late.crt"
-        yield from self.side.run(f"certificates.py expire {package} {pki.SIGNING_CA} {out}")
+        words = shlex.join(["certificates.py", "expire", str(package), str(pki.SIGNING_CA), str(out)])
+        yield from self.side.run(words)
         self.post.send(self._last, "signed late", out.read_bytes())
 
     @property
     def _last(self) -> int:
         """The rank of the last collaborator, where visitors live."""
         return home(self.params.collaborators - 1, self.post.comm.size)
+
+    @property
+    def _homes(self) -> list[int]:
+        """Each collaborator's rank, and once more the last one's, where a visitor may live."""
+        return [*(home(one, self.post.comm.size) for one in range(self.params.collaborators)), self._last]
 
     def _listen(self) -> Steps:
         """Start the aggregator and wait until it can be reached."""
@@ -152,6 +157,8 @@ class Aggregator(Party):
             self.done |= self.log.done
             self._check(command)
             if not command.running:
+                # Nobody answers from now on: a visitor that asks later, or has just asked, finds this.
+                self.post.send(self._last, "aggregator's words", shown(self.side.folder / "run.log"))
                 return
             if (rank := self.post.take("aggregator's words?")) is not None:
                 self.post.send(int(rank), "aggregator's words", shown(self.side.folder / "run.log"))
@@ -188,6 +195,7 @@ class Collaborator(Party):
         super().__init__(params, fx, folder, f"institution {one + 1}", post)
         self.one, self.name, self.images = one, plan.collaborator(one), images
         self.dies = params.fault == "dies" and one == params.collaborators - 1
+        self.certified = False  # its certificate is there, all of it
         self.metrics = Metrics(self.side.here / "logs" / f"{self.name}_metrics.txt")
 
     def steps(self) -> Steps:
@@ -196,6 +204,7 @@ class Collaborator(Party):
         self.post.send(AUTHORITY, f"request {self.name}", request)
         signed = yield from self.post.wait(f"signed {self.name}")
         yield from pki.accept(self.side, self.name, signed)
+        self.certified = True
         described = yield from pki.describe(self.side, pki.certificate(self.name))
         self.show(self.name, described)
         self.post.send(AUTHORITY, f"ready {self.name}", b"")

@@ -32,6 +32,7 @@ from workshop.workloads.openfl.telling import Telling
 from workshop.workloads.openfl.visitors import Visitor
 
 EVERY = 0.15  # seconds between two turns of all ranks
+STOPPED = 2.5  # seconds in which processes end when they are asked to; the session gives a run 5 in all
 VISITS = ("foreign-certificate", "other-name", "expired-certificate")
 
 
@@ -145,21 +146,27 @@ class Federation:
     def _limits(self, telling: Telling, aggregator: Aggregator) -> None:
         """End what would go on for ever."""
         now, command = time.monotonic(), aggregator.command
-        if aggregator.began is None or command is None or not command.running:
+        if aggregator.began is None or command is None:
             return
         since = max([aggregator.began, *telling.ended_at])
         if len(telling.gone) == self.params.collaborators:
             self._alone = self._alone or now
-            if now - self._alone > LEAVES and command.asked is None:
+            if now - self._alone > LEAVES and command.running and command.asked is None:
                 aggregator.left = True
                 self.fx.end(command)
+        elif now - since > self.params.limit and not command.running:
+            there = [one for one in range(self.params.collaborators) if one not in telling.gone]
+            left = " and ".join(f"institution {one + 1}" for one in there)
+            raise WorkshopError(
+                f"OpenFL's aggregator has ended, but {left} went on for {self.params.limit:g} s after the last round."
+            )
         elif now - since > self.params.limit:
             over = telling.number == self.params.rounds
             what = "The test of the last model" if over else f"Round {telling.number + 1}"
-            missing = " and ".join(str(one + 1) for one in telling.missing())
+            missing = " and ".join(f"institution {one + 1}" for one in telling.missing())
+            why = f"nothing was heard of {missing}, and OpenFL waits for all" if missing else "all were heard of"
             raise WorkshopError(
-                f"{what} has not ended within {self.params.limit:g} s: nothing was heard of institution "
-                f"{missing}, and OpenFL waits for all."
+                f"{what} has not ended within {self.params.limit:g} s: {why}; give rounds more time (--limit)."
             )
 
     def _stop(self) -> None:
@@ -167,7 +174,7 @@ class Federation:
         self.stopped = True
         for command in self.fx.commands:
             self.fx.end(command)
-        deadline = time.monotonic() + 4.0
+        deadline = time.monotonic() + STOPPED
         while any(command.running for command in self.fx.commands) and time.monotonic() < deadline:
             self.fx.look()
             time.sleep(0.05)

@@ -99,7 +99,7 @@ class Visitor(Party):
         here, file = self.side.here, pki.certificate(self.name)
         if self.params.fault == "other-name":
             source = self.host.side.here
-            while not (source / pki.certificate(self.host.name)).exists():
+            while not self.host.certified:
                 yield
             pki.copy_certificate(source, self.host.name, here, self.name)
             (here / pki.CHAIN).write_bytes((source / pki.CHAIN).read_bytes())

@@ -4,22 +4,17 @@ This file only describes it."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
 from workshop.workloads import Params, Scaling, Workload
 from workshop.workloads.federated.params import LEARNING, PRIVATE, Learning, Together
-from workshop.workloads.fields import ADVANCED
+from workshop.workloads.fields import ADVANCED, number
 
 CHANNELS = {"both": (0, 1), "ct": (0,), "pet": (1,)}  # of the scans, that the network sees
 LOSS = {"part": "The network and its loss"}
 TVERSKY = {**LOSS, "when": {"loss": "tversky"}}
-
-
-def _number(value: Any) -> Any:
-    """Words of the command line as numbers; what isn't one stays what it is."""
-    return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 9 else value
 
 
 class Scans(Params):
@@ -28,7 +23,7 @@ class Scans(Params):
     modality: Literal["both", "ct", "pet"] = Field(
         "both", description="what the network sees: CT shows edges, PET shows what is active"
     )
-    size: Annotated[Literal[32, 64, 96], BeforeValidator(_number)] = Field(
+    size: Annotated[Literal[32, 64, 96], BeforeValidator(number)] = Field(
         64, description="pixels of an image's side", json_schema_extra=ADVANCED
     )
 

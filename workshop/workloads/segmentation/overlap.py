@@ -50,6 +50,12 @@ def jaccard(masks: Any, logits: Any) -> Any:
     return _share(both, both + only_found + only_true)
 
 
+def tversky(masks: Any, logits: Any, alpha: float, beta: float) -> Any:
+    """The Tversky index of the same, [n]."""
+    both, only_found, only_true = _found(masks, logits)
+    return _share(both, both + alpha * only_found + beta * only_true)
+
+
 def _found(masks: Any, logits: Any) -> tuple[Any, Any, Any]:
     tf = tensorflow()
     return _counts(tf.cast(masks, tf.float32), tf.cast(logits > 0, tf.float32))  # the sigmoid of 0 is one half
@@ -65,4 +71,4 @@ def _counts(given: Any, found: Any) -> tuple[Any, Any, Any]:
 def _share(part: Any, whole: Any) -> Any:
     """Of nothing at all: 1, as nothing is wrong there."""
     tf = tensorflow()
-    return tf.where(whole > 0, part / tf.maximum(whole, 1.0), tf.ones_like(whole))
+    return tf.where(whole > 0, tf.math.divide_no_nan(part, whole), tf.ones_like(whole))

@@ -86,19 +86,30 @@ def _look(ctx: RankContext, params: SegmentationParams, tested: Patients) -> Loo
         ]
         ctx.artifact(PICTURE, picture, "image/png")
         ctx.artifact(FIGURES, json.dumps({"round": number, "patients": told}).encode(), "application/json")
-        return _at_the_end(see, seen, masks) if last else {}
+        return _at_the_end(params, see(seen, masks), masks) if last else {}
 
     return Look(EVERY, keep)
 
 
-def _at_the_end(see: See, images: NDArray[np.float32], masks: NDArray[np.float32]) -> dict[str, Any]:
-    """Metrics of all held-out patients: the standard deviation of their Dice coefficients, in the way in which it is
-    the largest, and their means by how much of an image is lesions."""
-    dice = {way: overlap.dice(masks, logits).numpy().astype(np.float64) for way, logits in see(images, masks).items()}
+def _at_the_end(
+    params: SegmentationParams, found: Mapping[str, NDArray[np.float32]], masks: NDArray[np.float32]
+) -> dict[str, Any]:
+    """Metrics of all held-out patients from the logits that each way has `found`: how well outlines overlap by Dice,
+    Jaccard and Tversky, the standard deviation of the Dice coefficients, in the way in which it is the largest, and
+    their means by how much of an image is lesions."""
+    dice = {way: overlap.dice(masks, logits).numpy().astype(np.float64) for way, logits in found.items()}
     shares = masks.mean(axis=(1, 2, 3))
     groups = [("no lesion", shares == 0)]
     groups += [(name, (shares > low) & (shares <= high)) for name, low, high in SIZES]
     return {
+        "overlap": {
+            way: {
+                "dice": float(dice[way].mean()),
+                "jaccard": float(overlap.jaccard(masks, logits).numpy().mean()),
+                "tversky": float(overlap.tversky(masks, logits, params.alpha, params.beta).numpy().mean()),
+            }
+            for way, logits in found.items()
+        },
         "held_out_deviation": max(float(scores.std()) for scores in dice.values()),
         "dice_by_size": [
             {

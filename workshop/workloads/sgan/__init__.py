@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
 from workshop.workloads import Artifacts, Params, Scaling, Tuning, Workload
-from workshop.workloads.fields import ADVANCED, Data, Exchange, Target, Trace
+from workshop.workloads.fields import ADVANCED, Data, Exchange, Target, Trace, number
 
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
 # heading under which the form shows a field.
 EVALUATION = {"part": "Evaluation on held-out images"}
-
-
-def _number(value: Any) -> Any:
-    """Words of the command line as numbers; what isn't one stays what it is."""
-    return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 9 else value
 
 
 class SganParams(Params):
@@ -28,7 +23,7 @@ class SganParams(Params):
     method: Literal["sgan", "supervised"] = Field(
         "sgan", description="sgan, or the same classifier trained on the labelled images alone"
     )
-    size: Annotated[Literal[28, 56, 112], BeforeValidator(_number)] = Field(
+    size: Annotated[Literal[28, 56, 112], BeforeValidator(number)] = Field(
         28, description="pixels of an image's side; the nets grow with it"
     )
     labels: int = Field(10, ge=1, le=6000, description="labelled images of each digit; the others are unlabelled")
