@@ -211,26 +211,29 @@ def load(weights):
 
 
 # 5. What happens at an institution: a few epochs of plain gradient descent from the weights that it was sent. Plain,
-#    because an optimizer's state (momentum) would belong to a model that is averaged away. With --mu each step is also
-#    drawn back to these weights (FedProx: Li et al. 2020, arXiv:1812.06127).
-@tf.function(input_signature=[tf.TensorSpec([None, 28, 28, 1]), tf.TensorSpec([None], tf.int32)], autograph=False)
-def train(pictures, digits):
+#    because an optimizer's state (momentum) would belong to a model that is averaged away. With --mu each step
+#    of a federation is also drawn back to these weights (FedProx: Li et al. 2020, arXiv:1812.06127).
+@tf.function(
+    input_signature=[tf.TensorSpec([None, 28, 28, 1]), tf.TensorSpec([None], tf.int32), tf.TensorSpec([])],
+    autograph=False,
+)
+def train(pictures, digits, mu):
     with tf.GradientTape() as tape:
         outputs = model(pictures, training=True)
         loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(digits, outputs))
     gradients = tape.gradient(loss, [variable.value for variable in model.trainable_variables])
     for variable, gradient, anchor in zip(model.trainable_variables, gradients, anchors, strict=True):
-        variable.value.assign_sub(options.rate * (gradient + options.mu * (variable.value - anchor)))
+        variable.value.assign_sub(options.rate * (gradient + mu * (variable.value - anchor)))
 
 
-def trained(weights, pictures, digits, *seed):
+def trained(weights, pictures, digits, *seed, mu=0.0):
     """The weights after a round of training on these images."""
     load(weights)
     for epoch in range(options.epochs):
         shuffled = np.random.RandomState([READ, options.seed, *seed, epoch]).permutation(len(digits))
         for at in range(0, len(digits), options.batch):
             chosen = shuffled[at : at + options.batch]
-            train(tf.constant(pictures[chosen]), tf.constant(digits[chosen]))
+            train(tf.constant(pictures[chosen]), tf.constant(digits[chosen]), tf.constant(mu, tf.float32))
     return vector()
 
 
@@ -314,7 +317,7 @@ def federated(number, chosen):
     updates, weights = {}, {}
     for one in chosen:
         if one in silos:
-            updates[one] = trained(shared, *silos[one][:2], number, one) - shared
+            updates[one] = trained(shared, *silos[one][:2], number, one, mu=options.mu) - shared
             weights[one] = [counts[one]]
     found = gathered(updates, chosen, np.float32, lambda one: parameters)
     behind = gathered(weights, chosen, np.int64, lambda one: 1)

@@ -157,7 +157,7 @@ def test_an_institution_that_claims_too_many_images_takes_over(tmp_path: Path):
 
 @pytest.mark.mpi
 def test_an_update_that_is_no_number_is_left_out_by_name(tmp_path: Path):
-    before = "updates[one] = trained(shared, *silos[one][:2], number, one) - shared"
+    before = "updates[one] = trained(shared, *silos[one][:2], number, one, mu=options.mu) - shared"
     wrong = changed(tmp_path, before, f"{before} + (np.nan if one == 1 else 0)")
     ended = script.run(wrong, "--partition", "iid", "--rounds", "2", "--epochs", "1", "--json")
     found = answer(ended)
