@@ -2,9 +2,8 @@
 
 import streamlit as st
 from parts import federated, federated_begin, federated_further, federated_predict, frame, resting, tuning
+from parts.chosen import chosen
 
-from workshop.errors import WorkshopError
-from workshop.store.records import StudyRecord
 from workshop.study.ways.plan import KIND
 
 WORDS = (
@@ -21,7 +20,7 @@ def main() -> None:
     identity = frame.heading("Federated", WORDS)
     session = frame.choose_session()
     studies = frame.store().studies(kind=KIND, limit=RECENT)
-    study = _chosen(studies)
+    study = chosen(studies, KIND, "three ways", "one of three ways")
     if study is None or st.query_params.get("new"):
         federated_begin.form(session, identity)
     else:
@@ -32,21 +31,6 @@ def main() -> None:
         if not tuning.live(study):
             resting.follow(study)
     federated_further.show(session, identity)
-
-
-def _chosen(studies: list[StudyRecord]) -> StudyRecord | None:
-    """The study that the page is about: `?study=`, or the newest."""
-    given = st.query_params.get("study")
-    if given is None:
-        return studies[0] if studies else None
-    try:
-        found = frame.store().study(int(given))
-        if found.kind == KIND:
-            return found
-        st.warning(f"Study {found.id} is none of three ways; the page Studies shows it.")
-    except (WorkshopError, ValueError):
-        st.warning(f"There is no study {frame.plain(given[:40])}; here is the newest one of three ways.")
-    return studies[0] if studies else None
 
 
 main()

@@ -2,9 +2,8 @@
 
 import streamlit as st
 from parts import frame, resting, tuning, tuning_begin, tuning_step
+from parts.chosen import chosen
 
-from workshop.errors import WorkshopError
-from workshop.store.records import StudyRecord
 from workshop.study.path.plan import KIND
 from workshop.study.path.steps import SOURCE, STEPS
 
@@ -19,7 +18,7 @@ def main() -> None:
     identity = frame.heading("Tuning", WORDS)
     session = frame.choose_session()
     studies = frame.store().studies(kind=KIND, limit=RECENT)
-    study = _chosen(studies)
+    study = chosen(studies, KIND, "these", "guided one")
     if study is None or st.query_params.get("new"):
         tuning_begin.form(session, identity)
         return
@@ -29,21 +28,6 @@ def main() -> None:
     tuning_step.show(study.id, step, session, identity)
     if not tuning.live(study):  # learners don't start what they wait for
         resting.follow(study)
-
-
-def _chosen(studies: list[StudyRecord]) -> StudyRecord | None:
-    """The study that the page is about: `?study=`, or the newest."""
-    given = st.query_params.get("study")
-    if given is None:
-        return studies[0] if studies else None
-    try:
-        found = frame.store().study(int(given))
-        if found.kind == KIND:
-            return found
-        st.warning(f"Study {found.id} is none of these; the page Studies shows it.")
-    except (WorkshopError, ValueError):
-        st.warning(f"There is no study {frame.plain(given[:40])}; here is the newest guided one.")
-    return studies[0] if studies else None
 
 
 def _step(study_id: int) -> str:

@@ -14,6 +14,7 @@ it.
 from __future__ import annotations
 
 import ctypes
+import importlib
 import json
 import os
 import select
@@ -23,26 +24,31 @@ import sys
 import time
 import traceback
 
+# What openfl and the commands used here import that takes long; it is the same in every child.
+SLOW = (
+    "click",
+    "cryptography.x509",
+    "google.protobuf",
+    "grpc",
+    "keras",
+    "pandas",
+    "pip._internal.operations.freeze",
+    "requests",
+    "rich.logging",
+    "sklearn",
+    "tensorboardX",
+    "tensorflow",
+    "tqdm",
+)
 EVERY = 0.02  # seconds between two looks at the children
 PR_SET_PDEATHSIG = 1  # prctl(2)
 LARGEST = 512 << 20  # bytes of any file that a command writes
 
 
 def warm() -> None:
-    """Import what takes long."""
-    import click  # noqa: F401
-    import cryptography.x509  # noqa: F401
-    import google.protobuf  # noqa: F401
-    import grpc  # noqa: F401
-    import keras  # noqa: F401
-    import pandas  # noqa: F401
-    import pip._internal.operations.freeze  # noqa: F401
-    import requests  # noqa: F401
-    import rich.logging  # noqa: F401
-    import sklearn  # noqa: F401
-    import tensorboardX  # noqa: F401
-    import tensorflow  # noqa: F401
-    import tqdm  # noqa: F401
+    """Import what takes long, once for all commands."""
+    for name in SLOW:
+        importlib.import_module(name)
 
 
 def fx(argv: list[str]) -> None:
