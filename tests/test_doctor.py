@@ -161,3 +161,8 @@ def test_the_store_is_named_without_its_password(workshop_home: Path, monkeypatc
     monkeypatch.delenv("WORKSHOP_DATABASE_URL")
     with Store.open() as store:
         assert store.where == str(workshop_home / "workshop.db")
+
+
+def test_without_openfl(workshop_home: Path) -> None:
+    check = doctor._openfl()
+    assert not check.ok and not check.needed and "workshop federation install" in check.fix

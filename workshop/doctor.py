@@ -23,6 +23,7 @@ from rich.text import Text
 
 from workshop import config, topology
 from workshop.errors import BadInput, WorkshopError
+from workshop.federation import environment
 from workshop.memory import Gauge, size
 from workshop.mpi import horovod, openmpi
 from workshop.placement import Host, Placement
@@ -64,7 +65,7 @@ def checks(port: int = PORT) -> list[Check]:
     """Look at everything; takes a few seconds, and never more than about 15. Nothing is left running."""
     looks: list[Callable[[], Check]] = [
         _python, _cores, _memory, _shared_memory, _compiler, _mpi, _horovod,
-        _state_folder, _store, lambda: _port(port), _chromium,
+        _state_folder, _store, lambda: _port(port), _openfl, _chromium,
     ]  # fmt: skip
     with ThreadPoolExecutor(len(looks)) as pool:
         return list(pool.map(lambda look: look(), looks))
@@ -226,19 +227,27 @@ def _port(port: int) -> Check:
     return Check("Port", True, f"{port} is free for the dashboard")
 
 
+def _openfl() -> Check:
+    there = environment.installed()
+    if there:
+        return Check("OpenFL", True, f"{environment.OPENFL}, in an environment of its own", needed=False)
+    fix = "Run `workshop federation install` (about 2 minutes) before the lab on federated learning reaches OpenFL."
+    return Check("OpenFL", False, "not installed", fix, needed=False)
+
+
 def _chromium() -> Check:
     names = ("chromium", "chromium-browser", "google-chrome")
     found = next(filter(None, map(shutil.which, names)), None)
     if found:
-        return Check("Chromium", True, f"{found} (only the browser tests need it)", needed=False)
-    fix = "Install it for the browser tests (apt-get install chromium); nothing else needs it."
+        return Check("Chromium", True, f"{found} (draws figures as PNG)", needed=False)
+    fix = "Install it (apt-get install chromium) for figures as PNG and the browser tests; nothing else needs it."
     return Check("Chromium", False, "not found", fix, needed=False)
 
 
 def _run(command: list[str], seconds: float, variables: dict[str, str]) -> tuple[int | None, str, str]:
     """Run a program with a time limit: exit code (None: it took too long), output, errors. Leaves no process behind."""
     tag = secrets.token_hex(8)
-    environment = os.environ | variables | {TAG: tag}
+    variables = os.environ | variables | {TAG: tag}
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -246,7 +255,7 @@ def _run(command: list[str], seconds: float, variables: dict[str, str]) -> tuple
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
-        env=environment,
+        env=variables,
         start_new_session=True,
     ) as process:
         try:

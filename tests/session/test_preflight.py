@@ -127,7 +127,7 @@ def test_a_fast_host_is_not_lost_while_a_slow_one_is_waited_for(tmp_path: Path) 
         found = preflight.check([early, slow], slots, tmp_path, "127.0.0.1", lambda: False)
         assert [words for words in found.failures if "calls itself" not in words] == []
         assert (early.ended, slow.ended) == (None, None)
-        assert time.monotonic() - early.heard < 3.0
+        assert time.monotonic() - early.heard < 5.5
         assert abs(early.offset.seconds) < 0.5
 
 
@@ -140,7 +140,7 @@ def test_silent_hosts_are_waited_for_together(tmp_path: Path, monkeypatch: pytes
         until(lambda: all(one.answered for one in opened), 20, "all to have answered")
         began = time.monotonic()
         post.close_all(opened)
-        assert 1.0 <= time.monotonic() - began < 3.0, "five silent hosts take as long as one"
+        assert 1.0 <= time.monotonic() - began < 4.5, "five silent hosts take as long as one"
         assert all(one.ended is not None for one in opened)
 
 

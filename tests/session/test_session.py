@@ -83,7 +83,7 @@ def test_cancelling(session: Session) -> None:
     client.cancel(session.store, obedient.id)
     ended = session.wait(obedient)
     assert ended.status == "cancelled"
-    assert time.monotonic() - asked < 3
+    assert time.monotonic() - asked < 10
     assert 0 < ended.metrics["told"] < 20_000, "it ended by itself, with what it had"
     assert session.wait(waiting).status == "completed"
 
@@ -92,7 +92,7 @@ def test_cancelling(session: Session) -> None:
     asked = time.monotonic()
     client.cancel(session.store, deaf.id)
     assert session.wait(deaf).status == "cancelled"
-    assert time.monotonic() - asked < 8
+    assert time.monotonic() - asked < 20
     assert session.run("tell", events=1).status == "completed"
 
 

@@ -243,7 +243,7 @@ def test_somebody_who_was_killed_is_told_from_somebody_who_works(store: Store) -
     store.take_study(study.id, "dead")
     began = time.monotonic()
     with runner.working_on(store, study.id):
-        assert 3 < time.monotonic() - began < 8, "as long as a heartbeat may take"
+        assert 3 < time.monotonic() - began < 20, "as long as a heartbeat may take"
         assert store.study(study.id).state == "running"
     assert store.study(study.id).state == "interrupted"
     with pytest.raises(BadInput, match="no study 99"), runner.working_on(store, 99):

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from workshop.analysis import words
 from workshop.analysis.balance import Totals
 from workshop.analysis.diverging import diverging
 from workshop.analysis.findings import Facts, Finding
+from workshop.analysis.scores import number
 
 NOISE = 1e-6  # spread up to which weights differ by rounding only
 
@@ -78,7 +78,7 @@ def _apart(facts: Facts) -> Finding | str | None:
     """Ranks that train different networks."""
     told = facts.metrics
     hashes, end = told.get("weights"), told.get("spread")
-    if not isinstance(hashes, Sequence) or not _number(end):
+    if not isinstance(hashes, Sequence) or not number(end):
         return None
     different, left_out = len(set(hashes)), facts.run.params.get("broadcast") is False
     if different < 2:
@@ -86,7 +86,7 @@ def _apart(facts: Facts) -> Finding | str | None:
     if end <= NOISE and not left_out and not facts.apart:
         return None
     begin = told.get("spread_before")
-    since = f", at the start {_distance(begin)}" if left_out and _number(begin) else ""
+    since = f", at the start {_distance(begin)}" if left_out and number(begin) else ""
     weights = (
         f"at the end the {facts.ranks} ranks have {different} different sets of weights, up to {_distance(end)} from "
         f"their mean{since}."
@@ -152,7 +152,7 @@ def _undivided(facts: Facts) -> Finding | None:
         return None
     steps = math.ceil(read / facts.ranks / batch) if batch else 0
     seconds, epochs = (told.get("seconds") or {}).get("train"), _epochs(facts)
-    took = f", and took {words.seconds(seconds / epochs)}" if epochs and _number(seconds) else ""
+    took = f", and took {words.seconds(seconds / epochs)}" if epochs and number(seconds) else ""
     divided = math.ceil(math.ceil(there / facts.ranks) / batch) if batch else 0
     if steps and steps == divided:  # one batch holds either
         return None
@@ -185,7 +185,7 @@ def _unscaled(facts: Facts) -> Finding | None:
         _epochs(facts),
     )
     together = f"{facts.ranks} x {batch} = {words.thousands(facts.ranks * batch)}" if batch else "more"
-    at = f", {rate:.3g}," if _number(rate) else ""
+    at = f", {rate:.3g}," if number(rate) else ""
     fewer = ""
     if batch and images and epochs and params.get("divide") is not False:
         alone = math.ceil(images / batch) * epochs
@@ -211,8 +211,8 @@ def _rank_zero_only(facts: Facts) -> Finding | str | None:
     each = told.get("held_out_accuracy_ranks")
     if facts.run.params.get("average") is not False or not isinstance(each, Sequence):
         return None
-    seen = [value for value in each if _number(value)]
-    if len(seen) < 2 or not _number(each[0]):
+    seen = [value for value in each if number(value)]
+    if len(seen) < 2 or not number(each[0]):
         return None
     if max(seen) - min(seen) < 5e-4:
         return "Loss and accuracy are rank 0's alone, which here are those of all ranks."
@@ -254,10 +254,6 @@ def _contents(facts: Facts) -> str:
     if told["exchange"] == "parameter-server":
         state += ", which with a parameter server only rank 0 has"
     return f"The weights were the same, but not the {state}: chance decides how a run goes on from it."
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def _accuracy(value: float) -> str:

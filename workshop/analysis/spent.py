@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
+from workshop.analysis.scores import number
 from workshop.store.records import RunRecord
 
 # Names of `metrics.seconds`, and how their parts are called; in the order in which they are shown.
@@ -21,15 +21,15 @@ def spent(run: RunRecord) -> dict[str, float]:
     `seconds` of training.
     """
     told = run.metrics.get("seconds")
-    if not isinstance(told, Mapping) or not _number(told.get("train")):
+    if not isinstance(told, Mapping) or not _seconds(told.get("train")):
         return {}
-    parts = {name: float(told[key]) for key, name in NAMES.items() if _number(told.get(key))}
+    parts = {name: float(told[key]) for key, name in NAMES.items() if _seconds(told.get(key))}
     phases = run.metrics.get("phases")
     if first := _first_steps(run, parts["training"]):
         parts["training"] -= first
         parts["preparation"] = parts.get("preparation", 0.0) + first
     waited = phases.get("wait") if isinstance(phases, Mapping) else None
-    if isinstance(waited, list) and waited and all(map(_number, waited)):
+    if isinstance(waited, list) and waited and all(map(_seconds, waited)):
         waits = min(fmean(waited), parts["training"])
         parts = {"training": parts["training"] - waits, WAIT: waits} | {
             name: value for name, value in parts.items() if name != "training"
@@ -73,14 +73,14 @@ def _first_steps(run: RunRecord, trained: float) -> float:
     """Seconds of the first steps, which aren't measured: what the measured ones of the slowest rank, and telling of all
     of them, leave of the seconds that it `trained`. 0 where the run doesn't tell."""
     phases, telling = (run.metrics.get(name) for name in ("phases", "telling_share"))
-    if not isinstance(phases, Mapping) or not _number(telling):
+    if not isinstance(phases, Mapping) or not _seconds(telling):
         return 0.0
     told = list(phases.values())
-    if not told or not all(isinstance(ranks, list) and all(map(_number, ranks)) for ranks in told):
+    if not told or not all(isinstance(ranks, list) and all(map(_seconds, ranks)) for ranks in told):
         return 0.0
     measured = max(map(sum, zip(*told, strict=False)), default=0.0)
     return max(trained * (1 - min(telling, 1.0)) - measured, 0.0) if measured else 0.0
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+def _seconds(value: Any) -> bool:
+    return number(value) and value >= 0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.analysis import words
 from workshop.analysis.findings import Facts, Finding
+from workshop.analysis.scores import number
 from workshop.analysis.timing import shares
 
 NAMES = {
@@ -28,11 +28,11 @@ def reached(facts: Facts) -> Finding | None:
         (told.get("seconds") or {}).get("train"),
         told.get("images_per_second"),
     )
-    came = f"to {100 * accuracy:.1f} %" if _number(accuracy) else words.count(told["updates"], "update")
+    came = f"to {100 * accuracy:.1f} %" if number(accuracy) else words.count(told["updates"], "update")
     before = (told.get("seconds") or {}).get("earlier")
-    took = f" in {words.seconds(seconds)}" if _number(seconds) else ""
-    took += f", after {words.seconds(before)} in earlier runs," if took and _number(before) and before > 0 else ""
-    fast = f" at {words.thousands(speed)} images/s" if _number(speed) else ""
+    took = f" in {words.seconds(seconds)}" if number(seconds) else ""
+    took += f", after {words.seconds(before)} in earlier runs," if took and number(before) and before > 0 else ""
+    fast = f" at {words.thousands(speed)} images/s" if number(speed) else ""
     why = [_exchanged(facts), _labels(facts), _target(facts), shares(facts)]
     return Finding(f"Trained {came}{took}{fast}.", " ".join(filter(None, why)), _following(facts), of_times=True)
 
@@ -103,10 +103,10 @@ def _labels(facts: Facts) -> str:
 def _target(facts: Facts) -> str:
     told = facts.metrics
     target, seconds = told.get("target"), told.get("time_to_target")
-    if not _number(target):
+    if not number(target):
         return ""
     aim = f"{100 * target:.3g} %"
-    if not _number(seconds):
+    if not number(seconds):
         return f"It didn't come to the target of {aim}."
     return f"The target of {aim} was reached after {words.seconds(seconds)} of training ({_after(told)})."
 
@@ -121,13 +121,13 @@ def _after(told: Mapping[str, Any]) -> str:
 def _following(facts: Facts) -> str:
     told, params = facts.metrics, facts.run.params
     epochs, iterations = params.get("epochs"), params.get("iterations")
-    missed = _number(told.get("target")) and told.get("time_to_target") is None
+    missed = number(told.get("target")) and told.get("time_to_target") is None
     if missed and params.get("method") != "supervised" and isinstance(iterations, int):
-        number = 2 * iterations
-        return f"Train for longer ({number} iterations: --iterations {number}), and see whether it comes to its target."
+        twice = 2 * iterations
+        return f"Train for longer ({twice} iterations: --iterations {twice}), and see whether it comes to its target."
     if missed and isinstance(epochs, int):
-        number, word = (2 * params["steps"], "steps") if _cut_short(facts) else (2 * epochs, "epochs")
-        return f"Train for longer ({number} {word}: --{word} {number}), and see whether it comes to its target."
+        twice, word = (2 * params["steps"], "steps") if _cut_short(facts) else (2 * epochs, "epochs")
+        return f"Train for longer ({twice} {word}: --{word} {twice}), and see whether it comes to its target."
     if params.get("method") == "supervised":
         return "Compare with the same labels and all unlabelled images (--method sgan): what do these add?"
     if facts.ranks == 1:
@@ -150,7 +150,3 @@ def _cut_short(facts: Facts) -> bool:
     if not isinstance(steps, int) or not isinstance(epochs, int):
         return False
     return epochs < params["epochs"] and told["updates"] - ((told.get("resumed") or {}).get("update") or 0) >= steps
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
