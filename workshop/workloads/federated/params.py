@@ -17,6 +17,46 @@ MOST = 256  # institutions
 PRIVATE = {"part": "Who has which images"}
 LEARNING = {"part": "How institutions learn together"}
 
+# What several workloads have, each with its own default.
+Rounds = Annotated[int, Field(ge=1, le=10_000, description="times that models are brought together")]
+Epochs = Annotated[
+    int,
+    Field(
+        ge=1, le=1000, description="times that an institution reads its images in a round", json_schema_extra=LEARNING
+    ),
+]
+Rate = Annotated[
+    float,
+    Field(
+        gt=0,
+        le=100,
+        allow_inf_nan=False,
+        description="learning rate of the institutions",
+        json_schema_extra=LEARNING,
+    ),
+]
+Optimizer = Annotated[
+    Literal["sgd", "adam"],
+    Field(
+        description="of the institutions: plain gradient descent, or Adam, which begins anew in every round",
+        json_schema_extra=LEARNING,
+    ),
+]
+Validation = Annotated[
+    float,
+    Field(
+        gt=0,
+        lt=1,
+        allow_inf_nan=False,
+        description="share of its images that each institution keeps to validate with",
+        json_schema_extra=ADVANCED,
+    ),
+]
+EvaluateImages = Annotated[
+    Annotated[int, Field(ge=1, le=60_000)] | None,
+    Field(description="held-out images that models are tested on; empty: all", json_schema_extra=ADVANCED),
+]
+
 
 class Together(Params):
     """Who learns, in which way, for how long."""
@@ -29,7 +69,7 @@ class Together(Params):
     institutions: int = Field(
         4, ge=1, le=MOST, description="how many share the work; with fewer ranks, several live on one"
     )
-    rounds: int = Field(15, ge=1, le=10_000, description="times that models are brought together")
+    rounds: Rounds = 15
 
 
 class Training(Together):
@@ -56,13 +96,7 @@ class Training(Together):
         description="for fedadam: learning rate of the aggregator",
         json_schema_extra={**LEARNING, "when": {"algorithm": "fedadam"}},
     )
-    epochs: int = Field(
-        2,
-        ge=1,
-        le=1000,
-        description="times that an institution reads its images in a round",
-        json_schema_extra=LEARNING,
-    )
+    epochs: Epochs = 2
     participation: float = Field(
         1.0,
         gt=0,
@@ -74,33 +108,13 @@ class Training(Together):
     batch: int = Field(
         32, ge=1, le=60_000, description="images in a step; at most as many as there are", json_schema_extra=LEARNING
     )
-    rate: float = Field(
-        0.1,
-        gt=0,
-        le=100,
-        allow_inf_nan=False,
-        description="learning rate of the institutions",
-        json_schema_extra=LEARNING,
-    )
-    optimizer: Literal["sgd", "adam"] = Field(
-        "sgd",
-        description="of the institutions: plain gradient descent, or Adam, which begins anew in every round",
-        json_schema_extra=LEARNING,
-    )
+    rate: Rate = 0.1
+    optimizer: Optimizer = "sgd"
     steps: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
         None, description="steps of an institution in a round, in place of epochs", json_schema_extra=ADVANCED
     )
-    validation: float = Field(
-        0.2,
-        gt=0,
-        lt=1,
-        allow_inf_nan=False,
-        description="share of its images that each institution keeps to validate with",
-        json_schema_extra=ADVANCED,
-    )
-    evaluate_images: Annotated[int, Field(ge=1, le=60_000)] | None = Field(
-        2000, description="held-out images that models are tested on; empty: all", json_schema_extra=ADVANCED
-    )
+    validation: Validation = 0.2
+    evaluate_images: EvaluateImages = 2000
     seed: int = Field(
         0,
         ge=0,

@@ -4,16 +4,16 @@ certificate, and everything between them over mutual TLS. This file only describ
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
 from workshop.workloads import Artifacts, Workload
 from workshop.workloads.federated import Dealt, Digits, FederatedParams
+from workshop.workloads.federated.params import LEARNING, Epochs, EvaluateImages, Rate, Validation
 from workshop.workloads.fields import ADVANCED
 
 MOST = 16  # collaborators: each is a process with TensorFlow
-LEARNING = {"part": "How institutions learn together"}
 Fault = Literal["none", "foreign-certificate", "other-name", "expired-certificate", "dies", "restart"]
 
 
@@ -29,34 +29,12 @@ class OpenFLParams(Dealt, Digits):
         "again",
         json_schema_extra={"part": "Break it"},
     )
-    epochs: int = Field(
-        2,
-        ge=1,
-        le=1000,
-        description="times that an institution reads its images in a round",
-        json_schema_extra=LEARNING,
-    )
+    epochs: Epochs = 2
     batch: int = Field(32, ge=1, le=60_000, description="images in a step", json_schema_extra=LEARNING)
-    rate: float = Field(
-        0.1,
-        gt=0,
-        le=100,
-        allow_inf_nan=False,
-        description="learning rate of the institutions",
-        json_schema_extra=LEARNING,
-    )
+    rate: Rate = 0.1
     model: Literal["cnn", "dense"] = Field("cnn", description="the network", json_schema_extra=ADVANCED)
-    validation: float = Field(
-        0.2,
-        gt=0,
-        lt=1,
-        allow_inf_nan=False,
-        description="share of its images that each institution keeps to validate with",
-        json_schema_extra=ADVANCED,
-    )
-    evaluate_images: Annotated[int, Field(ge=1, le=60_000)] | None = Field(
-        2000, description="held-out images that models are tested on; empty: all", json_schema_extra=ADVANCED
-    )
+    validation: Validation = 0.2
+    evaluate_images: EvaluateImages = 2000
     patience: float = Field(
         10.0,
         ge=1,

@@ -9,7 +9,16 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from workshop.workloads import Params, Scaling, Workload
-from workshop.workloads.federated.params import LEARNING, PRIVATE, Learning, Together
+from workshop.workloads.federated.params import (
+    LEARNING,
+    PRIVATE,
+    Epochs,
+    Learning,
+    Optimizer,
+    Rate,
+    Rounds,
+    Together,
+)
 from workshop.workloads.fields import ADVANCED, number
 
 CHANNELS = {"both": (0, 1), "ct": (0,), "pet": (1,)}  # of the scans, that the network sees
@@ -88,30 +97,13 @@ class SegmentationParams(Learning, Net, Dealt, Together, Scans):
     """Who has which patients, and how institutions learn from them. Where the digits have other defaults, this network
     needs them: Adam, as the gradients of overlaps are small, and small batches of few patients."""
 
-    rounds: int = Field(16, ge=1, le=10_000, description="times that models are brought together")
-    epochs: int = Field(
-        3,
-        ge=1,
-        le=1000,
-        description="times that an institution reads its images in a round",
-        json_schema_extra=LEARNING,
-    )
+    rounds: Rounds = 16
+    epochs: Epochs = 3
     batch: int = Field(
         4, ge=1, le=5000, description="images in a step; at most as many as there are", json_schema_extra=LEARNING
     )
-    rate: float = Field(
-        0.002,
-        gt=0,
-        le=100,
-        allow_inf_nan=False,
-        description="learning rate of the institutions",
-        json_schema_extra=LEARNING,
-    )
-    optimizer: Literal["sgd", "adam"] = Field(
-        "adam",
-        description="of the institutions: plain gradient descent, or Adam, which begins anew in every round",
-        json_schema_extra=LEARNING,
-    )
+    rate: Rate = 0.002
+    optimizer: Optimizer = "adam"
     evaluate_images: int = Field(
         120, ge=1, le=5000, description="held-out patients that models are tested on", json_schema_extra=ADVANCED
     )
