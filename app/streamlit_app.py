@@ -13,6 +13,7 @@ st.navigation(
         st.Page("views/studies.py", title="Studies", icon=":material/ssid_chart:", url_path="studies"),
         st.Page("views/tuning.py", title="Tuning", icon=":material/tune:", url_path="tuning"),
         st.Page("views/federated.py", title="Federated", icon=":material/diversity_3:", url_path="federated"),
+        st.Page("views/quizzes.py", title="Quizzes", icon=":material/quiz:", url_path="quizzes"),
         st.Page("views/history.py", title="History", icon=":material/history:", url_path="history"),
     ],
     position="top",

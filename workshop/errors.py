@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -17,6 +18,10 @@ class WorkshopError(Exception):
 
     exit_code = 1
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows of it, by IPython's convention: the sentence."""
+        return [str(self)]
+
 
 class BadInput(WorkshopError):
     """The user gave something that can't be used; its text says what would be right. Ends a command with 2."""
@@ -29,19 +34,20 @@ def bad_input(error: ValidationError, what: str = "") -> BadInput:
 
     `what` names the thing that was given ("kmeans", "the placement") and may be empty.
     """
-    parts = []
-    for problem in error.errors(include_url=False):
-        field = ".".join(str(part) for part in problem["loc"])
-        message = problem["msg"].removeprefix("Value error, ")
-        if problem["type"] == "value_error":
-            parts.append(f"{field}: {message}" if field and field not in message else message)
-        elif problem["type"] == "extra_forbidden":
-            parts.append(f"{field} is not one of its settings")
-        elif problem["type"] == "missing":
-            parts.append(f"{field} is missing")
-        else:
-            parts.append(f"{field} is {_shown(problem['input'])}: it should {_expected(problem['type'], message)}")
+    parts = [told(problem, ".".join(map(str, problem["loc"]))) for problem in error.errors(include_url=False)]
     return BadInput((f"{what}: " if what else "") + "; ".join(parts))
+
+
+def told(problem: Mapping[str, Any], field: str) -> str:
+    """One of pydantic's errors in words; `field` is what the wrong field is called, and may be empty."""
+    message = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "value_error":
+        return f"{field}: {message}" if field and field not in message else message
+    if problem["type"] == "extra_forbidden":
+        return f"{field} is not one of its settings"
+    if problem["type"] == "missing":
+        return f"{field} is missing"
+    return f"{field} is {_shown(problem['input'])}: it should {_expected(problem['type'], message)}"
 
 
 def _shown(given: object) -> str:

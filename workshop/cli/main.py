@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from workshop.cli import bench, demo, federation, horovod, mpi, place, runs, session, study, tune, up
+from workshop.cli import bench, demo, federation, horovod, mpi, place, quiz, runs, session, study, tune, up
 from workshop.cli import run as run_commands
 from workshop.errors import WorkshopError
 
@@ -26,6 +26,7 @@ app.add_typer(session.app, name="session")
 app.add_typer(run_commands.app, name="run")
 app.add_typer(runs.app, name="runs")
 app.add_typer(study.app, name="study")
+app.add_typer(quiz.app, name="quiz")
 app.command("tune")(tune.tune)
 app.command("place")(place.place)
 app.add_typer(federation.app, name="federation")

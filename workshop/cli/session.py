@@ -111,7 +111,7 @@ def reset(name: Name = "workshop") -> None:
 
     store = Store.open()
     session = store.session(name)
-    if session.state in ("stopped", "failed", "lost"):
+    if not session.up:
         raise BadInput(f"Session {name} is {session.state}; start it with: workshop session start {name}")
     store.request_reset(session.id)
     common.stderr().print(f"Session {name} starts its ranks anew.")

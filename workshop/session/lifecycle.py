@@ -181,10 +181,19 @@ def shared_session(store: Store, name: str | None) -> SessionRecord | None:
         if named.state in ("stopped", "failed"):
             raise BadInput(f"Session {name} is {named.state}; start it first (workshop session start {name}).")
         return named
-    up = [s for s in store.sessions() if s.state not in ("stopped", "failed", "lost") and not s.private]
+    up = [s for s in store.sessions() if s.up and not s.private]
     if len(up) > 1:
         raise BadInput(f"Several sessions are up: {', '.join(s.name for s in up)}; choose one with --session.")
     return up[0] if up else None
+
+
+def newest_session(store: Store) -> SessionRecord:
+    """The shared session that was started last and is up. Raises BadInput where there is none."""
+    up = [s for s in store.sessions() if s.up and not s.private]
+    if not up:
+        start = "start one on the dashboard's page Session, or with `workshop session start`"
+        raise BadInput(f"No session is up to run in; {start}.")
+    return max(up, key=lambda session: session.created_at)
 
 
 @contextmanager

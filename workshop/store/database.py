@@ -33,6 +33,7 @@ class Database:
         self.url = _parse(url)
         self._engine = _sqlite(self.url) if self.url.get_backend_name() == "sqlite" else _postgresql(self.url)
         self._writer = self._engine.execution_options(writes=True)
+        self._durable = self._engine.execution_options(writes=True, durable=True)
         try:
             self._prepare()
         except BaseException:
@@ -49,9 +50,10 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """The only writing transaction of the moment. Raises WorkshopError where the database doesn't answer."""
-        with self._worded(), self._writer.begin() as connection:
+    def writing(self, durable: bool = False) -> Iterator[Connection]:
+        """The only writing transaction of the moment. What a `durable` one wrote survives a power cut as well, where
+        others only survive the end of any process. Raises WorkshopError where the database doesn't answer."""
+        with self._worded(), (self._durable if durable else self._writer).begin() as connection:
             yield connection
 
     @contextmanager
@@ -214,12 +216,14 @@ def _sqlite(url: URL) -> Engine:
     def _connected(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # transactions begin below, not where the driver thinks they should
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA synchronous = NORMAL")
 
     @event.listens_for(engine, "begin")
     def _begun(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("writes")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        options = connection.get_execution_options()
+        if options.get("writes"):
+            # It is the connection's, and can't be changed within a transaction.
+            connection.exec_driver_sql(f"PRAGMA synchronous = {'FULL' if options.get('durable') else 'NORMAL'}")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes") else "BEGIN")
 
     return engine
 

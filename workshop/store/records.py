@@ -8,7 +8,7 @@ from typing import Any, Literal
 RunStatus = Literal["queued", "running", "completed", "failed", "cancelled", "interrupted"]
 SessionState = Literal["starting", "ready", "running", "restarting", "stopped", "failed", "lost"]
 StudyState = Literal["running", "interrupted", "completed", "failed"]
-Role = Literal["instructor", "learner"]
+Role = Literal["instructor", "learner", "player"]  # a player came in by the code of a quiz, and sees that only
 
 ENDED: frozenset[str] = frozenset({"completed", "failed", "cancelled", "interrupted"})
 
@@ -43,6 +43,11 @@ class SessionRecord:
     stop_requested: bool
     reset_requested: bool
     site: dict[str, Any]  # where its ranks run: `kind`, and what that kind needs; see workshop.session.site
+
+    @property
+    def up(self) -> bool:
+        """Whether it takes runs, or soon will."""
+        return self.state not in ("stopped", "failed", "lost")
 
 
 @dataclass(frozen=True)
@@ -175,3 +180,51 @@ class Guess:
     nickname: str
     value: Any  # as JSON has it
     created_at: float
+
+
+@dataclass(frozen=True)
+class QuizRound:
+    """A deck that is gone through, live with a class or by people alone."""
+
+    id: int
+    kind: Literal["live", "alone"]
+    code: str | None  # what learners type to join a live one
+    name: str  # the deck's
+    title: str
+    deck: dict[str, Any]  # as it was when the round began
+    deck_folder: str  # where its pictures are; "": it has none
+    session: str  # where questions are measured; "": whichever is up
+    seed: str  # of numbers and orders
+    settings: dict[str, Any]
+    state: dict[str, Any]  # how far it has come; see workshop.quiz.live.state
+    created_at: float
+    ended_at: float | None
+
+
+@dataclass(frozen=True)
+class QuizPlayer:
+    """Somebody in a round."""
+
+    id: int
+    round_id: int
+    identity_id: int | None
+    attempt: int  # counts from 1: people who are alone may start over
+    nickname: str  # nobody else's in this round
+    joined_at: float
+    removed: bool  # by the instructor: their answers stay, and don't count
+
+
+@dataclass(frozen=True)
+class QuizAnswer:
+    """What a player answered to a question, once."""
+
+    round_id: int
+    question: str
+    player_id: int
+    nickname: str  # as read; nothing is written from it
+    answer: Any  # as JSON has it
+    received_at: float
+    seconds: float | None  # since the question was opened, pauses left out
+    share: float | None = None  # of a right answer, 0 to 1; None: not judged yet
+    right: bool | None = None  # None also where nothing is right, as in a poll
+    points: float | None = None

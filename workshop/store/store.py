@@ -1,4 +1,5 @@
-"""The store: sessions, runs, studies, events, artifacts, identities, guesses; one SQLite file or a PostgreSQL database.
+"""The store: sessions, runs, studies, events, artifacts, identities, guesses, quizzes; one SQLite file or a PostgreSQL
+database.
 
 Everybody reads it, from whatever thread or process; every method is a short transaction of its own.
 """
@@ -13,12 +14,14 @@ from workshop.store.database import Database
 from workshop.store.events import Events
 from workshop.store.guesses import Guesses
 from workshop.store.identities import Identities
+from workshop.store.quiz_answers import QuizAnswers
+from workshop.store.quizzes import Quizzes
 from workshop.store.runs import Runs
 from workshop.store.sessions import Sessions
 from workshop.store.studies import Studies
 
 
-class Store(Sessions, Runs, Events, Artifacts, Identities, Studies, Guesses):
+class Store(Sessions, Runs, Events, Artifacts, Identities, Studies, Guesses, Quizzes, QuizAnswers):
     """Made by `Store.open`; close it, or use it in a `with`."""
 
     def __init__(self, database: Database) -> None:

@@ -20,9 +20,11 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    UniqueConstraint,
+    text,
 )
 
-VERSION = 4
+VERSION = 5
 SPANS = 2000  # rows of `spans`: the most points that a thinned series can have
 
 
@@ -220,9 +222,69 @@ guesses = Table(
     sqlite_autoincrement=True,
 )
 
+# Decks that are gone through: live with a class, or by people alone. The deck is kept as it was.
+quiz_rounds = Table(
+    "quiz_rounds",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("kind", String(10), nullable=False),
+    Column("code", String(20)),  # what learners type to join; None: nobody joins by one
+    Column("name", String(80), nullable=False, index=True),  # the deck's
+    Column("title", Words, nullable=False),
+    Column("deck", Json, nullable=False),
+    Column("deck_folder", Words, nullable=False),
+    Column("session", Words, nullable=False),  # where questions are measured; "": whichever is up
+    Column("seed", String(80), nullable=False),
+    Column("settings", Json, nullable=False),
+    Column("state", Json, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("ended_at", Double),
+    # A code leads to one round; it may be used again when that has ended.
+    Index(
+        "quiz_rounds_of_code",
+        "code",
+        unique=True,
+        sqlite_where=text("ended_at IS NULL"),
+        postgresql_where=text("ended_at IS NULL"),
+    ),
+    sqlite_autoincrement=True,
+)
+
+quiz_players = Table(
+    "quiz_players",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("round_id", ForeignKey(quiz_rounds.c.id), nullable=False),
+    Column("identity_id", ForeignKey(identities.c.id), index=True),  # None: on the command line or in a notebook
+    Column("attempt", Integer, nullable=False),
+    Column("nickname", Words, nullable=False),
+    Column("joined_at", Double, nullable=False),
+    Column("removed", Boolean, nullable=False),
+    UniqueConstraint("round_id", "nickname"),
+    UniqueConstraint("round_id", "identity_id", "attempt"),
+    sqlite_autoincrement=True,
+)
+
+# One answer per question and player: the primary key sees to it.
+quiz_answers = Table(
+    "quiz_answers",
+    metadata,
+    Column("round_id", ForeignKey(quiz_rounds.c.id), primary_key=True),
+    Column("question", String(80), primary_key=True),
+    Column("player_id", ForeignKey(quiz_players.c.id), primary_key=True, index=True),
+    Column("answer", Json, nullable=False),
+    Column("received_at", Double, nullable=False),
+    Column("seconds", Double),  # since it was opened; None where nobody knows
+    Column("share", Double),  # of a right answer, 0 to 1; None, like the next two: not judged yet
+    Column("right", Boolean),
+    Column("points", Double),
+    sqlite_with_rowid=False,
+)
+
 # The tables and columns that came with a version; an older store gets those it lacks.
 SINCE: dict[int, tuple[Table | Column[Any], ...]] = {
     2: (studies, trials),
     3: (sessions.c.site,),
     4: (trials.c.point, trials.c.pruned, guesses),
+    5: (quiz_rounds, quiz_players, quiz_answers),
 }

@@ -26,7 +26,6 @@ from workshop.study.trials import impossible, missing, status
 
 HEARTBEAT = 1.0  # seconds
 REVIVED = 60.0  # seconds that a session gets to come back after its conductor has died
-DOWN = ("stopped", "failed", "lost")
 
 
 @contextmanager
@@ -155,7 +154,7 @@ def _submit(
             trial=(study_id, trial.number),
         )
     except BadInput as error:
-        if store.session(session.id).state in DOWN:
+        if not store.session(session.id).up:
             raise WorkshopError(str(error)) from None
         store.fail_trial(study_id, trial.number, {"type": "BadInput", "message": str(error)})
         return None
@@ -181,7 +180,7 @@ def _left(store: Store, trial: Trial) -> RunRecord | None:
     if run is None or run.ended:
         return None
     session = store.session(run.session_id)
-    if run.status == "running" or (session.state not in DOWN and not session.private):
+    if run.status == "running" or (session.up and not session.private):
         return run
     end_run(store, run.id)  # it waits for a session that is gone
     return None
@@ -190,7 +189,7 @@ def _left(store: Store, trial: Trial) -> RunRecord | None:
 def _wait_up(store: Store, session: SessionRecord) -> SessionRecord:
     """Wait for a session that may come back; returns it as it is then. Raises WorkshopError where it doesn't."""
     deadline = time.monotonic() + (0.0 if session.private else REVIVED)
-    while (now := store.session(session.id)).state in DOWN:
+    while not (now := store.session(session.id)).up:
         if now.state == "stopped" or time.monotonic() > deadline:
             raise WorkshopError(f"Session {session.name} is {now.state}, so the study can't go on there.")
         time.sleep(0.2)

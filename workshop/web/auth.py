@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 import time
 import unicodedata
@@ -25,6 +26,10 @@ LONGEST_NICKNAME = 30
 WRONG_GUESSES = 20  # of one address before it has to wait
 # Seconds, and the longest wait of a class behind one address; a billion codes last for years at two guesses a second.
 FORGOTTEN_AFTER = 10.0
+# Zero width joiners between emoji (with their variation or skin colour), and non-joiners between letters that join.
+_EMOJI = "\u2190-\u2bff\u3030\u303d\U0001f000-\U0001faff"
+_BETWEEN_EMOJI = re.compile(f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])")
+_BETWEEN_LETTERS = re.compile("(?<=[\u0620-\u06ff])\u200c(?=[\u0620-\u06ff])")
 
 
 def new_secrets(store: Store) -> tuple[str, str]:
@@ -73,11 +78,17 @@ def checked_nickname(given: str) -> str:
     if len(name) > LONGEST_NICKNAME:
         raise BadInput(f"The nickname has {len(name)} characters; at most {LONGEST_NICKNAME} fit.")
     # Control and format characters could turn the line around or hide; unassigned ones have no shape.
-    if any(unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Cs") for character in name):
+    if any(unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Cs") for character in _without_joiners(name)):
         raise BadInput("The nickname holds characters that can't be shown; letters, digits and spaces can.")
     if name.casefold() == "instructor":
         raise BadInput("The nickname Instructor is the instructor's; please take another one.")
     return name
+
+
+def _without_joiners(name: str) -> str:
+    """A name without what joins two of its emoji into one, or keeps two Arabic letters apart; anywhere else these
+    characters hide."""
+    return _BETWEEN_LETTERS.sub("", _BETWEEN_EMOJI.sub("", name))
 
 
 class Attempts:

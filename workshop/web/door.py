@@ -6,6 +6,7 @@ learn who it is from a header that only the door can set; who has none is sent t
 
 from __future__ import annotations
 
+import re
 from urllib.parse import parse_qs, quote, urlencode
 
 from starlette.concurrency import run_in_threadpool
@@ -19,11 +20,13 @@ from workshop.store.store import Store
 from workshop.web import auth
 
 IDENTITY_HEADER = "x-workshop-identity"  # to pages: the hash of the visitor's cookie
-OPEN_PATHS = ("/join", "/favicon.ico", "/_stcore/health")
+OPEN_PATHS = ("/join", "/quiz", "/favicon.ico", "/_stcore/health")
 OPEN_FOLDERS = ("/assets/", "/static/")  # scripts, fonts and styles: nothing there is anybody's secret
+PLAYERS_FOLDER = "/quiz/"  # all that somebody sees who came in by the code of a quiz
 COOKIE_DAYS = 30
 # Frames are for JupyterLab beside the dashboard, on the same machine.
 FRAMES = "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
+_ROUND = re.compile(r"/quiz/[0-9]+")
 
 
 def cookie_name(port: int) -> str:
@@ -55,11 +58,9 @@ class Door:
                 return
         secret = _cookie(headers, self.cookie)
         identity = await self._identity(secret)
-        if identity is None and not _is_open(scope["path"]):
+        if not _may_see(identity, scope["path"]):
             if scope["type"] == "http" and scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
-                wanted = scope["path"] + (f"?{scope['query_string'].decode()}" if scope["query_string"] else "")
-                to = "/join" if wanted == "/" else f"/join?next={quote(wanted, safe='')}"
-                await RedirectResponse(to, 303)(scope, receive, send)
+                await RedirectResponse(_way_in(scope), 303)(scope, receive, send)
             else:
                 await self._refuse(scope, receive, send, "Join the class first, at /join.")
             return
@@ -148,6 +149,20 @@ def _with_security_headers(send: Send) -> Send:
         await send(message)
 
     return wrapped
+
+
+def _may_see(identity: Identity | None, path: str) -> bool:
+    if identity is None or (identity.role == "player" and not path.startswith(PLAYERS_FOLDER)):
+        return _is_open(path)
+    return True
+
+
+def _way_in(scope: Scope) -> str:
+    """Where somebody comes in who may not see a page: by the class's code, or into a round by its own."""
+    if _ROUND.fullmatch(scope["path"]):
+        return "/quiz"
+    wanted = scope["path"] + (f"?{scope['query_string'].decode()}" if scope["query_string"] else "")
+    return "/join" if wanted == "/" else f"/join?next={quote(wanted, safe='')}"
 
 
 def _is_open(path: str) -> bool:

@@ -22,7 +22,6 @@ from workshop.session.guard import guarded
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
 from workshop.study.judging import CANCELLED
-from workshop.study.runner import DOWN
 from workshop.web.actions import only_instructor
 
 GIVE_UP = CANCELLED + 15.0  # seconds after which a study that was asked to stop is killed
@@ -64,7 +63,7 @@ class Runners:
         """Go on with a study in a session; returns at once. Raises BadInput: for learners, for a session that isn't
         up, and where a study goes on already."""
         only_instructor(identity)
-        if session.state in DOWN:
+        if not session.up:
             raise BadInput(f"Session {session.name} is {session.state}; launch it first.")
         study = store.study(study_id)
         if study.state == "running":

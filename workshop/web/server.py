@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import resource
 import sys
 from importlib import import_module
 from typing import Any
@@ -19,7 +20,9 @@ from workshop.web.auth import Attempts
 from workshop.web.door import Door, cookie_name
 from workshop.web.join import Join
 from workshop.web.look import SETTINGS
+from workshop.web.quiz import routes as quiz
 
+MOST_LINES = 1 << 16  # connections of learners, each of which is an open file
 GRACE = 1  # seconds for requests that are under way when the server is asked to end
 
 
@@ -35,7 +38,13 @@ def build(store: Store, port: int) -> Any:
     join = Route("/join", Join(store, cookie_name(port), Attempts()).respond, methods=["GET", "POST"])
     return App(
         folder / "streamlit_app.py",
-        routes=[join, *live.routes(store), *files.routes(store), *actions.routes(store)],
+        routes=[
+            join,
+            *live.routes(store),
+            *files.routes(store),
+            *actions.routes(store),
+            *quiz.routes(store, cookie_name(port)),
+        ],
         middleware=[Middleware(Door, store=store, port=port)],
     )
 
@@ -44,6 +53,7 @@ def serve(host: str, port: int) -> None:
     """Serve until SIGTERM or SIGINT. Raises BadInput where the port can't be had or the store can't be opened."""
     check_port(host, port)
     with Store.open() as store:
+        _allow_lines()
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
         server = uvicorn.Server(
             uvicorn.Config(
@@ -66,3 +76,11 @@ def serve(host: str, port: int) -> None:
         import_module("pandas")
         address.tell(store, host, port)
         server.run()
+
+
+def _allow_lines() -> None:
+    """Many systems allow a program a thousand open files unless it asks for more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_LINES if hard == resource.RLIM_INFINITY else min(MOST_LINES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -20,14 +20,12 @@ What is read is data only: YAML's core schema (1.2), in which `off` and `no` are
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from workshop import yaml_files
 from workshop.analysis import words
 from workshop.errors import BadInput
 from workshop.study.grid.options import AGAIN
@@ -56,39 +54,21 @@ class StudyFile:
 
 def read_file(path: Path) -> StudyFile:
     """A study from a file. Raises BadInput with one sentence, which names the file, and the line where there is one."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{path} can't be read ({getattr(error, 'strerror', None) or error}).") from None
-    if len(data) > LARGEST:
-        raise BadInput(f"{path} has more than {LARGEST // 1024} kB; a study's file has a few lines.")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadInput(f"{path} is no text; it should be a study's YAML file.") from None
-    return read(text, str(path))
+    return read(yaml_files.read_text(path, LARGEST, "a study"), str(path))
 
 
 def read(text: str, name: str = "the study") -> StudyFile:
     """A study from the text of a file of that name. Raises BadInput with one sentence."""
     try:
-        loader = _Loader(text)
-        node = loader.get_single_node()
-        _check_keys(node, name)
-        document = loader.construct_document(node) if node is not None else None
-    except BadInput:
-        raise
-    except RecursionError:
-        raise BadInput(f"{name} is nested too deeply; a study's file has {DEEPEST} levels at most.") from None
-    except yaml.MarkedYAMLError as error:
-        at = error.problem_mark or error.context_mark
-        where = f", line {at.line + 1}" if at else ""
-        raise BadInput(f"{name}{where} is no YAML: {error.problem or error.context}.") from None
-    except yaml.reader.ReaderError as error:
-        raise BadInput(f"{name} has a character that text can't have (number {error.character}).") from None
-    except (yaml.YAMLError, ValueError) as error:
-        raise BadInput(f"{name} is no YAML: {' '.join(str(error).split())[:200]}.") from None
+        node, loader = yaml_files.compose(text, DEEPEST)
+        for line, problem in yaml_files.bad_keys(node):
+            raise BadInput(f"{name}, line {line}: {problem}")
+        document = yaml_files.document(node, loader)
+    except yaml_files.TooDeep as error:
+        raise BadInput(f"{name} {error}; a study's file has {DEEPEST} levels at most.") from None
+    except yaml_files.Unreadable as error:
+        where = f", line {error.line}" if error.line else ""
+        raise BadInput(f"{name}{where} {error}") from None
     if not isinstance(document, dict):
         raise BadInput(f"{name} holds no study; it should have lines like `workload: kmeans` and `vary: ...`.")
     return _study(document, _lines(node), name)
@@ -107,53 +87,6 @@ def _study(document: Mapping[str, Any], lines: Mapping[str, int], name: str) -> 
         if key not in values:
             raise BadInput(f"{name} has no {key}; it should say {_NEEDED[key]}.")
     return StudyFile(**{key: value for key, value in values.items() if value is not None})
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML's core schema, without aliases: a short text should not become a long one."""
-
-    depth = 0
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.MarkedYAMLError(
-                None, None, "an alias (*name) stands for something else", self.peek_event().start_mark
-            )
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise RecursionError
-        try:
-            return super().compose_node(parent, index)
-        finally:
-            self.depth -= 1
-
-
-_Loader.yaml_implicit_resolvers = {}
-for _tag, _pattern, _first in (
-    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
-    ("int", r"[-+]?[0-9]{1,18}", list("-+0123456789")),
-    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", list("-+.0123456789")),
-):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})$"), _first)
-
-
-def _check_keys(node: yaml.Node | None, name: str) -> None:
-    """Every key of every mapping is a word, and comes once."""
-    if isinstance(node, yaml.SequenceNode):
-        for value in node.value:
-            _check_keys(value, name)
-    if not isinstance(node, yaml.MappingNode):
-        return
-    seen: dict[str, int] = {}
-    for key, value in node.value:
-        line = key.start_mark.line + 1
-        if not isinstance(key, yaml.ScalarNode) or not key.tag.endswith(":str"):
-            raise BadInput(f"{name}, line {line}: a name should be a word.")
-        if key.value in seen:
-            raise BadInput(f"{name}, line {line}: {key.value[:60]!r} is there twice, first in line {seen[key.value]}.")
-        seen[key.value] = line
-        _check_keys(value, name)
 
 
 def _lines(node: Any) -> dict[Any, int]:

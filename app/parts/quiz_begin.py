@@ -1,0 +1,79 @@
+"""Beginning a live round: from a lab's deck, or from a file with all that is wrong in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+from parts import frame
+
+from workshop.analysis import words
+from workshop.errors import WorkshopError
+from workshop.quiz import reading, shelf
+from workshop.quiz.deck import Deck
+from workshop.quiz.live import scoring
+from workshop.quiz.reading import BadDeck
+from workshop.store.records import Identity
+from workshop.web.actions import only_instructor
+from workshop.web.quiz import hosting
+
+FILE = "a file of mine"
+
+
+def form(identity: Identity) -> None:
+    """What to ask and how points count; the round begins in its lobby, where learners come in."""
+    with st.container(border=True, key="quiz-begin"):
+        st.markdown("#### Begin a round")
+        try:
+            deck, folder = _chosen()
+        except BadDeck as error:
+            _problems(error)
+            return
+        except WorkshopError as error:
+            st.error(frame.plain(str(error)))
+            return
+        if deck is None:
+            return
+        st.markdown(f"**{frame.plain(deck.title)}** · {words.count(len(deck.questions), 'question')}")
+        ranking = st.checkbox("Show a ranking", value=True)
+        speed_bonus = st.checkbox("Fast answers get more points", value=False)
+        st.caption(scoring.rules(speed_bonus=speed_bonus))
+        if st.button("Begin the round", type="primary", icon=":material/play_circle:"):
+            _begin(identity, deck, folder, speed_bonus, ranking)
+
+
+def _chosen() -> tuple[Deck | None, Path | str]:
+    """The deck and the folder of its pictures; None before a file was given. Raises BadInput."""
+    name = st.selectbox("Questions", [*shelf.decks(), FILE], format_func=_title)
+    if name != FILE:
+        return shelf.deck(name)
+    given = st.file_uploader("A deck as YAML; its pictures can't come along", type=["yaml", "yml"])
+    if given is None:
+        return None, ""
+    if given.size > reading.LARGEST:
+        raise BadDeck(given.name, (reading.Problem(None, "", f"it is larger than {reading.LARGEST >> 20} MB"),))
+    return reading.parse(given.getvalue().decode("utf-8", "replace"), given.name), ""
+
+
+def _title(name: str) -> str:
+    deck = shelf.decks().get(name)
+    return deck.title if isinstance(deck, Deck) else name
+
+
+def _problems(error: BadDeck) -> None:
+    st.error(f"This deck can't be used: {words.count(len(error.problems), 'problem')}.")
+    table = [{"Line": one.line, "Where": one.where or "the deck", "What": one.text} for one in error.problems]
+    st.dataframe(
+        table, hide_index=True, width="stretch", column_config={"What": st.column_config.TextColumn(width="large")}
+    )
+
+
+def _begin(identity: Identity, deck: Deck, folder: Path | str, speed_bonus: bool, ranking: bool) -> None:
+    try:
+        only_instructor(identity)
+        made = hosting.host(frame.store(), deck, folder, speed_bonus=speed_bonus, ranking=ranking)
+    except WorkshopError as error:
+        st.error(frame.plain(str(error)))
+        return
+    st.toast(f"The round has begun; learners join with the code {made.code}.")
+    st.rerun()

@@ -1,0 +1,88 @@
+"""Live rounds of quizzes: those to join, and for the instructor all of them with the ways to their views."""
+
+from __future__ import annotations
+
+import time
+from urllib.parse import urlencode
+
+import streamlit as st
+from parts import frame
+
+from workshop.analysis import words
+from workshop.errors import WorkshopError
+from workshop.store.records import Identity, QuizRound
+from workshop.web.quiz import ending
+
+RECENT = 20  # rounds that are listed
+PHASES = {"lobby": "in the lobby", "question": "a question is open", "podium": "at the podium"}
+
+
+def to_join() -> None:
+    """What learners see of rounds: those that go on."""
+    going = frame.store().rounds("live", going_on=True)[:RECENT]
+    if not going:
+        return
+    st.subheader("Join a round", anchor=False)
+    for this in going:
+        with st.container(border=True, key=f"round-{this.id}"):
+            st.markdown(f"**{frame.plain(this.title)}** · {_phase(this)} · {_players(this)}")
+            st.link_button(
+                "Join", f"/quiz?{urlencode({'code': this.code or ''})}", icon=":material/login:", type="primary"
+            )
+
+
+def rounds(identity: Identity) -> None:
+    """The instructor's list, those that go on first, and the results of what was learnt alone."""
+    recent = frame.store().rounds("live")[:RECENT]
+    recent.sort(key=lambda this: this.ended_at is not None)
+    st.subheader("Rounds", anchor=False)
+    if not recent:
+        st.markdown("No round has been begun yet.")
+    for this in recent:
+        _round(this, identity)
+    alone = frame.store().rounds("alone")[:RECENT]
+    if alone:
+        with st.expander("Results of learning alone", icon=":material/person:"):
+            for this in alone:
+                told = f"{this.title} ({words.count(len(frame.store().players(this.id)), 'attempt')}, {_when(this)})"
+                st.link_button(frame.plain(told), f"/quiz/{this.id}/results", icon=":material/analytics:")
+
+
+def _round(this: QuizRound, identity: Identity) -> None:
+    with st.container(border=True, key=f"round-{this.id}"):
+        code = f" · code **{frame.plain(this.code or '')}**" if this.ended_at is None else ""
+        st.markdown(f"**{frame.plain(this.title)}** · {_phase(this)}{code} · {_players(this)} · {_when(this)}")
+        with st.container(horizontal=True):
+            if this.ended_at is None:
+                st.link_button("Host", f"/quiz/{this.id}/host", icon=":material/settings_remote:", type="primary")
+                st.link_button("Projector", f"/quiz/{this.id}/projector", icon=":material/cast:")
+            st.link_button("Results", f"/quiz/{this.id}/results", icon=":material/analytics:")
+            if this.ended_at is None:
+                with st.popover("End", icon=":material/stop_circle:"):
+                    st.markdown("This ends the round for all who are in it. What was answered stays.")
+                    if st.button("End it", type="primary", key=f"end-{this.id}"):
+                        _end(this, identity)
+
+
+def _end(this: QuizRound, identity: Identity) -> None:
+    try:
+        ending.end(frame.store(), identity, this.id)
+    except WorkshopError as error:
+        st.error(frame.plain(str(error)))
+    else:
+        st.rerun()
+
+
+def _phase(this: QuizRound) -> str:
+    if this.ended_at is not None:
+        return "ended"
+    return PHASES.get(str(this.state.get("phase", "lobby")), "goes on")
+
+
+def _players(this: QuizRound) -> str:
+    players = [player for player in frame.store().players(this.id) if not player.removed]
+    return words.count(len(players), "learner")
+
+
+def _when(this: QuizRound) -> str:
+    return time.strftime("%d %b %H:%M", time.localtime(this.created_at))

@@ -1,0 +1,364 @@
+"""A whole live round: an instructor, a projector and three learners, and a prediction that a real run measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+import yaml
+from playwright.sync_api import Locator, Page, WebSocketRoute, expect
+
+from tests.browser.conftest import Class, NewPage
+from tests.support import until
+from workshop.bench.viewers import served
+from workshop.store.store import Store
+from workshop.web.auth import new_secrets
+
+pytestmark = [pytest.mark.browser, pytest.mark.mpi, pytest.mark.timeout(240)]
+
+SOON = 15_000  # ms
+DECK = """
+deck: trial
+title: A trial of <b>everything</b>
+seconds: 600
+shuffle: false
+questions:
+  - id: start
+    type: single
+    text: How many ranks does `mpirun -n 4` start?
+    points: 2
+    explanation: One process for each, and $4 = 4$.
+    options:
+      - {text: four, right: true, feedback: So it says.}
+      - {text: one, feedback: That would be no parallel program.}
+      - {text: "<script>alert(1)</script>"}
+  - id: size
+    type: number
+    text: How many bytes are four float32 numbers?
+    answer: 16
+    unit: bytes
+  - id: step
+    type: order
+    text: What does a rank do in a step, in which order?
+    items: [read a batch, compute gradients, exchange them, update the weights]
+  - id: rounds
+    type: predict
+    text: How many iterations will k-means take?
+    runs: {short: {workload: kmeans, params: {clusters: 4, iterations: 3, tolerance: 0}}}
+    truth: short.iterations
+    unit: iterations
+    tolerance: {absolute: 1}
+"""
+LONG = {
+    "deck": "long",
+    "title": "A long question",
+    "seconds": 600,
+    "questions": [
+        {
+            "id": "long",
+            "type": "multiple",
+            "text": f"Which of these are true?\n\n{'A session has ranks, which wait for each other. ' * 12}\n\n"
+            "```python\nfor step in range(steps):\n    exchange(gradients(batch))\n```",
+            "options": [
+                {"text": f"Statement {number} is {'neither short nor long, and ' * 4}of its own.", "right": number < 3}
+                for number in range(12)
+            ],
+        }
+    ],
+}
+NICKNAMES = ("<i>Ada</i>", "Bo", "ليلى")
+
+
+@dataclass
+class Learner:
+    """A learner's browser, whose line to the server can be cut."""
+
+    page: Page
+    sockets: list[WebSocketRoute] = field(default_factory=list)
+    cut: bool = False
+
+    def __post_init__(self) -> None:
+        self.page.route_web_socket("**/socket*", self._connect)
+
+    def _connect(self, socket: WebSocketRoute) -> None:
+        if self.cut:
+            socket.close()
+            return
+        socket.connect_to_server()
+        self.sockets.append(socket)
+
+    def join(self, url: str, code: str, nickname: str, heading: str = "You are in") -> None:
+        self.page.goto(f"{url}/quiz?code={code}")
+        self.page.get_by_label("Nickname").fill(nickname)
+        self.page.get_by_role("button", name="Join").click()
+        self.at(heading)
+
+    def at(self, heading: str) -> None:
+        expect(self.page.get_by_role("heading", level=1)).to_have_text(heading, timeout=SOON)
+
+    def send(self) -> None:
+        self.page.get_by_role("button", name="Send my answer").click()
+        expect(self.page.get_by_text("Your answer is kept")).to_be_visible(timeout=SOON)
+
+    def choose(self, text: str) -> None:
+        self.page.get_by_role("radio", name=text).check()
+        self.send()
+
+    def type(self, text: str) -> None:
+        self.page.get_by_role("textbox").fill(text)
+        self.send()
+
+    def items(self) -> list[str]:
+        return self.page.locator(".item-text").all_inner_texts()
+
+    @property
+    def judged(self) -> Locator:
+        return self.page.locator(".judged")
+
+
+def instructor(page: Page, url: str, token: str, deck: str) -> tuple[str, str]:
+    """Begin a round of a deck as the instructor. Gives its address and its code."""
+    request = page.context.request
+    request.get(f"{url}/?token={token}", max_redirects=0)
+    begun = request.post(f"{url}/quiz/rounds", data={"yaml": deck, "file": "trial.yaml"})
+    assert begun.ok, begun.text()
+    return f"{url}/quiz/{begun.json()['id']}", begun.json()["code"]
+
+
+@dataclass
+class Round:
+    host: Page
+    projector: Page
+    learners: list[Learner]
+
+    def next(self, label: str) -> None:
+        """Press the one button for what comes next, which has to say this."""
+        button = self.host.locator("button.next")
+        expect(button).to_contain_text(label, timeout=SOON)
+        button.click()
+
+    def answered(self, words: str) -> None:
+        expect(self.projector.locator(".screen-count")).to_have_text(words, timeout=SOON)
+
+    def everybody_at(self, phase: str, within: float = SOON) -> None:
+        for page in (self.host, self.projector, *(learner.page for learner in self.learners)):
+            shown = page.locator(f"body[data-phase={phase}], .screen[data-phase={phase}]")
+            expect(shown.first).to_be_attached(timeout=within)
+
+
+@pytest.fixture
+def played(workshop: Class, new_page: NewPage) -> Iterator[Round]:
+    """A round whose instructor, projector and learners are there."""
+    host = new_page(1280, 800)
+    where, code = instructor(host, workshop.url, workshop.token, DECK)
+    host.goto(f"{where}/host")
+    projector = host.context.new_page()
+    projector.set_viewport_size({"width": 1920, "height": 1080})
+    projector.goto(f"{where}/projector")
+    expect(projector.locator(".code")).to_have_text(code, timeout=SOON)
+    learners = [Learner(new_page(*size)) for size in ((390, 844), (1280, 800), (820, 1180))]
+    for learner, nickname in zip(learners, NICKNAMES, strict=True):
+        learner.join(workshop.url, code, nickname)
+    yield Round(host, projector, learners)
+
+
+def test_a_whole_round(workshop: Class, played: Round) -> None:
+    ada, bo, _ = played.learners
+    late = played.learners[2]
+
+    # The lobby: everybody's nickname, as text.
+    expect(played.projector.locator(".names .name")).to_have_text([*reversed(NICKNAMES)], timeout=SOON)
+    expect(played.host.locator(".roster tbody .name")).to_have_text([*NICKNAMES], timeout=SOON)
+    assert played.projector.locator("i", has_text="Ada").count() == 0
+    qr = played.projector.locator("img.qr")
+    until(lambda: qr.evaluate("image => image.naturalWidth"), 15, "the QR code")
+
+    # A choice. Nobody else's screen tells what was chosen, and nobody's what is right.
+    played.next("Open question 1")
+    for learner in played.learners:
+        learner.at("Question 1 of 4")
+    expect(played.projector.get_by_text("<script>alert(1)</script>")).to_be_visible()
+    ada.choose("four")
+    bo.choose("one")
+    played.answered("2 of 3 answered")
+    assert ada.page.get_by_text("So it says").count() == 0
+
+    # A pause: what was chosen stays, and nothing can be sent until it goes on.
+    late.page.get_by_role("radio", name="<script>").check()
+    played.host.keyboard.press("p")
+    expect(late.page.get_by_role("button", name="Paused")).to_be_disabled(timeout=SOON)
+    played.host.get_by_role("button", name="Go on").click()
+    late.send()
+    played.answered("3 of 3 answered")
+    played.next("Close now")
+    played.everybody_at("closed")
+    bars = played.projector.locator(".bar-row")
+    assert [bar.get_attribute("data-count") for bar in bars.all()] == ["1", "1", "1"]
+    expect(played.projector.locator(".bar-row.is-right")).to_have_count(0)
+    played.next("Show answer")
+    expect(ada.judged).to_contain_text("Right", timeout=SOON)
+    expect(ada.judged).to_contain_text("+2 points")
+    expect(bo.judged).to_contain_text("Not right", timeout=SOON)
+    expect(bo.page.get_by_text("That would be no parallel program.")).to_be_visible()
+    expect(played.projector.locator(".bar-row.is-right")).to_contain_text("four", timeout=SOON)
+    played.next("Ranking")
+    expect(ada.page.locator(".standing")).to_have_text("You are number 1 of 3 with 2 points.", timeout=SOON)
+    expect(played.projector.locator(".ranking li").first).to_contain_text("<i>Ada</i>")
+
+    # A number: one learner's line is cut in the middle, another one reloads.
+    played.next("Open question 2")
+    for learner in played.learners:
+        learner.at("Question 2 of 4")
+    ada.page.get_by_role("textbox").fill("1")
+    ada.cut = True
+    ada.sockets[-1].close()
+    expect(ada.page.get_by_text("Connection lost, coming back…")).to_be_visible(timeout=SOON)
+    ada.page.get_by_role("textbox").fill("16")
+    ada.page.get_by_role("button", name="Send my answer").click()
+    expect(ada.page.get_by_text("It is sent as soon as the connection is back…")).to_be_visible()
+    bo.page.get_by_role("textbox").fill("1,6e1")
+    bo.page.reload()
+    bo.at("Question 2 of 4")
+    expect(bo.page.get_by_role("textbox")).to_have_value("1,6e1")
+    bo.send()
+    ada.cut = False
+    expect(ada.page.get_by_text("Your answer is kept")).to_be_visible(timeout=SOON)
+    late.page.get_by_role("textbox").fill("many")
+    late.page.get_by_role("button", name="Send my answer").click()
+    expect(late.page.locator(".status.bad")).to_contain_text("many", timeout=SOON)
+    late.type("64")
+    bo.page.reload()  # a kept answer comes back as kept
+    expect(bo.page.get_by_text("Your answer is kept")).to_be_visible(timeout=SOON)
+    expect(bo.page.get_by_role("textbox")).to_be_disabled()
+    played.next("Close now")
+    played.next("Show answer")
+    expect(bo.judged).to_contain_text("Right", timeout=SOON)
+    expect(played.projector.locator(".line")).to_contain_text("right: 16 bytes")
+
+    # An order, by keys, by the arrows and by dragging.
+    played.next("Ranking")
+    played.next("Open question 3")
+    right = ["read a batch", "compute gradients", "exchange them", "update the weights"]
+    for learner in played.learners:
+        learner.at("Question 3 of 4")
+        assert sorted(learner.items()) == sorted(right)
+        assert learner.items() != right
+    put_by_keys(ada, right)
+    put_by_arrows(bo, right)
+    *others, last = late.items()
+    late.page.locator(".handle").last.drag_to(late.page.locator(".handle").first, target_position={"x": 5, "y": 2})
+    assert late.items() == [last, *others]
+    late.send()
+    played.answered("3 of 3 answered")
+    played.next("Close now")
+    played.next("Show answer")
+    for learner in (ada, bo):
+        expect(learner.judged).to_contain_text("Right", timeout=SOON)
+
+    # Somebody is removed: asked once more, told so, and out of the ranking.
+    row = played.host.locator(".roster tbody tr", has_text=NICKNAMES[2])
+    row.get_by_role("button", name="Remove").click()
+    row.get_by_role("button", name="Yes, remove").click()
+    expect(late.page.get_by_role("heading", level=1)).to_have_text("You are no longer in this round", timeout=SOON)
+    expect(played.host.locator(".roster tbody tr")).to_have_count(2, timeout=SOON)
+    played.learners.remove(late)
+
+    # A prediction: the run is a real one, and guesses appear together with what was measured.
+    played.next("Ranking")
+    played.next("Open question 4")
+    for learner, guess in ((ada, "2"), (bo, "30")):
+        learner.at("Question 4 of 4")
+        learner.type(guess)
+    played.next("Close now")
+    played.everybody_at("closed")
+    assert played.projector.locator(".dot").count() == 0
+    played.next("Run it on the cluster")
+    played.everybody_at("explained", within=90_000)
+    (run,) = workshop.store.runs(session_id=workshop.session.id)
+    assert (run.status, run.metrics["iterations"]) == ("completed", 3)
+    expect(played.projector.locator(".line")).to_contain_text("measured: 3 iterations")
+    expect(played.projector.locator(".solution")).to_contain_text("3 iterations")
+    expect(played.projector.locator(".dot")).to_have_count(2)
+    expect(ada.judged).to_contain_text("Right", timeout=SOON)
+    expect(bo.judged).to_contain_text("Not right", timeout=SOON)
+
+    # The podium, and the end.
+    played.next("Podium")
+    expect(played.projector.locator(".step-1")).to_contain_text("<i>Ada</i>", timeout=SOON)
+    expect(ada.page.locator(".standing")).to_contain_text("You are number 1 of 2")
+    assert ada.page.evaluate("document.documentElement.scrollWidth") <= 390
+    played.next("End the round")
+    for learner in played.learners:
+        learner.at("The round has ended")
+    stored = workshop.store.answers(int(played.host.url.split("/")[-2]))
+    assert len(stored) == 11, "three learners' answers to three questions, two to the last one"
+
+
+def test_a_full_lobby_a_long_question_and_a_killed_server(store: Store, new_page: NewPage) -> None:
+    token, _ = new_secrets(store)
+    host = new_page(1280, 800)
+    with served() as (server, port):
+        where, code = instructor(host, f"http://127.0.0.1:{port}", token, yaml.safe_dump(LONG))
+        for number in range(1, 401):
+            store.add_player(int(where.rpartition("/")[2]), None, f"learner {number}")
+        projector = host.context.new_page()
+        projector.set_viewport_size({"width": 1920, "height": 1080})
+        projector.goto(f"{where}/projector")
+        expect(projector.locator(".names .name")).to_have_count(60, timeout=SOON)
+        expect(projector.locator(".names .name").first).to_have_text("learner 400")
+        expect(projector.locator(".rest")).to_have_text("and 340 more")
+        expect(projector.locator(".rest")).to_be_in_viewport(ratio=1)
+        host.goto(f"{where}/host")
+        expect(host.locator(".roster .rest")).to_have_text("and 200 more", timeout=SOON)
+        host.get_by_label("Find a nickname").fill("learner 399")
+        expect(host.locator(".roster tbody .name")).to_have_text(["learner 399"])
+
+        # All of a long question is on the screen, in type that can be read; so is its distribution.
+        host.get_by_role("button", name="Open question 1").click()
+        for page, smallest in ((projector, 14), (new_page(1024, 768), 7)):
+            if page is not projector:
+                page.context.add_cookies(host.context.cookies())
+                page.goto(f"{where}/projector")
+            expect(page.locator(".option")).to_have_count(12, timeout=SOON)
+            for option in page.locator(".option").all():
+                expect(option).to_be_in_viewport(ratio=1)
+            size = page.locator(".option").first.evaluate("option => parseFloat(getComputedStyle(option).fontSize)")
+            assert size > smallest, f"options are in type of {size} pixels"
+        phone = Learner(new_page(390, 844))
+        phone.join(f"http://127.0.0.1:{port}", code, "Ada", "Question 1 of 1")
+        assert phone.page.evaluate("document.documentElement.scrollWidth") <= 390
+        phone.page.get_by_role("checkbox").first.check()
+        phone.send()
+
+        # The server is killed: everybody waits, and is back by themselves with what they had.
+        server.kill()
+        for page in (host, projector, phone.page):
+            expect(page.get_by_text("Connection lost, coming back…")).to_be_visible(timeout=SOON)
+    with served(port):
+        for page in (host, projector, phone.page):
+            expect(page.get_by_text("Connection lost, coming back…")).to_be_hidden(timeout=SOON)
+        phone.page.reload()
+        expect(phone.page.get_by_text("Your answer is kept")).to_be_visible(timeout=SOON)
+        host.get_by_role("button", name="Close now").click()
+        expect(projector.locator(".bar-row")).to_have_count(12, timeout=SOON)
+        for row in projector.locator(".bar-row").all():
+            expect(row).to_be_in_viewport(ratio=1)
+
+
+def put_by_keys(learner: Learner, wanted: list[str]) -> None:
+    """Put the items into order with the arrow keys alone, then send."""
+    for place, item in enumerate(wanted):
+        learner.page.get_by_role("button", name=f"Move {item}").focus()
+        while learner.items().index(item) > place:
+            learner.page.keyboard.press("ArrowUp")
+    assert learner.items() == wanted
+    learner.send()
+
+
+def put_by_arrows(learner: Learner, wanted: list[str]) -> None:
+    for place, item in enumerate(wanted):
+        while learner.items().index(item) > place:
+            learner.page.get_by_role("button", name=f"Up: {item}").click()
+    assert learner.items() == wanted
+    learner.send()

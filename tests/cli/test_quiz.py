@@ -1,0 +1,152 @@
+"""`workshop quiz` with decks and files, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from tests.cli.test_cli import workshop
+from tests.quiz.formats.carried import png
+from workshop.cli.main import run
+from workshop.quiz.reading import shipped
+
+DECK = """\
+deck: two
+title: Two questions
+questions:
+  - id: root
+    type: single
+    text: Who has the *data*?
+    options:
+      - text: The root
+        right: true
+        feedback: So it is.
+      - text: All ranks
+  - id: steps
+    type: order
+    text: In which order?
+    items: [init, compute, finalise]
+  - id: guess
+    type: predict
+    text: How fast?
+    runs: {one: {workload: kmeans}}
+    truth: one.seconds
+"""
+
+
+@pytest.fixture
+def deck(tmp_path: Path) -> Path:
+    file = tmp_path / "two.yaml"
+    file.write_text(DECK)
+    return file
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> str:
+    ended = run(["quiz", *map(str, words)])
+    found = capsys.readouterr()
+    assert ended == code, found.err
+    return found.out if code == 0 else found.err
+
+
+def test_decks_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = json.loads(said(capsys, "list", "--json"))
+    assert {one["lab"] for one in listed} == set(shipped()) and all(one["questions"] for one in listed)
+
+
+def test_every_problem_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path, deck: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(DECK.replace("right: true", "right: false").replace("[init, compute, finalise]", "[init]"))
+    assert run(["quiz", "check", str(deck), str(bad), str(tmp_path / "none.yaml"), "--json"]) == 2
+    found = capsys.readouterr()
+    good, wrong, missing = json.loads(found.out)
+    assert good["deck"] == "two" and good["problems"] == []
+    assert {problem["where"] for problem in wrong["problems"]} == {"question root", "question steps"}
+    assert all(problem["line"] for problem in wrong["problems"]) and len(missing["problems"]) == 1
+    assert f"{bad}, line" in found.err
+    assert "3 questions, nothing is wrong" in said(capsys, "check", deck)
+
+
+def test_the_schema_takes_what_the_reader_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    schema = json.loads(said(capsys, "schema"))
+    jsonschema.validate(yaml.safe_load(DECK), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(yaml.safe_load(DECK.replace("type: single", "type: singular")), schema)
+
+
+def test_a_deck_is_shown_without_its_answers(capsys: pytest.CaptureFixture[str], deck: Path) -> None:
+    shown = said(capsys, "show", deck)
+    assert "Who has the data?" in shown and "So it is" not in shown and "*" not in shown
+    assert shown.index("init") != -1 and "1. init" not in shown
+    assert "* a) The root" in said(capsys, "show", deck, "--answers")
+    document = json.loads(said(capsys, "show", deck, "--json"))
+    root, steps, guess = document["questions"]
+    assert root["options"] == [{"text": "The root"}, {"text": "All ranks"}]
+    assert sorted(steps["items"]) == ["compute", "finalise", "init"] != steps["items"]
+    assert "truth" not in guess and "runs" not in guess
+    assert json.loads(said(capsys, "show", deck, "--answers", "--json"))["questions"][0]["options"][0]["right"]
+
+
+def test_decks_are_readable_at_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in list(shipped())[::2]:
+        shown = said(capsys, "show", name, "--answers")
+        assert max(len(line) for line in shown.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("format", ["gift", "moodle", "qti", "aiken", "jupyterquiz"])
+def test_out_and_in(capsys: pytest.CaptureFixture[str], tmp_path: Path, deck: Path, format: str) -> None:
+    file = tmp_path / {"gift": "x.gift", "moodle": "x.xml", "qti": "x.zip", "aiken": "x.txt"}.get(format, "x.json")
+    assert run(["quiz", "export", str(deck), "--format", format, "--out", str(file), "--json"]) == 0
+    found = capsys.readouterr()
+    assert ("guess", "question") in {(one["question"], one["part"]) for one in json.loads(found.out)["lost"]}
+    assert "Lost: guess: a prediction, whose answer is measured" in found.err
+    if format == "jupyterquiz":
+        assert json.loads(file.read_text())[0]["type"] == "multiple_choice"
+        return
+    made = tmp_path / "back.yaml"
+    assert said(capsys, "import", file, "--out", made) == f"{made}\n"
+    assert "nothing is wrong" in said(capsys, "check", made)
+    assert "there already; add --overwrite" in said(capsys, "import", file, "--out", made, code=2)
+
+
+def test_pictures_travel_with_a_deck(capsys: pytest.CaptureFixture[str], tmp_path: Path, deck: Path) -> None:
+    (tmp_path / "ring.png").write_bytes(png())
+    deck.write_text(DECK.replace("    text: Who", "    picture: {file: ring.png, alt: A ring}\n    text: Who"))
+    for format, ending in (("moodle", "xml"), ("qti", "zip")):
+        said(capsys, "export", deck, "--format", format, "--out", tmp_path / f"x.{ending}")
+        there = tmp_path / format
+        there.mkdir()
+        said(capsys, "import", tmp_path / f"x.{ending}", "--out", there / "deck.yaml")
+        assert (there / "ring.png").read_bytes() == png()
+        assert "nothing is wrong" in said(capsys, "check", there / "deck.yaml")
+
+
+def test_one_document_on_standard_output(deck: Path, tmp_path: Path) -> None:
+    ended = workshop("quiz", "export", str(deck), "--format", "gift", "--out", str(tmp_path / "x.gift"), "--json")
+    assert ended.returncode == 0 and json.loads(ended.stdout)["deck"] == "two" and "Lost: guess" in ended.stderr
+    ended = workshop("quiz", "check", str(deck), str(tmp_path / "none.yaml"))
+    assert ended.returncode == 2 and "nothing is wrong" in ended.stdout and "none.yaml" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["export", "{deck}", "--format", "docx"], "no format 'docx'"),
+        (["export", "nothing", "--format", "gift"], "no deck 'nothing'"),
+        (["export", "{deck}", "--format", "gift", "--out", "/nowhere/x"], "can't be written"),
+        (["import", "{tmp}/none.gift"], "can't be read"),
+        (["import", "{deck}"], "could be of any format"),
+        (["import", "{deck}", "--format", "moodle"], "no XML"),
+        (["import", "{deck}", "--format", "qti"], "no XML"),
+        (["import", "{deck}", "--format", "jupyterquiz"], "can only be written"),
+        (["show", "nothing"], "no deck 'nothing'"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, deck: Path, words: list[str], sentence: str
+) -> None:
+    told = said(capsys, *(word.format(deck=deck, tmp=tmp_path) for word in words), code=2)
+    assert sentence in told and len(told.strip().splitlines()) == 1

@@ -1,0 +1,113 @@
+"""Files that are broken, too large or meant badly: one sentence, with the file and the line where there is one."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.quiz.formats.test_samples import SAMPLES
+from workshop.errors import BadInput
+from workshop.quiz import formats
+from workshop.quiz.formats import LARGEST, read, unmarkup
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return made.getvalue()
+
+
+LAUGHS = b'<!DOCTYPE q [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><quiz><question type="x">&b;</question></quiz>'
+OUTSIDE = b'<!DOCTYPE q [<!ENTITY a SYSTEM "file:///etc/passwd">]><quiz>&a;</quiz>'
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "sentence"),
+    [
+        ("a.gift", b"", "has no question that a deck can hold"),
+        ("a.gift", b"one\n\n::x::Why? {=a\n~b", "line 3: a brace { that isn't closed"),
+        ("a.gift", b"Why\xff?", "line 1: not UTF-8 text"),
+        ("a.gift", b"Just words.", "a description, which asks for nothing"),
+        ("a.txt", b"Why?\nA. x\nB. y\nANSWER: C\n", "line 4: ANSWER is 'C'; it should be one of A, B"),
+        ("a.txt", b"Why?\nA. x\nA. y\nANSWER: A\n", "line 3: there is an option A already"),
+        ("a.txt", b"Why?\nA. x\nB. y\nANSWER: A\n\nWhy?\nA. x\n", "line 6: a question without an answer"),
+        ("a.txt", b"Why?\nA. x\nand\nANSWER: A\n", "line 3: 'and' should be an option"),
+        ("a.xml", b"<quiz>\n<question>\n</quiz>", "line 3, column"),
+        ("a.xml", b"<html/>", "Moodle XML begins with <quiz>"),
+        ("a.xml", b"<quiz/>", "has no question that a deck can hold"),
+        ("a.xml", LAUGHS, "declares a document type or entities"),
+        ("a.xml", OUTSIDE, "declares a document type or entities"),
+        ("a.xml", b"<quiz>" + b"<a>" * 5000 + b"</a>" * 5000 + b"</quiz>", "elements in each other"),
+        ("a.zip", b"PK\x03\x04 and no more", "no package that can be unpacked"),
+        ("a.zip", zipped({"x.txt": b"x"}), "has no imsmanifest.xml"),
+        ("a.zip", zipped({"../x": b"x"}), "lies outside of it"),
+        ("a.zip", zipped({"/etc/x": b"x"}), "lies outside of it"),
+        ("a.zip", zipped({f"{number}": b"" for number in range(2001)}), "2001 files in it"),
+        ("a.zip", zipped({"big": b"\0" * (31 * 1024 * 1024)}), "more than 30 MB when unpacked"),
+        ("a.gift", b" " * (LARGEST + 1), "has more than 5 MB"),
+    ],
+)
+def test_one_sentence(tmp_path: Path, name: str, data: bytes, sentence: str) -> None:
+    file = tmp_path / name
+    file.write_bytes(data)
+    with pytest.raises(BadInput) as raised:
+        read(file)
+    assert sentence in str(raised.value) and str(raised.value).startswith(str(file)), raised.value
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("sample", ["moodle.gift", "questions.aiken.txt", "moodle.xml", "item.xml"])
+@given(data=st.data())
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_damaged_files_are_read_or_refused(tmp_path: Path, sample: str, data: st.DataObject) -> None:
+    whole = (SAMPLES / sample).read_bytes()
+    at = data.draw(st.integers(0, len(whole)))
+    until = data.draw(st.integers(at, min(len(whole), at + 200)))
+    file = tmp_path / sample
+    file.write_bytes(
+        whole[:at] + data.draw(st.binary(max_size=5) | st.sampled_from([b"{", b"}", b"<", b"~", b"#"])) + whole[until:]
+    )
+    try:
+        found = read(file)
+    except BadInput as error:
+        assert str(error).startswith(str(file)) and "\n" not in str(error)
+    else:
+        assert found.deck.questions
+
+
+@given(st.text(st.sampled_from("<>/abpulit &;\"'=\\()$*_`[]{}\n") | st.characters(codec="utf-8"), max_size=60))
+@settings(max_examples=200, deadline=None)
+def test_any_html_becomes_markdown(html: str) -> None:
+    made = unmarkup.markdown(html)
+    assert isinstance(made.text, str) and "\0" not in made.text
+
+
+@pytest.mark.parametrize(
+    ("html", "markdown", "lost"),
+    [
+        ("<script>alert(1)</script><b onclick='x()'>hi</b>", "**hi**", ["a script"]),
+        ("<a href='javascript:x()'>here</a>", "here", ["a link's address"]),
+        ("<ul><li>a<li>b<ul><li>c</ul></ul>", "- a\n- b\n  - c", []),
+        ("H<sub>2</sub>O, x<sup>n+1</sup>", r"H$_{2}$O, x$^{\text{n+1}}$", []),
+        ("<pre>a = {x}\n  b</pre>", "```\na = {x}\n  b\n```", []),
+        ("1. not a list", r"1\. not a list", []),
+        ("{ranks} cost $5, *really*", r"\{ranks} cost \$5, \*really\*", []),
+        ("<u>under</u>", "under", ["the mark <u> of a part of the text"]),
+    ],
+)
+def test_html_as_markdown(html: str, markdown: str, lost: list[str]) -> None:
+    made = unmarkup.markdown(html)
+    assert (made.text, made.lost) == (markdown, lost)
+
+
+def test_each_format_has_what_the_registry_says() -> None:
+    for format in formats.FORMATS.values():
+        module = format.module()
+        assert callable(module.write) and hasattr(module, "read") == format.reads

@@ -1,0 +1,62 @@
+"""Decks that are written and read again: equal, but for what was told to be lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+
+from tests.quiz.decks import decks
+from tests.quiz.formats.carried import there_and_back
+from workshop.errors import BadInput
+from workshop.quiz.deck import Deck
+from workshop.quiz.formats import FORMATS, write
+from workshop.quiz.reading import read, shipped
+
+CARRIED = {
+    "gift": {"single", "multiple", "number", "match", "text"},
+    "moodle": {"single", "multiple", "number", "match", "text", "order"},
+    "qti": {"single", "multiple", "number", "match", "text", "order", "poll"},
+    "aiken": {"single"},
+}
+FILES = {"gift": "deck.gift", "moodle": "deck.xml", "qti": "deck.zip", "aiken": "deck.txt"}
+
+
+@pytest.mark.parametrize("format", CARRIED)
+@given(deck=decks(most=2))
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+def test_a_deck_comes_back_without_what_was_lost(tmp_path: Path, format: str, deck: Deck) -> None:
+    if not any(question.type in CARRIED[format] for question in deck.questions):
+        with pytest.raises(BadInput, match=r"has no question that .* can carry"):
+            write(deck, format)
+        return
+    left_out = {one.question for one in write(deck, format).lost if one.part == "question"}
+    assume(any(question.id not in left_out for question in deck.questions))
+    _, lost = there_and_back(deck, format, tmp_path / FILES[format])
+    for question in deck.questions:
+        if question.type not in CARRIED[format]:
+            assert "question" in lost[question.id]
+
+
+@pytest.mark.parametrize("format", CARRIED)
+def test_the_labs_decks_come_back(tmp_path: Path, format: str) -> None:
+    assert shipped()
+    for path in shipped().values():
+        deck = read(path)
+        _, lost = there_and_back(deck, format, tmp_path / FILES[format])
+        left_out = {question for question, parts in lost.items() if "question" in parts}
+        never = {question.id for question in deck.questions if question.type not in CARRIED[format]}
+        assert never <= left_out
+        if format in ("moodle", "qti"):
+            assert left_out == never
+
+
+def test_what_is_written_is_the_same_each_time() -> None:
+    deck = read(shipped()["kmeans"])
+    for format in FORMATS:
+        assert write(deck, format) == write(deck, format)

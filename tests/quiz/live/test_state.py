@@ -1,0 +1,177 @@
+"""How a round goes on: whatever hosts do, in whatever order and at whatever time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from workshop.errors import BadInput
+from workshop.quiz.live import state
+from workshop.quiz.live.state import RoundState
+
+IDS = ["one", "guess", "three"]
+SECONDS = [20.0, 30.0, 60.0]
+MEASURED = "guess"
+NAMES = ["next", "close", "pause", "resume", "extend", "reopen", "skip", "run", "explain", "ranking", "podium", "end"]
+
+
+class Rounds(RuleBasedStateMachine):
+    """Every command is tried at every point: it must do something just where `possible` says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = RoundState()
+        self.now = 1000.0
+        self.open = 0.0  # seconds that the question was open, counted beside
+        self.given = 0.0  # seconds that it was given
+
+    @property
+    def question(self) -> str | None:
+        return IDS[self.state.position] if self.state.position >= 0 else None
+
+    def commands(self, seconds: float = 15.0) -> dict[str, Callable[[], RoundState]]:
+        now, before = self.now, self.state
+        return {
+            "next": lambda: state.next_(before, IDS, SECONDS, now),
+            "close": lambda: state.close(before, now),
+            "pause": lambda: state.pause(before, now),
+            "resume": lambda: state.resume(before, now),
+            "extend": lambda: state.extend(before, seconds, now),
+            "reopen": lambda: state.reopen(before, now, seconds),
+            "skip": lambda: state.skip(before, IDS, SECONDS, now),
+            "run": lambda: state.run(before, {"a": 7}),
+            "explain": lambda: state.explain(before, self.question or ""),
+            "ranking": lambda: state.ranking(before),
+            "podium": lambda: state.podium(before),
+            "end": lambda: state.end(before),
+        }
+
+    @rule(seconds=st.floats(0.001, 20))
+    def time_goes_by(self, seconds: float) -> None:
+        if self.state.phase == "question" and not self.state.paused:
+            self.open += min(seconds, max((self.state.ends_at or 0) - self.now, 0))
+        self.now += seconds
+
+    @rule()
+    def the_clock_closes(self) -> None:
+        if state.due(self.state, self.now):
+            self.state = state.close(self.state, self.now)
+
+    @rule(name=st.sampled_from(NAMES), seconds=st.floats(1, 60))
+    def the_host_clicks(self, name: str, seconds: float) -> None:
+        if name == "end" and self.state.version < 12:
+            return  # or most rounds would be short
+        before = self.state
+        can = state.possible(before, measured=self.question == MEASURED, ranked=True, last=False)
+        late = state.due(before, self.now) or (before.ends_at == self.now and before.phase == "question")
+        try:
+            after = self.commands(seconds)[name]()
+        except BadInput as error:
+            assert str(error).endswith(".")
+            assert name not in can or (late and name in ("pause", "extend"))
+            return
+        if name == "explain" and self.question == MEASURED:
+            return  # its truth is missing; who calls sees to it
+        if name == "run" and self.question != MEASURED:
+            return
+        assert name in can
+        assert after.version == before.version + 1
+        self._count(name, before, after, seconds)
+        self.state = after
+
+    def _count(self, name: str, before: RoundState, after: RoundState, seconds: float) -> None:
+        if after.phase == "question" and after.position != before.position:
+            self.open, self.given = 0.0, SECONDS[after.position]
+        elif name in ("extend", "reopen"):
+            self.given = seconds + (self.given if name == "extend" else self.open)
+
+    @precondition(lambda self: self.state.phase == "measuring")
+    @rule(worked=st.booleans(), value=st.floats(0, 10))
+    def runs_end(self, worked: bool, value: float) -> None:
+        if worked:
+            self.state = state.explain(self.state, MEASURED, {"value": value, "words": "run 7"})
+            assert self.state.truths[MEASURED]["value"] == value
+        else:
+            self.state = state.failed(self.state, "It failed.")
+            with pytest.raises(BadInput):
+                state.explain(self.state, MEASURED)
+
+    @invariant()
+    def what_is_kept_is_the_same_state(self) -> None:
+        assert RoundState.from_json(json.loads(json.dumps(self.state.as_json()))) == self.state
+
+    @invariant()
+    def questions_are_asked_once_and_in_order(self) -> None:
+        dealt_with = [*self.state.done, *self.state.skipped]
+        assert len(dealt_with) == len(set(dealt_with)) <= self.state.position + 1
+        assert sorted(dealt_with, key=IDS.index) == IDS[: len(dealt_with)]
+
+    @invariant()
+    def answers_are_taken_while_a_question_is_open(self) -> None:
+        one = self.state
+        assert (one.paused_at is None) == (one.left is None)
+        if one.phase != "question" or one.paused:
+            assert not one.accepts(self.now)
+            return
+        assert one.ends_at is not None
+        assert one.accepts(one.ends_at), "the last moment counts"
+        assert not one.accepts(one.ends_at + 1e-3)
+        assert one.accepts(self.now) == (self.now <= one.ends_at)
+        if self.now <= one.ends_at:
+            assert one.seconds(self.now) == pytest.approx(self.open, abs=1e-3)
+            assert one.ends_at - self.now == pytest.approx(self.given - self.open, abs=1e-3)
+
+
+TestRounds = Rounds.TestCase
+TestRounds.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+def opened() -> RoundState:
+    return state.next_(RoundState(), IDS, SECONDS, 100.0)
+
+
+def test_a_paused_question_keeps_the_time_it_has_left() -> None:
+    paused = state.pause(opened(), 105.0)
+    assert (paused.left, paused.ends_at) == (15.0, None)
+    assert not paused.accepts(105.0)
+    longer = state.extend(paused, 10, 300.0)
+    again = state.resume(longer, 1000.0)
+    assert (again.ends_at, again.seconds(1002.0)) == (1025.0, 7.0)
+
+
+def test_a_question_that_was_due_is_closed_as_of_then() -> None:
+    assert state.close(opened(), 500.0).ends_at == 120.0
+    assert state.due(opened(), 120.001) and not state.due(opened(), 120.0)
+
+
+def test_a_closed_question_is_opened_for_the_rest_until_it_is_explained() -> None:
+    closed = state.close(opened(), 110.0)
+    again = state.reopen(closed, 200.0, 30)
+    assert (again.phase, again.ends_at, again.seconds(205.0)) == ("question", 230.0, 15.0)
+    explained = state.explain(closed, "one")
+    with pytest.raises(BadInput, match="everybody has seen the answer"):
+        state.reopen(explained, 200.0)
+
+
+def test_behind_the_last_question_is_the_podium() -> None:
+    now = opened()
+    for _ in IDS:
+        now = state.skip(now, IDS, SECONDS, 100.0)
+    assert (now.phase, now.skipped, now.done) == ("podium", tuple(IDS), ())
+    with pytest.raises(BadInput, match="podium is shown"):
+        state.next_(now, IDS, SECONDS, 100.0)
+
+
+@pytest.mark.parametrize("seconds", [0, -5, True, "30", None, 1e9, float("nan")])
+def test_times_that_are_none(seconds: object) -> None:
+    with pytest.raises(BadInput):
+        state.extend(opened(), seconds, 101.0)  # what a host's browser sent may be anything
+
+
+def test_what_a_newer_version_kept_beside_is_left_out() -> None:
+    assert RoundState.from_json({"version": 3, "phase": "lobby", "mood": "good"}) == RoundState(version=3)

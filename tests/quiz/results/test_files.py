@@ -1,0 +1,225 @@
+"""A round as CSV, XLSX and HTML, read back by other programs' readers, whatever people call themselves."""
+
+from __future__ import annotations
+
+import csv as csv_of
+import io
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import openpyxl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.quiz.results.rounds import DECK, deck, made, whole_class
+from workshop.quiz.deck import Deck
+from workshop.quiz.results import csv, report, rows, svg, xlsx
+from workshop.quiz.results.findings import find
+from workshop.quiz.results.record import Results
+
+NASTY = [
+    '=HYPERLINK("http://example.org")',
+    "+1+1",
+    "-2",
+    "@SUM(A1)",
+    "\tTab",
+    "＝1",
+    '"quoted", with comma; semicolon',
+    "two\r\nlines",
+    "<script>alert(1)</script>",
+    "</style><img src=x onerror=alert(1)>",
+    "Mia 👩‍🚀",
+    "علي",
+    "\u202eabc",
+    "#N/A",
+    "{world}",
+    "\ud800",
+    "\0\x07",
+    "x" * 40_000,
+]
+
+
+def named(names: list[str]) -> Results:
+    answers: list[dict[str, Any]] = [{"world": 0, "word": name or "?", "sum": -2.5} for name in names]
+    return made(DECK, answers, names)
+
+
+def from_csv(results: Results) -> list[dict[str, str]]:
+    return list(csv_of.DictReader(io.StringIO(csv.write(find(results)).decode("utf-8-sig"), newline="")))
+
+
+class Page(HTMLParser):
+    """The elements of a page, what leads elsewhere, and its text."""
+
+    def __init__(self, page: bytes) -> None:
+        super().__init__()
+        self.elements: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.text = ""
+        self.feed(page.decode())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_csv_has_a_row_for_each_learner_and_question() -> None:
+    results = replace(made(deck(3), [{"q1": 0, "q2": 1}, {"q3": 2}]), absent={"q1": frozenset({2})})
+    written = csv.write(find(results))
+    assert written.startswith(b"\xef\xbb\xbflearner,number,")
+    assert written.count(b"\r\n") == 7
+    read = from_csv(results)
+    assert [row["status"] for row in read] == ["answered", "answered", "missed", "not there", "missed", "answered"]
+    assert (read[0]["answer"], read[0]["right"], read[0]["share"]) == ("A: option 0", "yes", "1.0")
+    assert (read[1]["right"], read[1]["points"]) == ("no", "0.0")
+    assert (read[2]["answer"], read[2]["share"]) == ("", "")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.one_of(st.text(max_size=30), st.sampled_from(NASTY)), min_size=1, max_size=4))
+def test_no_cell_of_csv_or_xlsx_begins_like_a_formula(names: list[str]) -> None:
+    results = named(names)
+    read = from_csv(results)
+    assert len(read) == len(names) * len(DECK.questions)
+    book = openpyxl.load_workbook(io.BytesIO(xlsx.write(find(results))))
+    cells = [cell for sheet in book for line in sheet.iter_rows() for cell in line if cell.value is not None]
+    assert all(cell.data_type in ("s", "n") for cell in cells), "nothing is a formula, an error or a date"
+    texts = [cell.value for cell in cells if cell.data_type == "s"]
+    texts += [text for row in read for name, text in row.items() if not re.fullmatch(r"-?[0-9.e+-]+", text)]
+    assert not [text for text in texts if text.startswith(rows.FORMULA)]
+
+
+@settings(deadline=None)
+@given(st.one_of(st.text(), st.sampled_from(NASTY)))
+def test_a_guarded_cell_keeps_its_text(text: str) -> None:
+    cell = str(rows.safe(text))
+    assert len(cell) <= rows.LONGEST + 1
+    cell.encode()
+    if len(text) <= rows.LONGEST and text.isprintable():
+        assert cell.removeprefix("'") == text.removeprefix("'")
+    assert cell.startswith("'") >= text.startswith(rows.FORMULA)
+
+
+def test_numbers_are_numbers() -> None:
+    assert [rows.safe(value) for value in (-2.5, 7, None)] == [-2.5, 7, None]
+    read = next(row for row in from_csv(named(["-2"])) if row["question"] == "sum")
+    assert (read["learner"], read["answer"]) == ("'-2", "-2.5")
+
+
+def test_a_workbook_has_three_sheets_with_heads_that_stay() -> None:
+    found = find(whole_class(12))
+    book = openpyxl.load_workbook(io.BytesIO(xlsx.write(found)))
+    assert book.sheetnames == ["Questions", "Learners", "Answers"]
+    assert [sheet.max_row for sheet in book] == [8, 13, 12 * 7 + 1]
+    for sheet in book:
+        assert sheet.freeze_panes == "B2"
+        assert sheet["A1"].font.bold
+        assert all(8 < sheet.column_dimensions[name].width <= 60 for name in ("A", "B", "C", "D"))
+    heads = [cell.value for cell in book["Questions"][1]]
+    first = dict(zip(heads, [cell.value for cell in book["Questions"][2]], strict=True))
+    item = found.items[0]
+    assert first["share right"] == pytest.approx(item.share)
+    assert first["discrimination"] == pytest.approx(item.discrimination.value)
+    assert "marks on mpi" in [cell.value for cell in book["Learners"][1]]
+
+
+def test_the_report_shows_all_as_text_and_asks_nobody_for_anything() -> None:
+    page = Page(report.write(find(named(NASTY))))
+    loading = {
+        "script",
+        "img",
+        "link",
+        "iframe",
+        "object",
+        "embed",
+        "base",
+        "form",
+        "a",
+        "audio",
+        "video",
+        "use",
+        "image",
+    }
+    assert not loading & set(page.elements)
+    assert not [name for name, _ in page.attributes if name in ("href", "src", "style") or name.startswith("on")]
+    for name in NASTY[:5]:
+        assert name.strip() in page.text
+    assert "http-equiv" in dict(page.attributes)
+    policy = next(value for name, value in page.attributes if name == "content" and "default-src" in value)
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "url(" not in report.style()
+    assert "@import" not in report.style()
+
+
+def test_markup_in_a_deck_is_shown_as_text() -> None:
+    evil = "<script>alert(1)</script>"
+    question = {
+        "id": "q",
+        "type": "single",
+        "text": evil,
+        "tags": [evil],
+        "options": [{"text": evil, "right": True}, {"text": f"b{evil}", "feedback": evil}],
+    }
+    of = Deck.model_validate({"deck": "evil", "title": evil, "questions": [question]})
+    page = Page(report.write(find(made(of, [{"q": 0}, {"q": 1}, {"q": 1}]))))
+    assert "script" not in page.elements
+    assert page.text.count(evil) >= 5
+
+
+@pytest.mark.parametrize("learners", [0, 1, 2, 3, 30])
+def test_every_size_of_class_has_all_files(learners: int) -> None:
+    found = find(whole_class(learners), replace(whole_class(learners, 5), round=3))
+    assert len(from_csv(found.results)) == learners * 7
+    assert len(openpyxl.load_workbook(io.BytesIO(xlsx.write(found))).sheetnames) == 3
+    text = Page(report.write(found)).text
+    for part in ("Why", "Next", "How this is counted", "Before and after"):
+        assert part in text
+    document = json.loads(json.dumps(found.as_json(), allow_nan=False))
+    assert document["players"] == len(document["learners"]) == learners
+    assert {"verdict", "why", "next", "questions", "again", "help", "comparison", "notes"} <= set(document)
+
+
+def test_without_nicknames_none_is_anywhere() -> None:
+    names = ["Ada Lovelace", "Grace Hopper", "Alan Turing"]
+    wrong: list[dict[str, Any]] = [{"q1": 1, "q2": 1, "q3": 1, "q4": 1}] * 3
+    found = find(made(deck(4), wrong, names), anonymous=True)
+    files = [csv.write(found).decode(), report.write(found).decode(), json.dumps(found.as_json())]
+    book = openpyxl.load_workbook(io.BytesIO(xlsx.write(found)))
+    files.append(str([cell.value for sheet in book for line in sheet.iter_rows() for cell in line]))
+    for text in files:
+        assert "learner-1" in text
+        assert not [name for name in names if name in text]
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-1e6, 1e6), max_size=50), st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
+def test_a_histogram_draws_every_value_within_its_frame(values: list[float], one: float, other: float) -> None:
+    low, high = min([one, *values]), max([one, *values])
+    drawn = svg.histogram(values, "spread", low, high, other)
+    boxes = re.findall(r'<rect x="([0-9.]+)" y="([0-9.]+)" width="([0-9.]+)" height="([0-9.]+)"', drawn)
+    assert bool(boxes) == bool(values)
+    for x, y, wide, tall in boxes:
+        assert 0 <= float(x) <= float(x) + float(wide) <= 100
+        assert 0 <= float(y) <= float(y) + float(tall) <= 39.1
+
+
+def test_topics_that_a_page_has_room_for() -> None:
+    told = [{"text": "a", "right": True}, {"text": "b"}]
+    asked = [
+        {"id": f"q{n}", "type": "single", "text": "?", "options": told, "tags": [f"topic-{n % 12}"]} for n in range(20)
+    ]
+    of = Deck.model_validate({"deck": "many", "title": "Many", "questions": asked})
+    found = find(made(of, [{"q0": 0}]))
+    text = Page(report.write(found)).text
+    assert [n for n in range(12) if f"topic-{n}" in re.findall(r"topic-\d+", text)] == list(range(8))
+    assert "Topics with fewer questions are in the workbook." in text
+    heads = [cell.value for cell in openpyxl.load_workbook(io.BytesIO(xlsx.write(found)))["Learners"][1]]
+    assert sum(str(head).startswith("marks on topic-") for head in heads) == 12

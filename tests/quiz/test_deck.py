@@ -1,0 +1,137 @@
+"""Decks and their questions: what they may hold."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+from pydantic import ValidationError
+
+from workshop.errors import bad_input
+from workshop.placement import Placement
+from workshop.quiz.deck import Composed, Deck, Range, Tolerance
+from workshop.quiz.mending import TYPES
+
+TEXT = {"type": "text", "text": "?", "accept": ["x"]}
+
+
+def deck(*questions: dict[str, Any], **more: Any) -> Deck:
+    named = [{"id": f"q{number}", "text": "?", **question} for number, question in enumerate(questions)]
+    return Deck.model_validate({"deck": "d", "title": "t", "questions": named, **more})
+
+
+def said(*questions: dict[str, Any], **more: Any) -> str:
+    with pytest.raises(ValidationError) as refused:
+        deck(*questions, **more)
+    return str(bad_input(refused.value))
+
+
+def options(*rights: bool) -> list[dict[str, Any]]:
+    return [{"text": f"{number}", "right": right} for number, right in enumerate(rights)]
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ({"type": "single", "options": options(False, False)}, "options: 0 of them are right; a single choice has one"),
+        ({"type": "single", "options": options(True, True)}, "options: 2 of them are right; a single choice has one"),
+        ({"type": "multiple", "options": options(False, False)}, "options: none of them is right; at least one should"),
+        ({"type": "single", "options": options(True)}, "at least 2 items"),
+        ({"type": "single", "options": options(*[True] + [False] * 12)}, "at most 12 items"),
+        ({"type": "poll", "options": [{"text": "a"}, {"text": " a "}]}, "the option 'a' is there twice"),
+        (
+            {"type": "poll", "options": [{"text": "a"}, {"text": "b", "right": True}]},
+            "right is not one of its settings",
+        ),
+        ({"type": "poll", "points": 1, "options": [{"text": "a"}, {"text": "b"}]}, "a poll has no points"),
+        ({"type": "order", "items": ["a", "b", "a"]}, "the item 'a' is there twice"),
+        (
+            {"type": "match", "pairs": [{"left": "a", "right": "x"}, {"left": "b", "right": "x"}]},
+            "the right 'x' is there twice",
+        ),
+        (
+            {"type": "match", "pairs": [{"left": "a", "right": "x"}, {"left": "b", "right": "y"}], "extra": ["x"]},
+            "'x' is there twice",
+        ),
+        ({"type": "number", "answer": "n"}, "answer: 'n' names n, which is not known; it should be a number"),
+        (
+            {"type": "number", "answer": 1, "near": [{"answer": "1 +", "feedback": "x"}]},
+            "near.0: '1 +' is no arithmetic",
+        ),
+        ({"type": "number", "answer": True}, "answer"),
+        ({"type": "number", "answer": float("inf")}, "answer"),
+        ({"type": "predict", "runs": {"a": {"workload": "kmeans"}}, "truth": "b.x"}, "truth: 'b.x' names b"),
+        ({"type": "predict", "runs": {}, "truth": "1"}, "not be empty"),
+        (
+            {"type": "place", "ask": ["ranks"], "right": {"map_by": "core"}},
+            "right: map_by should be in ask, or in given",
+        ),
+        (
+            {"type": "place", "ask": ["ranks"], "right": {}, "near": [{"placement": {"threads": 1}, "feedback": "x"}]},
+            "near.0: threads should be in ask",
+        ),
+        ({"type": "place", "given": {"ranks": 2}, "ask": ["ranks"], "right": {}}, "ranks can't be given and asked for"),
+        ({"type": "place", "ask": ["mpi"], "right": {}}, "ranks, map_by"),
+        ({**TEXT, "numbers": {"max": {"values": [1]}}}, "max is the name of a function; a number needs another one"),
+        ({**TEXT, "seconds": 4}, "at least 5"),
+        ({**TEXT, "id": "Has Spaces"}, "pattern"),
+    ],
+)
+def test_questions_that_can_not_be(question: dict[str, Any], sentence: str) -> None:
+    assert sentence in said(question)
+
+
+def test_names_of_questions_are_their_own() -> None:
+    assert "the id 'x' is there twice" in said({**TEXT, "id": "x"}, {**TEXT, "id": "x"})
+    found = deck(TEXT, {**TEXT, "points": 0})
+    assert found.question("q1") is found.questions[1]
+    with pytest.raises(KeyError):
+        found.question("q2")
+
+
+def test_what_a_deck_says_for_questions_that_do_not() -> None:
+    poll = {"type": "poll", "options": [{"text": "a"}, {"text": "b"}]}
+    found = deck(TEXT, {**TEXT, "points": 0, "seconds": 5, "shuffle": True}, poll, points=3, seconds=90, shuffle=False)
+    first, second, third = found.questions
+    assert (found.points_of(first), found.seconds_of(first), found.shuffles(first)) == (3, 90, False)
+    assert (found.points_of(second), found.seconds_of(second), found.shuffles(second)) == (0, 5, True)
+    assert found.points_of(third) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({}, "as values, or as low and high"),
+        ({"values": [1], "high": 2}, "as values, or as low and high"),
+        ({"low": 1}, "needs both"),
+        ({"low": 2, "high": 1}, "the smaller one as low"),
+        ({"low": 0, "high": 1, "step": 1e-6}, "at most 10,000 steps"),
+        ({"low": 0, "high": 1, "step": 0}, "greater than 0"),
+        ({"low": float("nan"), "high": 1}, "finite"),
+        ({"values": [float("inf")]}, "finite"),
+    ],
+)
+def test_ranges_that_can_not_be(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        Range.model_validate(given)
+    assert sentence in str(bad_input(refused.value))
+
+
+def test_tolerances() -> None:
+    assert Tolerance(absolute=0.5).around(100) == 0.5 and Tolerance(relative=0.1).around(-50) == 5
+    for given in ({}, {"absolute": 1, "relative": 1}, {"absolute": -1}, {"relative": 11}):
+        with pytest.raises(ValidationError):
+            Tolerance.model_validate(given)
+
+
+def test_matches_have_all_rights_in_order() -> None:
+    found = deck({"type": "match", "pairs": [{"left": "a", "right": "x"}, {"left": "b", "right": "y"}], "extra": ["z"]})
+    assert found.questions[0].rights == ("x", "y", "z")
+
+
+def test_fields_that_can_be_composed_are_fields_of_a_placement() -> None:
+    assert set(get_args(Composed)) <= Placement.model_fields.keys()
+
+
+def test_every_type_of_question_is_known() -> None:
+    assert sorted(TYPES) == ["match", "multiple", "number", "order", "place", "poll", "predict", "single", "text"]

@@ -1,0 +1,61 @@
+"""What docs/quizzes.md shows of decks can be used as it stands."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import get_args
+
+import pytest
+
+from tests.labs import quiz_checks
+from tests.labs.test_text import commands, unknown
+from workshop import config
+from workshop.quiz import reading
+from workshop.quiz.deck import Deck, Number, Question
+from workshop.quiz.drawing import ask
+from workshop.quiz.grading import grade
+
+TEXT = config.labs_folder().parent / "docs" / "quizzes.md"
+BLOCKS = re.findall(r"^```yaml\n(.*?)^```$", TEXT.read_text(), re.DOTALL | re.MULTILINE)
+WHOLE = "deck: example\ntitle: Example\nquestions:\n"
+
+
+def deck(block: str) -> Deck:
+    """A block that is a deck, or the questions of one; its pictures are beside the text, and its placements are asked
+    of the mapper."""
+    text = block if block.startswith("deck:") else WHOLE + block
+    return reading.parse(text, TEXT.name, TEXT.parent, thorough=True)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: re.search(r"id: (\S+)", block)[1])
+def test_an_example_is_a_deck_or_a_question_of_one(block: str) -> None:
+    assert deck(block).questions
+
+
+def test_every_type_of_question_has_an_example() -> None:
+    union = get_args(Question)[0]
+    wanted = {get_args(kind.model_fields["type"].annotation)[0] for kind in get_args(union)}
+    assert {question.type for block in BLOCKS for question in deck(block).questions} == wanted
+
+
+def test_an_example_with_code_is_right() -> None:
+    found = [(of, question) for of in map(deck, BLOCKS) for question in of.questions if question.check]
+    assert found
+    for of, question in found:
+        assert isinstance(question, Number)
+        for seed in "abc":
+            asked = ask(of, question, seed)
+            left = quiz_checks.leave(question.check, dict(asked.numbers))
+            assert grade(asked, left["answer"]).right, (asked.numbers, left)
+
+
+def test_a_mistake_in_an_example_would_be_noticed() -> None:
+    broken = textwrap.dedent(BLOCKS[1]).replace("right: true", "right: false")
+    with pytest.raises(reading.BadDeck, match="single choice"):
+        deck(broken)
+
+
+def test_the_commands_are_there() -> None:
+    wrong = {" ".join(words): unknown(words) for words in commands(TEXT) if words[0] == "workshop" and unknown(words)}
+    assert wrong == {}

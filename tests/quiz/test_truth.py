@@ -1,0 +1,230 @@
+"""The right answers of predict questions, from runs of a real session and of a store that holds all kinds of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sessions import Session
+from tests.web import seed
+from workshop.errors import BadInput
+from workshop.placement import Placement
+from workshop.quiz import truth
+from workshop.quiz.deck import Predict
+from workshop.session import client, lifecycle
+from workshop.store.records import Identity, Limits, SessionRecord
+from workshop.store.store import Store
+from workshop.web import auth
+
+SMALL = {"data": "blobs", "points": 2000, "features": 2, "clusters": 3, "iterations": 3}
+
+
+def question(truth: str, **runs: dict[str, Any]) -> Predict:
+    return Predict(type="predict", id="how-fast", text="How fast?", truth=truth, runs=runs)
+
+
+def four(**placement: Any) -> dict[str, Any]:
+    return {"workload": "kmeans", "params": {"clusters": 4}, "placement": placement}
+
+
+@pytest.fixture
+def up(store: Store) -> SessionRecord:
+    return seed.session(store)
+
+
+@pytest.fixture
+def learner(store: Store) -> Identity:
+    return auth.let_in(store, "learner", "Ada")[0]
+
+
+def complete(
+    store: Store, session: SessionRecord, identity: Identity | None = None, status: str = "completed", **given: Any
+) -> int:
+    """A run that ended; `given` are its params, `ranks` and `metrics`."""
+    metrics, ranks = given.pop("metrics", {}), given.pop("ranks", 2)
+    params = {"data": "photo", "clusters": 4, "iterations": 20, **given}
+    placement = Placement(ranks=ranks).as_json()
+    run = store.submit(
+        session.id, "kmeans", params, placement, identity_id=identity.id if identity else None, submitted_by=""
+    )
+    store.take_next(session.id)
+    store.finish(run.id, status, metrics=metrics, error={"message": "no luck.\nmore"} if status == "failed" else None)
+    return run.id
+
+
+def test_what_is_wanted_is_as_runs_keep_it() -> None:
+    asked = question("a.seconds", a={"workload": "kmeans", "params": {"pace": 1}, "placement": {"ranks": 4}})
+    assert truth.wanted(asked) == [("a", "kmeans", {"pace": 1.0}, {"ranks": 4})]
+
+
+@pytest.mark.parametrize(
+    ("run", "why"),
+    [
+        ({"workload": "nothing"}, "There is no workload 'nothing'"),
+        ({"workload": "kmeans", "params": {"clusters": 0}}, "clusters is 0"),
+        ({"workload": "kmeans", "params": {"color": 1}}, "color is not one of its settings"),
+        ({"workload": "kmeans", "placement": {"ranks": 0}}, "ranks is 0"),
+    ],
+)
+def test_what_can_t_be_run_is_told(store: Store, run: dict[str, Any], why: str) -> None:
+    with pytest.raises(BadInput, match=why):
+        truth.own(store, question("a.seconds", a=run), None)
+
+
+def test_the_newest_own_run_that_fits_counts(store: Store, up: SessionRecord, learner: Identity) -> None:
+    asked = question("four.x / one.x", four=four(ranks=4), one=four(ranks=1))
+    complete(store, up, learner, ranks=4)
+    newest = complete(store, up, learner, ranks=4)
+    complete(store, up, learner, ranks=4, clusters=5)
+    complete(store, up, learner, ranks=2)
+    complete(store, up, learner, "failed", ranks=4)
+    of_nobody = complete(store, up, ranks=4)
+    assert truth.own(store, asked, learner.id) == {"four": newest}
+    assert truth.own(store, asked, None) == {"four": of_nobody}
+    one = complete(store, up, learner, ranks=1)
+    assert truth.own(store, asked, learner.id) == {"four": newest, "one": one}
+    assert truth.own(store, asked, learner.id, session_id=up.id + 1) == {}
+
+
+def test_old_runs_are_found_behind_many_others(
+    store: Store, up: SessionRecord, learner: Identity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(truth, "PAGE", 3)
+    old = complete(store, up, learner, ranks=4)
+    for _ in range(7):
+        complete(store, up, ranks=4)
+    assert truth.own(store, question("four.x", four=four(ranks=4)), learner.id) == {"four": old}
+
+
+def test_the_latest_run_is_one_that_came_to_something_or_may_yet(
+    store: Store, up: SessionRecord, learner: Identity
+) -> None:
+    asked = question("a.x", a=four(ranks=4))
+    failed = complete(store, up, learner, "failed", ranks=4)
+    assert truth.latest(store, asked, learner.id)["a"].id == failed
+    done = complete(store, up, learner, ranks=4)
+    complete(store, up, learner, "cancelled", ranks=4)
+    assert truth.latest(store, asked, learner.id)["a"].id == done
+    (queued,) = truth.submit(store, up, asked, learner).values()
+    assert truth.latest(store, asked, learner.id)["a"].id == queued
+    assert truth.own(store, asked, learner.id) == {"a": done}
+    assert truth.latest(store, asked, None) == {}
+
+
+def test_the_value_is_that_of_the_expression(store: Store, up: SessionRecord) -> None:
+    runs = {
+        "one": complete(store, up, ranks=1, metrics={"seconds": {"fit": 8.0}, "waits": [1, 5, 2]}),
+        "four": complete(store, up, ranks=4, metrics={"seconds": {"fit": 2.0}}),
+    }
+    names = {"one": four(ranks=1), "four": four(ranks=4)}
+    found = truth.value(store, question("one.seconds['fit'] / four.seconds['fit']", **names), runs)
+    assert (found.value, found.problem) == (4.0, "")
+    assert f"run {runs['one']}: kmeans on 1 rank, " in found.words
+    assert f"; run {runs['four']}: kmeans on 4 ranks, " in found.words
+    assert truth.value(store, question("argmax(one.waits)", **names), runs).value == 1
+
+
+def test_seconds_are_those_of_the_run_where_it_tells_none(store: Store, up: SessionRecord) -> None:
+    run = store.run(complete(store, up))
+    asked = question("a.seconds", a=four())
+    assert truth.value(store, asked, {"a": run.id}).value == pytest.approx(run.finished_at - run.started_at)
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ("failed", r"Run \d+ \(kmeans\) failed: no luck; run it again."),
+        ("cancelled", r"Run \d+ \(kmeans\) was cancelled; run it again."),
+        ("interrupted", r"Run \d+ \(kmeans\) was interrupted; run it again."),
+    ],
+)
+def test_a_run_that_came_to_nothing_is_a_sentence(store: Store, up: SessionRecord, status: str, why: str) -> None:
+    found = truth.value(store, question("a.x", a=four()), {"a": complete(store, up, status=status)})
+    assert found.value is None
+    assert re.fullmatch(why, found.problem)
+
+
+@pytest.mark.parametrize(
+    ("expression", "metrics", "why"),
+    [
+        ("a.speed", {"x": 1}, "a has no speed; it has seconds, x"),
+        ("a.x / a.y", {"x": 1, "y": 0}, "divides by zero"),
+        ("a.x", {"x": {"fit": 1}}, "can't be computed"),
+    ],
+)
+def test_metrics_that_don_t_tell_are_a_sentence(
+    store: Store, up: SessionRecord, expression: str, metrics: dict[str, Any], why: str
+) -> None:
+    found = truth.value(store, question(expression, a=four()), {"a": complete(store, up, metrics=metrics)})
+    assert found.value is None
+    assert found.problem.startswith("The runs don't tell the answer: ")
+    assert why in found.problem
+
+
+def test_runs_that_are_missing_or_go_on_are_told(store: Store, up: SessionRecord) -> None:
+    asked = question("a.x + b.x", a=four(), b=four(ranks=1))
+    assert truth.value(store, asked, {}).problem == "There is no run yet for a and b."
+    assert "There is no run 99" in truth.value(store, asked, {"a": 99, "b": 99}).problem
+    queued = store.submit(up.id, "kmeans", {}, {}).id
+    assert truth.value(store, asked, {"a": queued, "b": queued}).problem.endswith("has not ended yet: it is queued.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit", "value", "said"),
+    [
+        ("rank", "", 2.0, "rank 2"),
+        ("number", "iterations", 3.0, "3 iterations"),
+        ("number", "times", 1.8732, "1.87 times"),
+        ("number", "", 123456789.0, "1.23e8"),
+    ],
+)
+def test_values_are_said_with_their_units(kind: str, unit: str, value: float, said: str) -> None:
+    asked = question("a.x", a=four()).model_copy(update={"kind": kind, "unit": unit})
+    assert truth.said(asked, value) == said
+
+
+def test_learners_runs_stay_within_their_limits(store: Store, up: SessionRecord, learner: Identity) -> None:
+    store.update_session(up.id, limits=Limits(ranks=2, queued=1))
+    now = store.session(up.id)
+    with pytest.raises(BadInput, match="ranks is 4: this session allows at most 2"):
+        truth.submit(store, now, question("a.x", a=four(ranks=4)), learner)
+    both = question("a.x + b.x", a=four(ranks=1), b=four(ranks=2))
+    first = truth.submit(store, now, both, learner)
+    assert list(first) == ["a"], "one at a time"
+    with pytest.raises(BadInput, match="You have 1 unfinished run"):
+        truth.submit(store, now, both, learner, have=first)
+    store.request_cancel(first["a"])
+    second = truth.submit(store, now, both, learner, have=first)
+    assert list(second) == ["b"]
+    run = store.run(second["b"])
+    assert (run.identity_id, run.placement["ranks"], run.placement["mpi"]) == (learner.id, 2, "openmpi")
+
+
+@pytest.fixture
+def real(workshop_home: Path) -> Iterator[Session]:
+    with Store.open() as store:
+        record, conductor = lifecycle.start_session(store, "quiz", Placement(ranks=2))
+        ready = lifecycle.wait_ready(store, record, conductor)
+        yield Session(store, ready, workshop_home)
+        lifecycle.stop_session(store, "quiz")
+        conductor.wait(10)
+
+
+def test_a_real_run_tells_the_truth(real: Session) -> None:
+    asked = question(
+        "two.iterations + two.seconds['fit'] * 0",
+        two={"workload": "kmeans", "params": SMALL, "placement": {"ranks": 2}},
+    )
+    learner = auth.let_in(real.store, "learner", "Ada")[0]
+    assert truth.own(real.store, asked, learner.id) == {}
+    submitted = truth.submit(real.store, real.now, asked, learner)
+    run = client.wait(real.store, submitted["two"], timeout=60)
+    assert run.status == "completed", run.error
+    assert truth.own(real.store, asked, learner.id) == submitted
+    found = truth.value(real.store, asked, submitted)
+    assert 1 <= (found.value or 0) <= 3, found
+    assert f"run {run.id}: kmeans on 2 ranks" in found.words

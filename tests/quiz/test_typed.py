@@ -1,0 +1,175 @@
+"""Numbers and words as people type them."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from workshop.errors import BadInput
+from workshop.quiz import typed
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        ("1.5", 1.5),
+        ("1,5", 1.5),
+        ("1e3", 1000),
+        ("1E-3", 0.001),
+        ("1 000", 1000),
+        ("1\u00a0000", 1000),
+        ("1\u202f000,5", 1000.5),
+        ("1'000", 1000),
+        ("1’000.5", 1000.5),
+        ("1,234.5", 1234.5),
+        ("1.234,5", 1234.5),
+        ("12,345,678", 12345678),
+        ("12.345.678,9", 12345678.9),
+        ("1.500", 1.5),
+        ("0,125", 0.125),
+        ("-3", -3),
+        ("−3", -3),
+        ("- 3", -3),
+        ("+2", 2),
+        (".5", 0.5),
+        ("5.", 5),
+        ("１２", 12),
+        ("  7\t", 7),
+        (3, 3),
+        (2.5, 2.5),
+    ],
+)
+def test_numbers_in_the_ways_in_which_people_write_them(given: object, value: float) -> None:
+    assert typed.number(given) == value
+
+
+@pytest.mark.parametrize(
+    ("given", "unit", "value"),
+    [
+        ("12 ms", "ms", 12),
+        ("12ms", "ms", 12),
+        ("1 000 GB/s", "GB/s", 1000),
+        ("25 %", "%", 25),
+        ("25", "%", 25),
+        ("1.8x", "times", 1.8),
+        ("1,8 ×", "times", 1.8),
+        ("2 times", "x", 2),
+        ("3 µs", "μs", 3),
+        ("5e2 e", "e", 500),
+    ],
+)
+def test_the_questions_unit_may_stand_behind(given: str, unit: str, value: float) -> None:
+    assert typed.number(given, unit) == value
+
+
+@pytest.mark.parametrize(
+    ("given", "unit", "said"),
+    [
+        ("1,500", "", "'1,500' could be 1.5 or 1500; write one of them."),
+        ("12 s", "ms", "'12 s' is not in ms; give the answer in ms, with or without it."),
+        ("12 MS", "ms", "is not in ms"),
+        ("25 %", "", "'25 %' has '%' behind the number; the answer should be the number alone."),
+        ("about 5", "", "'about 5' is no number; it should be one such as 1.5 or 1e3."),
+        ("1 00", "", "is no number"),
+        ("1 000'000", "", "is no number"),
+        ("1,2,3", "", "is no number"),
+        ("1..2", "", "is no number"),
+        ("--3", "", "is no number"),
+        ("1/2", "", "is no number"),
+        ("1e999", "", "is no finite number"),
+        ("nan", "", "is no number"),
+        ("-inf", "", "is no number"),
+        ("", "", "is no number"),
+        (",", "", "is no number"),
+        ("١٢", "", "is no number"),
+        ("1\ud800", "", "is no number"),
+        ("9" * 201, "", "has 201 characters"),
+        (math.nan, "", "is no finite number"),
+        (math.inf, "", "is no finite number"),
+        (10**400, "", "is no finite number"),
+        (True, "", "is no number"),
+        (None, "", "is no number"),
+        ([1], "", "is no number"),
+        ({"a": 1}, "", "is no number"),
+    ],
+)
+def test_what_is_no_number_is_refused_in_one_sentence(given: object, unit: str, said: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        typed.number(given, unit)
+    told = str(refused.value)
+    assert said in told and told.endswith(".") and "\n" not in told and len(told) < 200
+
+
+WRITTEN = st.text("0123456789.,'eE+- \u00a0−%ms", max_size=12) | st.text(max_size=20)
+
+
+@settings(max_examples=150, deadline=None)
+@given(WRITTEN | st.floats() | st.integers() | st.booleans() | st.none(), st.sampled_from(["", "ms", "%", "times"]))
+@example("1e-", "")
+def test_whatever_is_typed_is_a_finite_number_or_a_sentence(given: object, unit: str) -> None:
+    try:
+        assert math.isfinite(typed.number(given, unit))
+    except BadInput as error:
+        assert str(error).endswith(".") and "\n" not in str(error)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(-1e12, 1e12))
+def test_numbers_as_programs_write_them_are_read_as_they_are(value: float) -> None:
+    assert typed.number(repr(value)) == value
+    assert typed.number(f"{value!r} ms", "ms") == value
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1000, 10**9), st.sampled_from([" ", "'", "\u202f"]))
+def test_thousands_apart(value: int, between: str) -> None:
+    assert typed.number(f"{value:,}".replace(",", between)) == value
+
+
+def test_whole_numbers_and_their_bounds() -> None:
+    assert typed.whole("3", "A rank", 0, 3) == 3 and typed.whole(2.0, "A rank", 0, 3) == 2
+    for sent in ("4", "-1", "1.5", "1e300"):
+        with pytest.raises(BadInput, match="A rank is a whole number from 0 to 3, not "):
+            typed.whole(sent, "A rank", 0, 3)
+
+
+def test_a_number_that_is_too_long_to_be_written() -> None:
+    with pytest.raises(BadInput, match="is no finite number"):
+        typed.number(10**5000)
+
+
+def test_texts() -> None:
+    assert typed.text("  ring \n all-reduce ") == "ring all-reduce"
+    assert typed.text("e\u0301") == "\u00e9"
+    for sent, said in [
+        ("", "is empty"),
+        (" \n", "is empty"),
+        ("x" * 201, "201 characters"),
+        ("a\0b", "can't be shown"),
+    ]:
+        with pytest.raises(BadInput, match=said):
+            typed.text(sent)
+    for sent in ("\ud800", "\ue000", 5, None, ["a"]):
+        with pytest.raises(BadInput):
+            typed.text(sent)
+    assert typed.text("שלום 🙂 <b>") == "שלום 🙂 <b>"
+
+
+def test_what_is_alike() -> None:
+    assert typed.alike("  Ring   All-Reduce ") == typed.alike("ring all-reduce")
+    assert typed.alike("Amdahl’s law") == typed.alike("amdahl's LAW")
+    assert typed.alike("STRASSE") == typed.alike("straße")
+    assert typed.alike("e\u0301") == typed.alike("\u00c9")
+    assert typed.alike("all-reduce") != typed.alike("allreduce"), "hyphens are as they are written"
+    assert typed.alike("all reduce") != typed.alike("allreduce")
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=30))
+def test_case_and_spaces_never_matter(words: str) -> None:
+    assert typed.alike(f" {words}\t") == typed.alike(words) == typed.alike(typed.alike(words))
+    assert typed.alike(unicodedata.normalize("NFD", words)) == typed.alike(unicodedata.normalize("NFC", words))

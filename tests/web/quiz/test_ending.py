@@ -1,0 +1,73 @@
+"""Ending a round from a page: by the room that people are in, or in the store where nobody has opened one."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+
+from tests.quiz.nine import DECK
+from tests.support import until
+from tests.web.dashboard import Visitor
+from workshop.errors import BadInput
+from workshop.store.records import Identity
+from workshop.store.store import Store
+from workshop.web import auth
+from workshop.web.door import Door, cookie_name
+from workshop.web.quiz import ending, hosting
+from workshop.web.quiz.routes import routes
+
+
+@pytest.fixture
+def instructor(store: Store) -> Identity:
+    return auth.let_in(store, "instructor", "Instructor")[0]
+
+
+@pytest.fixture
+def port(store: Store) -> Iterator[int]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        free = probe.getsockname()[1]
+    app = Starlette(routes=routes(store, cookie_name(free)), middleware=[Middleware(Door, store=store, port=free)])
+    server = uvicorn.Server(uvicorn.Config(app, port=free, log_level="error", lifespan="off", ws="websockets-sansio"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    until(lambda: server.started, 20, "the server")
+    yield free
+    server.should_exit = True
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def test_who_is_in_a_round_is_told_its_end(store: Store, port: int, instructor: Identity) -> None:
+    this = hosting.host(store, DECK)
+    host = Visitor(port, f"{cookie_name(port)}={auth.let_in(store, 'instructor', 'Instructor')[1]}")
+    with host.listen(f"/quiz/{this.id}/socket?view=host") as line:
+        assert json.loads(line.recv(timeout=20))["phase"] == "lobby"
+        ending.end(store, instructor, this.id)
+        kinds: list[str] = []
+        while "ended" not in kinds:
+            kinds.append(json.loads(line.recv(timeout=20))["kind"])
+    assert store.round(this.id).ended_at is not None
+    with pytest.raises(BadInput, match="has ended already"):
+        ending.end(store, instructor, this.id)
+
+
+def test_a_round_that_nobody_is_in_is_ended_in_the_store(store: Store, instructor: Identity) -> None:
+    this = hosting.host(store, DECK)
+    with pytest.raises(BadInput, match="Only the instructor"):
+        ending.end(store, auth.let_in(store, "learner", "Ada")[0], this.id)
+    ending.end(store, instructor, this.id)
+    ended = store.round(this.id)
+    assert (ended.ended_at is not None, ended.state["phase"]) == (True, "ended")
+    with pytest.raises(BadInput, match="has ended already"):
+        ending.end(store, instructor, this.id)
+    alone = store.add_round("alone", DECK.model_dump(mode="json"))
+    with pytest.raises(BadInput, match="not a live one"):
+        ending.end(store, instructor, alone.id)

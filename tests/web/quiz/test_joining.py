@@ -1,0 +1,97 @@
+"""/quiz: who comes into a round, and under which name."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.web.dashboard import Dashboard
+from tests.web.quiz.players import begin, join
+from workshop.web.auth import hashed
+
+FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
+RAINBOW = "\U0001f3f3\ufe0f\u200d\U0001f308"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [FAMILY, RAINBOW, "\U0001f9d1\U0001f3fd\u200d\U0001f680 Ada",
+     "עדה", "عائشة", "می\u200cخواهم", "<b>Bo</b>", "漢字", "x" * 30],
+)  # fmt: skip
+def test_names_in_all_scripts(dashboard: Dashboard, name: str) -> None:
+    record = begin(dashboard)
+    visitor = join(dashboard, record, name)
+    assert [one.nickname for one in dashboard.store.players(record.id)] == [name]
+    assert "<b>Bo" not in visitor.get(f"/quiz/{record.id}", Accept="text/html").text
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("", "give a nickname"),
+        ("  \t ", "give a nickname"),
+        ("x" * 10_000, "10000 characters"),
+        ("\U0001f600" * 3000, "3000 characters"),
+        ("a\u202eb", "can&#x27;t be shown"),
+        ("\u2067a", "can&#x27;t be shown"),
+        ("A\u200dda", "can&#x27;t be shown"),
+        ("A\u200cda", "can&#x27;t be shown"),
+        (f"{FAMILY}\u200d", "can&#x27;t be shown"),
+        ("a\x00b", "can&#x27;t be shown"),
+        ("Instructor", "take another one"),
+    ],
+)
+def test_names_that_nobody_can_have(dashboard: Dashboard, name: str, words: str) -> None:
+    record = begin(dashboard)
+    visitor = dashboard.stranger()
+    answer = visitor.post("/quiz", {"code": record.code or "", "nickname": name})
+    assert (answer.status, visitor.cookie) == (400, "")
+    assert words in answer.text
+    assert dashboard.store.players(record.id) == []
+
+
+def test_the_second_one_of_a_name_gets_a_number_in_this_round_only(dashboard: Dashboard) -> None:
+    first, second = begin(dashboard), begin(dashboard)
+    for record in (first, first, second):
+        join(dashboard, record, FAMILY)
+    assert [one.nickname for one in dashboard.store.players(first.id)] == [FAMILY, f"{FAMILY} 2"]
+    assert [one.nickname for one in dashboard.store.players(second.id)] == [FAMILY]
+
+
+def test_who_is_in_already_stays_who_they_are(dashboard: Dashboard) -> None:
+    record = begin(dashboard)
+    learner = dashboard.learner("Grace")
+    cookie = learner.cookie
+    assert 'value="Grace"' in learner.get(f"/quiz?code={record.code}").text
+    join(dashboard, record, "Grace", learner)
+    join(dashboard, record, "Another name", learner)
+    assert learner.cookie == cookie
+    assert [one.nickname for one in dashboard.store.players(record.id)] == ["Grace"]
+    player = join(dashboard, record, "Ada")
+    identity = dashboard.store.identity(hashed(player.cookie.partition("=")[2]))
+    assert identity is not None and (identity.role, identity.nickname) == ("player", "Ada")
+
+
+def test_codes_may_be_typed_as_people_type_and_the_form_needs_no_script(dashboard: Dashboard) -> None:
+    record = begin(dashboard)
+    code = record.code or ""
+    page = dashboard.stranger().get(f"/quiz?code={code}")
+    assert f'value="{code}"' in page.text and "<script" not in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    typed = {"code": f" {code[:3].lower()} {code[3:]}", "nickname": "Ada"}
+    assert dashboard.stranger().post("/quiz", typed).status == 303
+    assert dashboard.stranger().post("/quiz", {"code": code, "nickname": "x" * 200_000}).status == 413
+    assert dashboard.stranger().post("/quiz", {**typed}, Origin="http://evil.example").status == 403
+    assert "&lt;i&gt;" in dashboard.stranger().get("/quiz?code=%3Ci%3E").text
+
+
+def test_a_thousand_wrong_codes_are_slowed_down(dashboard: Dashboard) -> None:
+    record = begin(dashboard)
+    statuses = [
+        dashboard.stranger().post("/quiz", {"code": f"X{number:05}", "nickname": "Eve"}).status
+        for number in range(1000)
+    ]
+    read = statuses.count(403)
+    assert set(statuses) == {403, 429} and 20 <= read < 500, "most of them were not even looked at"
+    if statuses[-1] == 429:
+        answer = dashboard.stranger().post("/quiz", {"code": record.code or "", "nickname": "Eve"})
+        assert answer.status == 429 and "try again in" in answer.text

@@ -1,0 +1,210 @@
+"""Quizzes: decks of questions, rounds with a class, what came out of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workshop.cli import common, quiz_host, quiz_results
+
+if TYPE_CHECKING:
+    from workshop.quiz.formats import Lost
+
+app = typer.Typer(help=__doc__, no_args_is_help=True)
+app.command("host")(quiz_host.host)
+app.command("rounds")(quiz_host.rounds)
+app.command("results")(quiz_results.results)
+app.command("forget")(quiz_results.forget)
+
+DeckName = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A lab's deck, or a deck's YAML file.")]
+
+
+@app.command("list")
+def list_(as_json: common.JSON = False) -> None:
+    """List the labs' decks."""
+    from rich.console import Console
+
+    from workshop.cli.show_quiz import decks_table
+    from workshop.quiz import reading
+
+    decks = [(reading.read(path), path) for path in reading.shipped().values()]
+    if as_json:
+        common.answer([_summary(deck, path) for deck, path in decks])
+    elif decks:
+        Console(highlight=False).print(decks_table([deck for deck, _ in decks]))
+    else:
+        common.stderr().print("No lab has a deck; check one of your own with: workshop quiz check FILE")
+
+
+@app.command()
+def check(
+    decks: Annotated[list[str], typer.Argument(metavar="NAME|FILE…", help="Labs' decks, or decks' YAML files.")],
+    as_json: common.JSON = False,
+) -> int:
+    """Check decks, and tell everything that is wrong with them; 2 is returned where something is."""
+    from workshop.analysis import words
+    from workshop.errors import BadInput
+    from workshop.quiz import reading
+
+    told: list[dict[str, Any]] = []
+    for name in decks:
+        try:
+            path = reading.find(name)
+            deck = reading.read(path)
+        except reading.BadDeck as error:
+            told.append({"file": str(path), "problems": [vars(problem) for problem in error.problems]})
+            common.stderr().print(str(error), soft_wrap=True)
+        except BadInput as error:
+            told.append({"file": name, "problems": [{"line": None, "where": "", "text": str(error)}]})
+            common.stderr().print(str(error), soft_wrap=True)
+        else:
+            told.append(_summary(deck, path) | {"problems": []})
+            if not as_json:
+                print(f"{path}: {words.count(len(deck.questions), 'question')}, nothing is wrong")
+    if as_json:
+        common.answer(told)
+    return 2 if any(one["problems"] for one in told) else 0
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of decks, for editors."""
+    from workshop.quiz import reading
+
+    common.answer(reading.schema())
+
+
+@app.command()
+def show(
+    deck: DeckName,
+    answers: Annotated[bool, typer.Option("--answers", help="Show what is right, too.")] = False,
+    as_json: common.JSON = False,
+) -> None:
+    """Show a deck's questions; what is right only with --answers."""
+    from workshop.cli.show_quiz import show_deck, without_answers
+    from workshop.quiz import reading
+
+    found = reading.read(reading.find(deck))
+    if not as_json:
+        show_deck(found, answers)
+    elif answers:
+        common.answer(found.model_dump(mode="json"))
+    else:
+        common.answer(without_answers(found))
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What another program has written.")],
+    format: Annotated[
+        str | None, typer.Option("--format", help="gift, moodle, qti or aiken; default: by the file's ending.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The deck to write; default: standard output.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over files that are there.")] = False,
+    as_json: common.JSON = False,
+) -> None:
+    """Make a deck of a file of another program, and tell what it can't hold. Pictures are written beside the deck."""
+    from workshop.quiz import formats, reading
+
+    found = formats.read(file, format)
+    text = reading.dump(found.deck)
+    written = []
+    if out is not None:
+        _may_write([out, *(out.parent / name for name in found.pictures)], overwrite)
+        written = [_write(out, text.encode()), *(_write(out.parent / n, data) for n, data in found.pictures.items())]
+    _tell(found.lost)
+    if as_json:
+        lost = [one.as_json() for one in found.lost]
+        common.answer({"deck": found.deck.model_dump(mode="json"), "files": written, "lost": lost})
+    elif out is None:
+        print(text, end="")
+        if found.pictures:
+            common.stderr().print(f"Pictures are written with --out only: {', '.join(found.pictures)}", soft_wrap=True)
+    else:
+        print("\n".join(written))
+
+
+@app.command()
+def export(
+    deck: DeckName,
+    format: Annotated[str, typer.Option("--format", help="gift, moodle, qti, aiken or jupyterquiz.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The file to write; default: the deck's name, in this folder.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over a file that is there.")] = False,
+    as_json: common.JSON = False,
+) -> None:
+    """Write a deck for another program, and tell what its format can't carry."""
+    from workshop.quiz import formats, reading
+
+    chosen = formats.named(format)
+    path = reading.find(deck)
+    found = reading.read(path)
+    pictures, missing = _pictures(found, path.parent)
+    made = formats.write(found, format, pictures)
+    file = out or Path(f"{found.deck}{chosen.endings[0]}")
+    _may_write([file], overwrite)
+    written = _write(file, made.data)
+    lost = (*missing, *made.lost)
+    _tell(lost)
+    if as_json:
+        common.answer({"deck": found.deck, "format": format, "file": written, "lost": [one.as_json() for one in lost]})
+    else:
+        print(written)
+
+
+def _summary(deck: Any, path: Path) -> dict[str, Any]:
+    return {
+        "file": str(path),
+        "deck": deck.deck,
+        "title": deck.title,
+        "lab": deck.lab or None,
+        "questions": len(deck.questions),
+    }
+
+
+def _pictures(deck: Any, folder: Path) -> tuple[dict[str, bytes], tuple[Lost, ...]]:
+    """The pictures of a deck's questions by name, and those that can't be shown."""
+    from workshop.errors import BadInput
+    from workshop.quiz import pictures
+    from workshop.quiz.formats import Lost
+
+    found, missing = {}, []
+    for question in deck.questions:
+        if question.picture is not None:
+            try:
+                found[question.picture.file] = pictures.load(folder, question.picture).data
+            except BadInput as error:
+                missing.append(Lost(question.id, str(error), "picture"))
+    return found, tuple(missing)
+
+
+def _tell(lost: tuple[Lost, ...]) -> None:
+    """What was lost, a line for each question, on standard error."""
+    by_question: dict[str, list[str]] = {}
+    for one in lost:
+        by_question.setdefault(one.question, []).append(one.what)
+    for question, what in by_question.items():
+        common.stderr().print(f"Lost: {f'{question}: ' if question else ''}{'; '.join(what)}", soft_wrap=True)
+
+
+def _may_write(files: list[Path], overwrite: bool) -> None:
+    from workshop.errors import BadInput
+
+    there = [str(file) for file in files if file.exists()]
+    if there and not overwrite:
+        raise BadInput(f"{', '.join(there)}: there already; add --overwrite, or give another name with --out.")
+
+
+def _write(file: Path, data: bytes) -> str:
+    from workshop.errors import BadInput
+
+    try:
+        file.write_bytes(data)
+    except OSError as error:
+        raise BadInput(f"{file} can't be written ({error.strerror}); give another name with --out.") from error
+    return str(file)

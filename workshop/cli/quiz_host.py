@@ -1,0 +1,93 @@
+"""Live rounds from the command line: begin one, list them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workshop.cli import common
+
+if TYPE_CHECKING:
+    from workshop.store.records import QuizRound
+    from workshop.store.store import Store
+
+
+def host(
+    deck: Annotated[str, typer.Argument(metavar="NAME|FILE", help="A lab's deck, or a deck's YAML file.")],
+    session: Annotated[
+        str, typer.Option(metavar="NAME", help="Where predictions are measured; default: the newest session.")
+    ] = "",
+    speed_bonus: Annotated[
+        bool, typer.Option("--speed-bonus", help="Right answers at once give up to half as much again.")
+    ] = False,
+    no_ranking: Annotated[bool, typer.Option("--no-ranking", help="Show nobody's points to others.")] = False,
+    as_json: common.JSON = False,
+) -> None:
+    """Begin a live round in the dashboard that runs (workshop up), and print where it is joined and led from."""
+    from workshop.errors import WorkshopError
+    from workshop.quiz import reading
+    from workshop.store.store import Store
+    from workshop.web import address
+    from workshop.web.quiz import hosting
+
+    path = reading.find(deck)
+    found = reading.read(path)
+    with Store.open() as store:
+        where = address.dashboard(store)
+        if where is None:
+            raise WorkshopError("No dashboard answers that learners could join; start one with: workshop up")
+        if session:
+            store.session(session)
+        record = hosting.host(
+            store, found, path.absolute().parent, session=session, speed_bonus=speed_bonus, ranking=not no_ranking
+        )
+    links = hosting.links(where, record)
+    if as_json:
+        common.answer({"round": record.id, "code": record.code, "title": record.title, "links": links})
+        return
+    print(f"\n  Join code  {record.code}\n  Learners   {links['join']}")
+    print(f"  Host       {links['host']}\n  Projector  {links['projector']}\n")
+    common.stderr().print("Open the last two in the browser in which you are the instructor.")
+
+
+def rounds(
+    going_on: Annotated[bool, typer.Option("--going-on", help="Only those that haven't ended.")] = False,
+    as_json: common.JSON = False,
+) -> None:
+    """List live rounds, the newest first."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from workshop.store.store import Store
+
+    with Store.open() as store:
+        found = [_summary(store, record) for record in store.rounds("live", going_on=going_on)]
+    if as_json:
+        common.answer(found)
+        return
+    if not found:
+        common.stderr().print("There is no live round; begin one with: workshop quiz host NAME")
+        return
+    table = Table("round", "code", "deck", "title", "phase", "question", "players", "answers", box=None, pad_edge=False)
+    for one in found:
+        at = f"{one['number']} of {one['of']}"
+        code, counts = one["code"] if one["phase"] != "ended" else "-", (one["players"], one["answers"])
+        table.add_row(str(one["round"]), code, one["deck"], one["title"], one["phase"], at, *map(str, counts))
+    Console(highlight=False, markup=False).print(table)
+
+
+def _summary(store: Store, record: QuizRound) -> dict[str, Any]:
+    return {
+        "round": record.id,
+        "code": record.code,
+        "deck": record.name,
+        "title": record.title,
+        "phase": record.state.get("phase", "lobby"),
+        "number": record.state.get("position", -1) + 1,
+        "of": len(record.deck["questions"]),
+        "players": sum(not player.removed for player in store.players(record.id)),
+        "answers": len(store.answers(record.id)),
+        "created_at": record.created_at,
+        "ended_at": record.ended_at,
+    }

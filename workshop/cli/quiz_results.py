@@ -1,0 +1,142 @@
+"""What came out of a round of a quiz, and how somebody's data are removed from it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workshop.cli import common
+
+if TYPE_CHECKING:
+    from workshop.quiz.results.findings import Findings
+
+RoundId = Annotated[int, typer.Argument(metavar="ROUND", help="The round's number.")]
+
+
+def results(
+    round: RoundId,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="A line for each learner and question.")] = None,
+    xlsx: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Questions, learners and answers as sheets.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The class report, one page for any browser.")
+    ] = None,
+    before: Annotated[
+        int | None, typer.Option(metavar="ROUND", help="Compare with this earlier round of the same questions.")
+    ] = None,
+    anonymous: Annotated[bool, typer.Option("--anonymous", help="Learner-1, learner-2, … for nicknames.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over files that are there.")] = False,
+    as_json: common.JSON = False,
+) -> None:
+    """Tell what a round says of its questions and learners, and write it into files."""
+    from workshop.errors import BadInput
+    from workshop.quiz.results import reading
+    from workshop.quiz.results.findings import find
+    from workshop.store.store import Store
+
+    wanted = {"csv": csv, "xlsx": xlsx, "report": html}
+    paths = {kind: path for kind, path in wanted.items() if path is not None}
+    if there := [str(path) for path in paths.values() if path.exists()]:
+        if folder := next((path for path in paths.values() if path.is_dir()), None):
+            raise BadInput(f"{folder} is a folder; give the name of a file in it.")
+        if not overwrite:
+            raise BadInput(f"{', '.join(there)}: there already; give another name, or --overwrite.")
+    with Store.open() as store:
+        earlier = None if before is None else reading.read(store, before)
+        found = find(reading.read(store, round), earlier, anonymous=anonymous)
+    for kind, path in paths.items():
+        data = import_module(f"workshop.quiz.results.{kind}").write(found)  # each brings a library that takes its time
+        try:
+            path.write_bytes(data)
+        except OSError as error:
+            raise BadInput(f"{path} can't be written ({error.strerror}); give a place of your own.") from error
+    files = [str(path) for path in paths.values()]
+    if as_json:
+        common.answer({**found.as_json(), "files": files})
+    elif files:
+        print("\n".join(files))
+    else:
+        _show(found)
+
+
+def forget(
+    round: RoundId,
+    nickname: Annotated[str, typer.Argument(metavar="NICKNAME", help="As it stands in the round's results.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Remove it; without this, nothing is removed.")] = False,
+    as_json: common.JSON = False,
+) -> None:
+    """Remove a learner's answers and name from a round, for good."""
+    from workshop.analysis import words
+    from workshop.errors import BadInput
+    from workshop.quiz.results import removing
+    from workshop.store.store import Store
+
+    with Store.open() as store:
+        this = store.round(round)
+        player = next((one for one in store.players(round) if one.nickname == nickname), None)
+        if player is None:
+            raise BadInput(
+                f"Nobody in round {round} has the nickname {nickname[:60]!r}; see: workshop quiz results {round}"
+            )
+        if this.kind == "live" and this.ended_at is None:
+            raise BadInput(
+                f"Round {round} is still going on; remove a learner's data at /quiz/{round}/results, or after its end."
+            )
+        count = words.count(len(store.answers(round, player_id=player.id)), "answer")
+        if not yes:
+            raise BadInput(f"{count} of {nickname} would be removed from round {round} for good; add --yes to do so.")
+        gone = removing.forget(store, [player])
+    if as_json:
+        common.answer({"round": round, "nickname": nickname, "removed": gone})
+    else:
+        print(
+            f"{count} and the nickname are removed from round {round}; files that were written before still hold them."
+        )
+
+
+def _show(found: Findings) -> None:
+    """Verdict, questions and learners in a terminal; what was chosen is in the report and in the document."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from workshop.analysis import words
+
+    out = Console(highlight=False)
+    for part, said in found.verdict.items():
+        out.print(Text.assemble((f"{part.capitalize()}: ", "bold"), said))
+    for note in found.results.notes:
+        out.print(Text(f"Note: {note}", style="yellow"))
+    questions = Table(box=None, pad_edge=False)
+    for heading in ("no.", "question", "right", "95 %", "answered", "median", "discrimination"):
+        questions.add_column(
+            heading, justify="left" if heading == "question" else "right", no_wrap=heading != "question"
+        )
+    for item in found.items:
+        low, high = item.interval or (None, None)
+        questions.add_row(
+            str(item.number),
+            Text(item.id),
+            "" if item.share is None else words.percent(item.share),
+            "" if low is None or high is None else f"{words.percent(low)} to {words.percent(high)}",
+            f"{item.answered} of {item.there}",
+            "" if item.seconds is None else words.seconds(item.seconds.median),
+            "" if item.discrimination.value is None else f"{item.discrimination.value:.2f}",
+        )
+    out.print(questions)
+    learners = Table(box=None, pad_edge=False)
+    for heading in ("learner", "points", "right", "answered"):
+        learners.add_column(heading, justify="left" if heading == "learner" else "right")
+    for one in found.learners:
+        points = f"{one.points:.3g} of {one.possible:.4g}"
+        learners.add_row(Text(one.nickname), points, f"{one.right} of {one.judged}", f"{one.answered} of {one.there}")
+    if found.learners:
+        out.print(learners)
+    for change in found.comparison.changes if found.comparison else ():
+        out.print(Text(f"{change.id}: right {change.before} then {change.after} of {change.of}. {change.words}"))
+    for note in found.comparison.notes if found.comparison else ():
+        out.print(Text(f"Note: {note}", style="yellow"))

@@ -1,0 +1,210 @@
+"""Learning alone: somebody's way through a deck, kept in the store. Marks and solutions come after one's own answer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from workshop.errors import BadInput
+from workshop.quiz import asked, checking, grading, truth
+from workshop.quiz.asked import Asked
+from workshop.quiz.deck import Base, Deck, Picture, Predict
+from workshop.store.records import Identity, QuizAnswer, QuizPlayer, QuizRound, SessionRecord
+from workshop.store.store import Store
+
+KIND = "alone"
+Source = Callable[[Base, Picture], str]  # the address from which a browser gets a question's picture
+
+
+@dataclass(frozen=True)
+class Score:
+    """How far somebody has come: points `of` those of all questions, and the questions to look at again."""
+
+    questions: int
+    answered: int
+    points: float
+    of: float
+    again: tuple[str, ...]
+
+    @property
+    def done(self) -> bool:
+        return self.answered == self.questions
+
+
+@dataclass(frozen=True)
+class Whose:
+    """Who learns: an identity of the dashboard, or on this machine (in a notebook) a user of it."""
+
+    identity: Identity | None
+    name: str
+
+    @classmethod
+    def of(cls, identity: Identity) -> Whose:
+        return cls(identity, identity.nickname)
+
+    @property
+    def id(self) -> int | None:
+        return self.identity.id if self.identity else None
+
+    @property
+    def runs(self) -> int | None:
+        """Whose runs are theirs; None: those of nobody in particular, as the instructor's are."""
+        return self.identity.id if self.identity and self.identity.role == "learner" else None
+
+
+@dataclass(frozen=True)
+class Alone:
+    """One attempt of somebody at a deck. Any thread may use it; what was answered is in the store only."""
+
+    store: Store
+    deck: Deck
+    round: QuizRound
+    player: QuizPlayer
+    whose: Whose
+
+    def asked(self, question_id: str) -> Asked:
+        """A question with one's own numbers and order. Raises BadInput where the deck has no such question."""
+        try:
+            question = self.deck.question(question_id)
+        except KeyError:
+            raise BadInput(f"The quiz {self.deck.deck} has no question {question_id!r:.60}.") from None
+        who = self.whose.name if self.whose.id is None else self.whose.id
+        return asked.ask(self.deck, question, f"{self.round.seed}/{who}/{self.player.attempt}")
+
+    def answers(self) -> dict[str, QuizAnswer]:
+        """What was answered, by question."""
+        kept = self.store.answers(self.round.id, player_id=self.player.id)
+        return {answer.question: answer for answer in kept}
+
+    def answer(self, question_id: str, raw: Any) -> None:
+        """Keep an answer as a browser sends it, judged where it can be at once. Raises BadInput for one that can't be
+        read and for a question that is answered already, WorkshopError where nobody can tell whether it is right."""
+        this = self.asked(question_id)
+        given = asked.answer(this, raw)
+        mark = None if isinstance(this.question, Predict) else grading.grade(this, given)
+        points = {} if mark is None else self._worth(this, mark)
+        kept = QuizAnswer(
+            self.round.id, question_id, self.player.id, self.player.nickname, given, time.time(), None, **points
+        )
+        if self.store.keep_answers([kept]) != [True]:
+            raise BadInput("You have answered this question already; the first answer counts.")
+
+    def run(self, question_id: str, session: SessionRecord | None = None) -> dict[str, int]:
+        """Have the runs made that a prediction is checked against, as far as they are missing: run ids by name; in the
+        newest session where none is given.
+
+        Raises BadInput for other questions, before there is a prediction, and where nothing can be run.
+        """
+        question = self.asked(question_id).question
+        if not isinstance(question, Predict):
+            raise BadInput("There is nothing to run for this question.")
+        if question_id not in self.answers():
+            raise BadInput("Predict first: the runs are made once your prediction is kept.")
+        return checking.run(self.store, question, self.whose.identity, self.whose.runs, session)
+
+    def view(self, question_id: str, source: Source) -> dict[str, Any]:
+        """One question for a browser, as JSON; what would tell the right answer only once it is due."""
+        this = self.asked(question_id)
+        told: dict[str, Any] = {
+            "shown": asked.shown(this, lambda picture: source(this.question, picture)),
+            "answer": None,
+            "mark": None,
+            "solution": None,
+            "measuring": None,
+            "truth": None,
+        }
+        kept = self.answers().get(question_id)
+        if kept is None:
+            return told
+        told["answer"] = asked.raw(this, kept.answer)
+        value = None
+        if isinstance(this.question, Predict):
+            measured = checking.measured(self.store, this.question, self.whose.runs)
+            if measured is None or measured.value is None:
+                told["measuring"] = asdict(checking.measuring(self.store, this.question, self.whose.runs, measured))
+                return told
+            value = measured.value
+            said = truth.said(this.question, value)
+            told["truth"] = {"value": value, "unit": this.question.unit, "words": said, "how": measured.words}
+        mark = grading.grade(this, kept.answer, value)
+        worth = self._worth(this, mark)
+        if (kept.share, kept.right, kept.points) != tuple(worth.values()):  # a prediction, or newer runs to check it
+            self.store.judge_answers(self.round.id, question_id, {self.player.id: tuple(worth.values())})
+        told["mark"] = {**worth, "feedback": list(mark.feedback)}
+        told["solution"] = asked.solution(this, value)
+        return told
+
+    def score(self) -> Score:
+        kept = self.answers()
+        wrong = [question.id for question in self.deck.questions if _is_wrong(kept.get(question.id))]
+        return Score(
+            len(self.deck.questions),
+            len(kept),
+            sum(answer.points or 0.0 for answer in kept.values()),
+            sum(map(self.deck.points_of, self.deck.questions)),
+            tuple(wrong),
+        )
+
+    def start_over(self) -> Alone:
+        """The next attempt, with other numbers and nothing answered; this one is kept."""
+        return _with_player(self.store, self.deck, self.round, self.whose, self.player.attempt + 1)
+
+    def _worth(self, this: Asked, mark: grading.Mark) -> dict[str, Any]:
+        points = mark.share * self.deck.points_of(this.question)
+        return {"share": mark.share, "right": mark.right, "points": points}
+
+
+def begin(store: Store, deck: Deck, whose: Whose, folder: str | Path = "") -> Alone:
+    """Somebody's newest attempt at this version of a deck, or the first one. `folder` is where its pictures are."""
+    version = _version(deck)
+    this = _round(store, deck, version)
+    if this is None:
+        store.add_round(KIND, deck.model_dump(mode="json"), seed=version, deck_folder=str(folder))
+        this = _round(store, deck, version)  # whoever began at the same time finds the same one
+        assert this is not None, "just written"
+    return _with_player(store, deck, this, whose, None)
+
+
+def progress(store: Store, deck: Deck, whose: Whose) -> Score | None:
+    """How far somebody is with this version of a deck; None before they have begun."""
+    this = _round(store, deck, _version(deck))
+    player = _newest(store, this, whose) if this is not None else None
+    return Alone(store, deck, this, player, whose).score() if player is not None else None
+
+
+def _version(deck: Deck) -> str:
+    """The same for the same deck, whatever its file's comments."""
+    return hashlib.sha256(json.dumps(deck.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
+
+
+def _round(store: Store, deck: Deck, version: str) -> QuizRound | None:
+    """The oldest one of this version, so that two people who begin it at once come to the same."""
+    return next((one for one in reversed(store.rounds(KIND, deck.deck)) if one.seed == version), None)
+
+
+def _newest(store: Store, this: QuizRound, whose: Whose) -> QuizPlayer | None:
+    """Somebody's newest attempt. Who has no identity is known by name, behind which the store may have put a number."""
+    if whose.id is not None:
+        theirs = store.players(this.id, whose.id)
+    else:
+        own = re.compile(rf"{re.escape(whose.name)}( \d+)?")
+        of_nobody = [player for player in store.players(this.id) if player.identity_id is None]
+        theirs = [player for player in of_nobody if own.fullmatch(player.nickname)]
+    return max(theirs, key=lambda player: (player.attempt, player.id), default=None)
+
+
+def _with_player(store: Store, deck: Deck, this: QuizRound, whose: Whose, attempt: int | None) -> Alone:
+    player = _newest(store, this, whose)
+    if player is None or (attempt is not None and player.attempt < attempt):
+        player = store.add_player(this.id, whose.id, whose.name, attempt or 1)
+    return Alone(store, deck, this, player, whose)
+
+
+def _is_wrong(answer: QuizAnswer | None) -> bool:
+    return answer is not None and answer.right is False

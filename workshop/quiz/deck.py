@@ -1,0 +1,360 @@
+"""Decks and their questions, as they are written. `reading` reads them from YAML; `asked` is a question as somebody
+gets it, with its numbers drawn and its options shuffled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationInfo, field_validator, model_validator
+
+from workshop.quiz import expressions
+
+Id = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
+Markdown = Annotated[str, Field(min_length=1, max_length=10_000)]
+Line = Annotated[str, Field(min_length=1, max_length=500)]
+Seconds = Annotated[int, Field(ge=5, le=3600)]
+Points = Annotated[float, Field(ge=0, le=100)]
+
+Given = Annotated[float, Strict()] | str  # yes and no are no numbers
+
+# What learners may compose in an answer to a question of placement: fields of `workshop.placement.Placement`.
+Composed = Literal["ranks", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "threads"]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Picture(Part):
+    """A picture beside a question."""
+
+    file: Line = Field(description="an SVG, PNG, JPEG or WebP file in the deck's folder")
+    alt: Line = Field(description="what it shows, for those who can't see it")
+
+
+class Range(Part):
+    """A number that each learner gets a value of: one of `values`, or one from `low` to `high` in such steps."""
+
+    values: tuple[float, ...] = Field((), max_length=100, description="one of these")
+    low: float | None = Field(None, description="the smallest one")
+    high: float | None = Field(None, description="the largest one, if a step gets there")
+    step: float = Field(1, gt=0, description="from one to the next")
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Range:
+        if bool(self.values) == (self.low is not None or self.high is not None):
+            raise ValueError("a number is given as values, or as low and high")
+        if not self.values and (self.low is None or self.high is None or self.low > self.high):
+            raise ValueError("a number from low to high needs both, the smaller one as low")
+        if not self.values and (self.high - self.low) / self.step > 10_000:
+            raise ValueError("a number has at most 10,000 steps from low to high")
+        return self
+
+
+class Tolerance(Part):
+    """By how much a number may be off and is right: in its own unit, or as a share of the right one."""
+
+    absolute: float | None = Field(None, ge=0, description="in the unit of the answer")
+    relative: float | None = Field(None, ge=0, le=10, description="a share of the right answer: 0.1 is 10 %")
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Tolerance:
+        if (self.absolute is None) == (self.relative is None):
+            raise ValueError("a tolerance is absolute or relative")
+        return self
+
+    def around(self, value: float) -> float:
+        """By how much an answer may be off from this right one."""
+        return self.absolute if self.absolute is not None else (self.relative or 0.0) * abs(value)
+
+
+class PollOption(Part):
+    """What can be chosen."""
+
+    text: Markdown = Field(description="Markdown")
+
+
+class Option(PollOption):
+    """What can be chosen, and is right or wrong."""
+
+    right: bool = Field(False, description="whether it is right")
+    feedback: str = Field("", max_length=10_000, description="Markdown for whoever chose it")
+
+
+class NearNumber(Part):
+    """A wrong number that tells what somebody thought."""
+
+    answer: Given = Field(description="a number, or an expression of the question's numbers")
+    tolerance: Tolerance | None = Field(None, description="default: the question's")
+    feedback: Markdown = Field(description="Markdown for whoever answered it")
+
+
+class NearText(Part):
+    """Wrong words that tell what somebody thought."""
+
+    accept: tuple[Line, ...] = Field(min_length=1, max_length=20, description="its forms")
+    feedback: Markdown = Field(description="Markdown for whoever answered it")
+
+
+class Pair(Part):
+    """Two things that belong together."""
+
+    left: Markdown = Field(description="Markdown; stays where it is")
+    right: Markdown = Field(description="Markdown; what is to be found for it")
+
+
+class RunWanted(Part):
+    """A run from which the right answer is computed."""
+
+    workload: Name = Field(description="what to run, as in `workshop run`")
+    params: dict[str, Any] = Field({}, description="its settings that the answer depends on; others may differ")
+    placement: dict[str, Any] = Field({}, description="where it runs: ranks, map_by, bind_to, threads and so on")
+
+
+class NearPlacement(Part):
+    """A wrong placement that tells what somebody thought."""
+
+    placement: dict[str, Any] = Field(description="fields of ask; whatever puts the ranks there counts as this one")
+    feedback: Markdown = Field(description="Markdown for whoever composed it")
+
+
+class Base(Part):
+    """What questions of all types have."""
+
+    choices: ClassVar[bool] = False  # whether it has options with a letter each
+
+    id: Id = Field(description="its name in this deck: small letters, digits and hyphens")
+    text: Markdown = Field(description="Markdown; formulas between dollars, numbers as {name}")
+    picture: Picture | None = Field(None, description="a picture beside it")
+    explanation: str = Field("", max_length=10_000, description="Markdown that everybody sees after answering")
+    points: Points | None = Field(None, description="for a right answer; default: the deck's")
+    seconds: Seconds | None = Field(None, description="time limit in a round; default: the deck's")
+    tags: tuple[Line, ...] = Field((), max_length=10, description="what it is about, in words to search for")
+    source: str = Field("", max_length=500, description="where it comes from: a title, not a link")
+    numbers: dict[Name, Range] = Field({}, description="values of their own for each learner")
+    shuffle: bool | None = Field(None, description="default: the deck's")
+    check: str = Field("", max_length=5_000, description="Python that leaves the right answer in `answer`")
+
+    @field_validator("numbers")
+    @classmethod
+    def _are_new_names(cls, numbers: dict[str, Range]) -> dict[str, Range]:
+        for name in numbers:
+            if name in expressions.FUNCTIONS:
+                raise ValueError(f"{name} is the name of a function; a number needs another one")
+        return numbers
+
+
+class Choice(Base):
+    """A question with options, of which each has a letter."""
+
+    choices: ClassVar[bool] = True
+
+    options: tuple[Option, ...] = Field(min_length=2, max_length=12, description="what can be chosen")
+
+    @field_validator("options")
+    @classmethod
+    def _differ(cls, options: tuple[PollOption, ...]) -> tuple[PollOption, ...]:
+        _unlike((option.text for option in options), "option")
+        return options
+
+    @property
+    def right(self) -> tuple[int, ...]:
+        """The numbers of the right options, from 0."""
+        return tuple(number for number, option in enumerate(self.options) if option.right)
+
+
+class Single(Choice):
+    """One option is right."""
+
+    type: Literal["single"] = Field(description="one option is right")
+
+    @model_validator(mode="after")
+    def _has_one_right(self) -> Single:
+        if len(self.right) != 1:
+            raise ValueError(f"options: {len(self.right)} of them are right; a single choice has one")
+        return self
+
+
+class Multiple(Choice):
+    """Any number of options is right, at least one."""
+
+    type: Literal["multiple"] = Field(description="any number of options is right")
+
+    @model_validator(mode="after")
+    def _has_some_right(self) -> Multiple:
+        if not self.right:
+            raise ValueError("options: none of them is right; at least one should be")
+        return self
+
+
+class Poll(Base):
+    """What people think; nothing is right, and there are no points."""
+
+    choices: ClassVar[bool] = True
+
+    type: Literal["poll"] = Field(description="nothing is right; what people think")
+    options: tuple[PollOption, ...] = Field(min_length=2, max_length=12, description="what can be chosen")
+
+    _differ = field_validator("options")(Choice._differ.__func__)
+
+    @field_validator("points")
+    @classmethod
+    def _has_no_points(cls, points: float | None) -> float | None:
+        if points:
+            raise ValueError("a poll has no points")
+        return points
+
+
+class Number(Base):
+    """A number, within a tolerance."""
+
+    type: Literal["number"] = Field(description="a number, within a tolerance")
+    answer: Given = Field(description="a number, or an expression of the question's numbers")
+    tolerance: Tolerance = Field(Tolerance(relative=1e-6), description="by how much an answer may be off")
+    unit: str = Field("", max_length=40, description="shown beside the answer, which may have it behind the number")
+    near: tuple[NearNumber, ...] = Field((), max_length=10, description="wrong answers with feedback of their own")
+
+    @model_validator(mode="after")
+    def _can_be_computed(self) -> Number:
+        for where, given in (
+            ("answer", self.answer),
+            *((f"near.{i}", near.answer) for i, near in enumerate(self.near)),
+        ):
+            if isinstance(given, str):
+                try:
+                    expressions.parse(given, self.numbers)
+                except ValueError as error:
+                    raise ValueError(f"{where}: {error}") from None
+        return self
+
+
+class Order(Base):
+    """Items to be put in order; written in the right one."""
+
+    type: Literal["order"] = Field(description="items to be put in order")
+    items: tuple[Markdown, ...] = Field(min_length=2, max_length=10, description="Markdown, in the right order")
+
+    @field_validator("items")
+    @classmethod
+    def _differ(cls, items: tuple[str, ...]) -> tuple[str, ...]:
+        _unlike(items, "item")
+        return items
+
+
+class Match(Base):
+    """What is on the right belongs to what is on the left; `extra` belongs to nothing."""
+
+    type: Literal["match"] = Field(description="what belongs together")
+    pairs: tuple[Pair, ...] = Field(min_length=2, max_length=10, description="what belongs together")
+    extra: tuple[Markdown, ...] = Field((), max_length=5, description="Markdown; what belongs to nothing on the left")
+
+    @model_validator(mode="after")
+    def _differ(self) -> Match:
+        _unlike((pair.left for pair in self.pairs), "left")
+        _unlike((*(pair.right for pair in self.pairs), *self.extra), "right")
+        return self
+
+    @property
+    def rights(self) -> tuple[str, ...]:
+        """All that can be chosen for a left: the right of pair i is number i."""
+        return (*(pair.right for pair in self.pairs), *self.extra)
+
+
+class Text(Base):
+    """A few words; case and spaces don't matter."""
+
+    type: Literal["text"] = Field(description="a few words")
+    accept: tuple[Line, ...] = Field(min_length=1, max_length=50, description="right forms; the first one is shown")
+    near: tuple[NearText, ...] = Field((), max_length=10, description="wrong answers with feedback of their own")
+
+
+class Predict(Base):
+    """What will come out of runs; the right answer is measured."""
+
+    type: Literal["predict"] = Field(description="what will come out of runs")
+    runs: dict[Name, RunWanted] = Field(min_length=1, max_length=4, description="by the names that truth calls them")
+    truth: Line = Field(description="an expression of the runs' metrics, for instance `four.seconds / one.seconds`")
+    kind: Literal["number", "rank"] = Field("number", description="a number, or which rank")
+    unit: str = Field("", max_length=40, description="shown beside the answer, which may have it behind the number")
+    tolerance: Tolerance = Field(Tolerance(relative=0.25), description="by how much a prediction may be off")
+
+    @model_validator(mode="after")
+    def _can_be_computed(self) -> Predict:
+        try:
+            expressions.parse(self.truth, self.runs)
+        except ValueError as error:
+            raise ValueError(f"truth: {error}") from None
+        return self
+
+
+class Place(Base):
+    """Compose a placement; right is whatever puts the same ranks on the same cores as `right` does.
+
+    A question gives the fields of `given`, learners choose those of `ask`.
+    """
+
+    type: Literal["place"] = Field(description="compose a placement")
+    machine: Line = Field("2x4x2", description="a shape like 2x4x2, or this")
+    given: dict[str, Any] = Field({}, description="fields of the placement that are decided already")
+    ask: tuple[Composed, ...] = Field(min_length=1, max_length=7, description="fields that learners fill in")
+    right: dict[str, Any] = Field(description="fields of ask with which it is right; others stay at their defaults")
+    near: tuple[NearPlacement, ...] = Field((), max_length=10, description="wrong ones with feedback of their own")
+
+    @model_validator(mode="after")
+    def _asks_for_what_is_right(self) -> Place:
+        for where, given in (("right", self.right), *((f"near.{i}", one.placement) for i, one in enumerate(self.near))):
+            if other := set(given) - set(self.ask):
+                raise ValueError(f"{where}: {', '.join(sorted(other))} should be in ask, or in given")
+        if both := set(self.given) & set(self.ask):
+            raise ValueError(f"given: {', '.join(sorted(both))} can't be given and asked for")
+        return self
+
+
+Question = Annotated[
+    Single | Multiple | Number | Order | Match | Text | Poll | Predict | Place, Field(discriminator="type")
+]
+
+
+class Deck(Part):
+    """The questions of one quiz, in order."""
+
+    deck: Id = Field(description="its name: small letters, digits and hyphens")
+    title: Line = Field(description="what people see of it")
+    lab: str = Field("", max_length=60, description="the lab that it belongs to")
+    about: str = Field("", max_length=10_000, description="Markdown; what it is about and for whom")
+    points: Points = Field(1, description="for a question that doesn't say")
+    seconds: Seconds = Field(60, description="time limit in a round for a question that doesn't say")
+    shuffle: bool = Field(True, description="shuffle the options of questions that don't say")
+    questions: tuple[Question, ...] = Field(min_length=1, max_length=200, description="in the order of a round")
+
+    @field_validator("questions")
+    @classmethod
+    def _have_names_of_their_own(cls, questions: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:
+        _unlike((question.id for question in questions), "id")
+        return questions
+
+    def question(self, id: str) -> Any:
+        """Raises KeyError."""
+        return {question.id: question for question in self.questions}[id]
+
+    def points_of(self, question: Base) -> float:
+        """What a right answer is worth."""
+        if isinstance(question, Poll):
+            return 0.0
+        return self.points if question.points is None else question.points
+
+    def seconds_of(self, question: Base) -> int:
+        """How long a question is open in a round."""
+        return question.seconds or self.seconds
+
+    def shuffles(self, question: Base) -> bool:
+        return self.shuffle if question.shuffle is None else question.shuffle
+
+
+def _unlike(texts: Iterable[str], what: str) -> None:
+    twice = [text for text, count in Counter(" ".join(text.split()) for text in texts).items() if count > 1]
+    if twice:
+        raise ValueError(f"the {what} {twice[0]!r} is there twice")

@@ -1,0 +1,260 @@
+"""Moodle GIFT, read: the grammar of Moodle's import, a little more lenient about blank lines inside of braces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from workshop.errors import BadInput
+from workshop.quiz.formats import taken, unmarkup
+from workshop.quiz.formats.base import Imported, Lost
+from workshop.quiz.formats.taken import Taken
+
+# Escaped characters stand here as characters of a private plane until the text has been taken apart.
+_PRIVATE = 0xF0000
+_ESCAPED = re.compile(r"\\(\\|[~=#{}:n])")
+_WEIGHT = re.compile(r"%(-?\d{1,3}(?:\.\d*)?)%")
+_FORMAT = re.compile(r"\s*\[(html|markdown|plain|moodle)\]")
+_TAG = re.compile(r"\[(tag|id):((?:\\\]|[^\]])+)\]")
+_TRUE, _FALSE = {"T", "TRUE"}, {"F", "FALSE"}
+
+
+@dataclass
+class _Block:
+    """One question as it stands in the file; escaped characters are hidden."""
+
+    line: int
+    text: str
+    tags: list[str] = field(default_factory=list)
+    id: str = ""
+
+
+@dataclass
+class _Answer:
+    text: str
+    weight: float | None
+    feedback: str
+
+
+class _Reader:
+    def __init__(self, name: str) -> None:
+        self.taken = Taken(name)
+        self.format = "moodle"
+        self.lost: list[str] = []
+
+    def markdown(self, text: str) -> str:
+        """A text in its format, or in the question's, as Markdown."""
+        found = _FORMAT.match(text)
+        format, words = (found[1], text[found.end() :]) if found else (self.format, text)
+        made = taken.converted(_shown(words), format)
+        self.lost += made.lost + [f"the picture {address[:60]}" for address, _ in made.pictures]
+        return made.text
+
+    def plain(self, text: str) -> str:
+        return _shown(_FORMAT.sub("", text, count=1)).strip()
+
+    def question(self, block: _Block) -> None:
+        self.lost, self.format = [], "moodle"
+        title, text = "", block.text
+        if text.startswith("::") and "::" in text[2:]:
+            title, text = text[2:].split("::", 1)
+            title, text = _shown(title).strip(), text.strip()
+        before, brace, rest = text.partition("{")
+        inside, closed, after = rest.partition("}")
+        if found := _FORMAT.match(text):
+            self.format = found[1]
+        label = title or " ".join(_shown(before).split())[:60]
+        if not brace:
+            self.taken.leave(label, "not taken: a description, which asks for nothing")
+            return
+        if not closed or "{" in inside:
+            raise BadInput(f"{self.taken.name}, line {block.line}: a brace {{ that isn't closed; each needs a }}.")
+        gap = r"\_\_\_\_\_" if self.format == "markdown" else "_____"
+        whole = before.rstrip() if not after.strip() else before + gap + after
+        inside, _, explanation = inside.rpartition("####") if "####" in inside else (inside, "", "")
+        made: dict[str, Any] = {"text": self.markdown(whole), "explanation": self.markdown(explanation)}
+        made |= {"id": self.taken.new_id(title or block.id or made["text"][:60]), "tags": block.tags}
+        try:
+            made |= self.answers(inside.strip())
+        except ValueError as error:
+            self.taken.leave(label, f"not taken: {error}")
+            return
+        self.taken.add(made, self.lost)
+
+    def answers(self, text: str) -> dict[str, Any]:
+        """The type and the answers of a question. Raises ValueError with the reason why it can't be taken."""
+        if not text:
+            raise ValueError("an essay, which a person has to judge")
+        if text.startswith("#"):
+            return self.numbers(text[1:])
+        if "~" in text:
+            return self.choices(text)
+        if "=" in text and "->" in text:
+            return self.pairs(text)
+        first, *feedback = text.split("#")
+        if first.strip() in _TRUE | _FALSE:
+            return self.true_or_false(first.strip() in _TRUE, feedback)
+        return self.words(text)
+
+    def choices(self, text: str) -> dict[str, Any]:
+        options = []
+        for one in _answers(text):
+            share = one.weight if one.weight is not None else 0.0
+            options.append({"text": self.markdown(one.text), "feedback": self.markdown(one.feedback), "share": share})
+        made, lost = taken.choices(options, "=" in text)
+        self.lost += lost
+        return made
+
+    def true_or_false(self, true: bool, feedback: list[str]) -> dict[str, Any]:
+        wrong, right = (self.markdown(one) for one in [*feedback, "", ""][:2])
+        options = [
+            {"text": text, "right": yes == true, "feedback": right if yes == true else wrong}
+            for text, yes in (("True", True), ("False", False))
+        ]
+        return {"type": "single", "options": options, "shuffle": False}
+
+    def words(self, text: str) -> dict[str, Any]:
+        accept: list[str] = []
+        near: dict[str, list[str]] = {}
+        for one in _answers(text if "=" in text else "=" + text, True):
+            form = self.plain(one.text)
+            if re.search(r"(?<!\\)\*", form):
+                self.lost.append(f"the form {form[:40]!r}, in which a star stands for anything")
+                continue
+            form, feedback = form.replace("\\*", "*"), self.markdown(one.feedback)
+            if one.weight == 1:
+                accept.append(form)
+                if feedback:
+                    self.lost.append(f"the feedback on {form[:40]!r}, which is right")
+            elif one.weight == 0 and feedback:
+                near.setdefault(feedback, []).append(form)
+            else:
+                self.lost.append(
+                    f"the form {form[:40]!r}, for which there are {100 * (one.weight or 0):g} % of the points"
+                )
+        if not accept:
+            raise ValueError("no accepted form without a star is left")
+        return {"type": "text", "accept": accept, "near": [{"accept": v, "feedback": k} for k, v in near.items()]}
+
+    def numbers(self, text: str) -> dict[str, Any]:
+        text, _, wrong = text.partition("~")
+        if "#" in wrong and self.markdown(wrong.split("#", 1)[1]):
+            self.lost.append("the feedback on any other number")
+        right, near = [], []
+        for one in _answers(text if text.lstrip().startswith("=") else "=" + text, True):
+            value, off = _range(self.plain(one.text))
+            feedback = self.markdown(one.feedback)
+            if one.weight == 1:
+                right.append((value, off))
+                if feedback:
+                    self.lost.append(f"the feedback on {value:g}, which is right")
+            elif feedback and one.weight == 0:
+                near.append({"answer": value, "tolerance": {"absolute": off}, "feedback": feedback})
+            else:
+                self.lost.append(
+                    f"{value:g} ± {off:g}, for which there are {100 * (one.weight or 0):g} % of the points"
+                )
+        if not right:
+            raise ValueError("no number has all points")
+        if len(right) > 1:
+            self.lost.append(f"other right numbers ({', '.join(f'{value:g}' for value, _ in right[1:])})")
+        (value, off), *_ = right
+        return {"type": "number", "answer": value, "tolerance": {"absolute": off}, "near": near}
+
+    def pairs(self, text: str) -> dict[str, Any]:
+        pairs, extra = [], []
+        for piece in text.split("=")[1:]:
+            left, arrow, right = piece.partition("->")
+            if not arrow:
+                raise ValueError(f"{_shown(piece).strip()[:40]!r} should have -> in it, as all pairs")
+            right = unmarkup.escaped(_shown(right).strip())
+            left = self.markdown(left)
+            if left:
+                pairs.append({"left": left, "right": right})
+            else:
+                extra.append(right)
+        return {"type": "match", "pairs": pairs, "extra": extra}
+
+
+def read(data: bytes, name: str) -> Imported:
+    """A deck from GIFT. Raises BadInput with the file and the line."""
+    reader = _Reader(name)
+    categories: list[str] = []
+    for block in _blocks(taken.text_of(data, name, "GIFT")):
+        if block.text.startswith("$CATEGORY:"):
+            categories.append(_raw(block.text[len("$CATEGORY:") :]).strip())
+        else:
+            reader.question(block)
+    found = reader.taken
+    if categories:
+        found.title = found.id = re.split(r"(?<!/)/(?!/)", categories[0])[-1].replace("//", "/")
+        if len(set(categories)) > 1:
+            found.lost.append(Lost("", f"its {len(set(categories))} categories; all questions are in one deck"))
+    return found.imported()
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    """Questions and categories: what stands between blank lines that aren't in braces."""
+    lines: list[str] = []
+    tags: list[str] = []
+    id, began, depth = "", 1, 0
+    for number, line in enumerate([*_hidden(text).split("\n"), ""], 1):
+        if line.lstrip().startswith("//"):
+            for kind, value in _TAG.findall(line):
+                value = _shown(value).replace("\\]", "]").strip()
+                tags, id = ([*tags, value], id) if kind == "tag" else (tags, value)
+            continue
+        if line.strip() or depth:
+            if not lines:
+                began = number
+            lines.append(line)
+            depth = max(0, depth + line.count("{") - line.count("}"))
+        if lines and (lines[0].lstrip().startswith("$CATEGORY:") or (not line.strip() and not depth)):
+            yield _Block(began, "\n".join(lines).strip(), list(dict.fromkeys(tags)), id)
+            lines, tags, id, depth = [], [], "", 0
+    if lines:
+        yield _Block(began, "\n".join(lines).strip(), tags, id)
+
+
+def _answers(text: str, only_equals: bool = False) -> list[_Answer]:
+    """Answers with their weights: 1 for =, 0 for ~, or as %…% says."""
+    made = []
+    for sign, piece in re.findall(r"([=~])([^=~]*)", text):
+        piece = piece.strip()
+        weight = 1.0 if sign == "=" else 0.0
+        if (sign == "~" or only_equals) and (found := _WEIGHT.match(piece)):
+            weight, piece = float(found[1]) / 100, piece[found.end() :]
+        words, _, feedback = piece.partition("#")
+        made.append(_Answer(words.strip(), weight, feedback.strip()))
+    return made
+
+
+def _range(text: str) -> tuple[float, float]:
+    """A number and by how much it may be off, from 3, 3:0.1 or 1..5. Raises ValueError."""
+    try:
+        low, dots, high = text.partition("..")
+        if dots:
+            least, most = taken.number(low), taken.number(high)
+            return (least + most) / 2, abs(most - least) / 2
+        value, _, off = text.partition(":")
+        return taken.number(value), abs(taken.number(off)) if off.strip() else 0.0
+    except ValueError:
+        raise ValueError(f"{text[:40]!r} is no number; it should be like 3, 3:0.1 or 1..5") from None
+
+
+def _hidden(text: str) -> str:
+    """The text with its escaped characters out of the way."""
+    text = "".join("\ufffd" if _PRIVATE <= ord(one) < _PRIVATE + 128 else one for one in text)
+    return _ESCAPED.sub(lambda found: chr(_PRIVATE + ord("\n" if found[1] == "n" else found[1])), text)
+
+
+def _raw(text: str) -> str:
+    """The hidden characters as they stood in the file: in categories, nothing is escaped."""
+    private = {_PRIVATE + code: f"\\{chr(code)}" for code in range(128)} | {_PRIVATE + 10: "\\n"}
+    return text.translate(private)
+
+
+def _shown(text: str) -> str:
+    return "".join(chr(ord(one) - _PRIVATE) if _PRIVATE <= ord(one) < _PRIVATE + 128 else one for one in text)

@@ -1,0 +1,173 @@
+"""Moodle XML, written. `moodle_read` reads it.
+
+Texts are HTML with formulas where MathJax finds them; pictures stand in the file. The deck is a category, whose
+questions carry their names as id numbers.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import quote
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from workshop.quiz.deck import Deck, Match, Number, Order, Text
+from workshop.quiz.formats import markup
+from workshop.quiz.formats.base import Exported
+from workshop.quiz.formats.given import Carries, Given, given
+from workshop.quiz.formats.moodle_read import read
+from workshop.quiz.formats.xml import add
+
+__all__ = ["read", "write"]
+
+_TYPES = {
+    "single": "multichoice",
+    "multiple": "multichoice",
+    "number": "numerical",
+    "text": "shortanswer",
+    "match": "matching",
+    "order": "ordering",
+}
+_PARTS = {"deck", "title", "about", "id", "points", "explanation", "tags", "shuffle", "unit", "feedback"}
+_CARRIES = Carries("Moodle XML", frozenset(_TYPES), frozenset(_PARTS))
+
+
+def write(deck: Deck, pictures: Mapping[str, bytes]) -> Exported:
+    """A deck as Moodle XML. Raises BadInput where there is no question that it can carry."""
+    made = given(deck, _CARRIES, pictures)
+    root = Element("quiz")
+    category = add(root, "question", type="category")
+    add(add(category, "category"), "text", f"$course$/top/{markup.clean(deck.title).replace('/', '//')}")
+    _text(category, "info", deck.about)
+    add(category, "idnumber", deck.deck)
+    for question in made.questions:
+        if not isinstance(question, Match) or _can_match(question, made):
+            root.append(_question(deck, question, pictures, made))
+    ElementTree.indent(root)
+    return Exported(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n", tuple(made.lost))
+
+
+def _question(deck: Deck, question: Any, pictures: Mapping[str, bytes], made: Given) -> Element:
+    root = Element("question", {"type": _TYPES[question.type]})
+    add(add(root, "name"), "text", question.id)
+    _asked(root, question, pictures)
+    _text(root, "generalfeedback", question.explanation)
+    add(root, "defaultgrade", f"{deck.points_of(question):g}")
+    add(root, "penalty", "0")
+    add(root, "hidden", "0")
+    add(root, "idnumber", question.id)
+    match question:
+        case Number():
+            _number(root, question)
+        case Text():
+            add(root, "usecase", "0")
+            for form in question.accept:
+                _answer(root, 100, _form(form))
+            for near in question.near:
+                for form in near.accept:
+                    _answer(root, 0, _form(form), near.feedback)
+        case Match():
+            _match(root, question)
+        case Order():
+            settings = {"layouttype": "VERTICAL", "selecttype": "ALL", "selectcount": "0"}
+            for name, value in (settings | {"gradingtype": "RELATIVE_TO_CORRECT", "showgrading": "SHOW"}).items():
+                add(root, name, value)
+            for place, item in enumerate(question.items, 1):
+                _text(root, "answer", item, fraction=str(place))
+        case _:
+            _choice(root, deck, question, made)
+    if question.tags:
+        tags = add(root, "tags")
+        for tag in question.tags:
+            add(add(tags, "tag"), "text", markup.clean(tag))
+    return root
+
+
+def _asked(root: Element, question: Any, pictures: Mapping[str, bytes]) -> None:
+    """The question's text, with its picture."""
+    asked = _text(root, "questiontext", question.text)
+    if question.picture is None or question.picture.file not in pictures:
+        return
+    name = PurePosixPath(question.picture.file).name
+    alt = html.escape(markup.clean(question.picture.alt))
+    asked[0].text = f'{asked[0].text}<p><img src="@@PLUGINFILE@@/{quote(name)}" alt="{alt}" /></p>'
+    data = base64.b64encode(pictures[question.picture.file]).decode()
+    add(asked, "file", data, name=name, path="/", encoding="base64")
+
+
+def _choice(root: Element, deck: Deck, question: Any, made: Given) -> None:
+    single = question.type == "single"
+    add(root, "single", "true" if single else "false")
+    add(root, "shuffleanswers", "true" if deck.shuffles(question) else "false")
+    add(root, "answernumbering", "abc")
+    if len(question.right) > 10:
+        made.lose(question, "", f"that its {len(question.right)} right options share the points; Moodle has tenths")
+    share = 100 / len(question.right)
+    for option in question.options:
+        _answer(root, share if option.right else 0 if single else -share, option.text, option.feedback, "html")
+
+
+def _number(root: Element, question: Number) -> None:
+    _answer(root, 100, repr(question.answer), tolerance=question.tolerance.around(question.answer))
+    for near in question.near:
+        off = (near.tolerance or question.tolerance).around(near.answer)
+        _answer(root, 0, repr(near.answer), near.feedback, tolerance=off)
+    if question.unit:
+        unit = add(add(root, "units"), "unit")
+        add(unit, "multiplier", "1")
+        add(unit, "unit_name", markup.clean(question.unit))
+    add(root, "unitgradingtype", "0")
+    add(root, "showunits", "0" if question.unit else "3")
+    add(root, "unitsleft", "0")
+
+
+def _can_match(question: Match, made: Given) -> bool:
+    plain = [markup.plain(right) for right in question.rights]
+    if len(set(plain)) < len(plain) or not all(plain):
+        made.lose(question, "question", "answers that are alike without their formatting")
+        return False
+    if any(markup.marked(right) for right in question.rights):
+        made.lose(question, "formatting", "the formatting of what is on the right; Moodle has plain text there")
+    return True
+
+
+def _match(root: Element, question: Match) -> None:
+    add(root, "shuffleanswers", "true")
+    lefts = [*(pair.left for pair in question.pairs), *("" for _ in question.extra)]
+    for left, right in zip(lefts, question.rights, strict=True):
+        one = _text(root, "subquestion", left)
+        add(add(one, "answer"), "text", markup.plain(right))
+
+
+def _answer(
+    root: Element,
+    share: float,
+    words: str,
+    feedback: str = "",
+    format: str = "moodle_auto_format",
+    tolerance: float | None = None,
+) -> None:
+    fraction = f"{share:.5f}".rstrip("0").rstrip(".")
+    if format == "html":
+        made = _text(root, "answer", words, fraction=fraction)
+    else:
+        made = add(root, "answer", fraction=fraction, format=format)
+        add(made, "text", words)
+    _text(made, "feedback", feedback)
+    if tolerance is not None:
+        add(made, "tolerance", repr(tolerance))
+
+
+def _text(parent: Element, tag: str, markdown: str, **attributes: str) -> Element:
+    made = add(parent, tag, **{"format": "html", **attributes})
+    add(made, "text", markup.html(markdown).strip() if markdown else "")
+    return made
+
+
+def _form(words: str) -> str:
+    """An accepted form, in which a star would stand for anything."""
+    return markup.clean(words).replace("*", "\\*")

@@ -1,0 +1,243 @@
+"""Moodle XML, read."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote
+from xml.etree.ElementTree import Element
+
+from workshop.errors import BadInput
+from workshop.quiz import pictures
+from workshop.quiz.deck import Picture
+from workshop.quiz.formats import taken, xml
+from workshop.quiz.formats.base import Imported, Lost
+from workshop.quiz.formats.taken import Taken
+from workshop.quiz.formats.xml import said
+
+# What Moodle itself puts into a new question.
+_DEFAULTS = {"", "Your answer is correct.", "Your answer is partially correct.", "Your answer is incorrect."}
+_COMBINED = ("correctfeedback", "partiallycorrectfeedback", "incorrectfeedback")
+_YES = {"true", "1"}
+
+
+class _Question:
+    """One question as it is read."""
+
+    def __init__(self, root: Element, id: str, found: Taken) -> None:
+        self.root, self.id, self.found = root, id, found
+        self.lost: list[str] = []
+        self.picture: dict[str, str] | None = None
+        self.pictures: dict[str, bytes] = {}
+
+    def markdown(self, element: Element | None, pictured: bool = False) -> str:
+        """The text of an element; its first picture may become the question's."""
+        if element is None or not said(element, "text"):
+            return ""
+        made = taken.converted(said(element, "text"), element.get("format", "moodle_auto_format"))
+        self.lost += made.lost
+        for address, alt in made.pictures:
+            if not (pictured and self.picture is None and self.take(element, address, alt)):
+                self.lost.append(f"the picture {address[:60].removeprefix('@@PLUGINFILE@@/')}")
+        return made.text
+
+    def take(self, element: Element, address: str, alt: str) -> bool:
+        """Whether a picture could be taken: it is in the file, and it is one."""
+        name = unquote(address).removeprefix("@@PLUGINFILE@@/")
+        file = next((one for one in element.findall("file") if one.get("name") == PurePosixPath(name).name), None)
+        if file is None or not address.startswith("@@PLUGINFILE@@/"):
+            return False
+        try:
+            data = base64.b64decode(file.text or "", validate=False)
+        except (binascii.Error, ValueError):
+            return False
+        kept = kept_as(self.id, name, data, self.found)
+        if kept is None:
+            return False
+        self.pictures[kept] = data
+        self.picture = {"file": kept, "alt": " ".join(alt.split())[:500] or "a picture"}
+        return True
+
+    def common(self) -> dict[str, Any]:
+        root = self.root
+        asked = root.find("questiontext")
+        made: dict[str, Any] = {"id": self.id, "text": self.markdown(asked, True)}
+        made["explanation"] = self.markdown(root.find("generalfeedback"))
+        made["picture"] = self.picture
+        points = said(root, "defaultgrade")
+        made["points"] = taken.number(points) if points and taken.number(points) != 1 else None
+        tags = dict.fromkeys(" ".join(said(tag, "text").split()) for tag in root.findall("tags/tag"))
+        made["tags"] = [tag for tag in tags if tag]
+        for name in _COMBINED:
+            if self.markdown(root.find(name)) not in _DEFAULTS:
+                self.lost.append(f"its {name.removesuffix('feedback')} feedback")
+        if root.find("hint") is not None:
+            self.lost.append("its hints")
+        return made
+
+
+def _choice(one: _Question) -> dict[str, Any]:
+    options = [
+        {"text": one.markdown(answer), "feedback": one.markdown(answer.find("feedback")), "share": _share(answer)}
+        for answer in one.root.findall("answer")
+    ]
+    made, lost = taken.choices(options, said(one.root, "single", "true").lower() in _YES)
+    one.lost += lost
+    if said(one.root, "shuffleanswers", "true").lower() not in _YES:
+        made["shuffle"] = False
+    return made
+
+
+def _true_or_false(one: _Question) -> dict[str, Any]:
+    options = [
+        {
+            "text": said(answer, "text").capitalize(),
+            "right": _share(answer) > 0,
+            "feedback": one.markdown(answer.find("feedback")),
+        }
+        for answer in one.root.findall("answer")
+    ]
+    return {"type": "single", "options": options, "shuffle": False}
+
+
+def _words(one: _Question) -> dict[str, Any]:
+    accept: list[str] = []
+    near: dict[str, list[str]] = {}
+    if said(one.root, "usecase") in _YES:
+        one.lost.append("that case matters")
+    for answer in one.root.findall("answer"):
+        form, share, feedback = said(answer, "text"), _share(answer), one.markdown(answer.find("feedback"))
+        if re.search(r"(?<!\\)\*", form):
+            one.lost.append(f"the form {form[:40]!r}, in which a star stands for anything")
+        elif share == 1:
+            accept.append(form.replace("\\*", "*"))
+            if feedback:
+                one.lost.append(f"the feedback on {form[:40]!r}, which is right")
+        elif share == 0 and feedback:
+            near.setdefault(feedback, []).append(form.replace("\\*", "*"))
+        else:
+            one.lost.append(f"the form {form[:40]!r}, for which there are {100 * share:g} % of the points")
+    if not accept:
+        raise ValueError("no accepted form without a star is left")
+    return {"type": "text", "accept": accept, "near": [{"accept": v, "feedback": k} for k, v in near.items()]}
+
+
+def _number(one: _Question) -> dict[str, Any]:
+    right, near = [], []
+    for answer in one.root.findall("answer"):
+        share, feedback, text = _share(answer), one.markdown(answer.find("feedback")), said(answer, "text")
+        if text == "*":
+            one.lost += ["the feedback on any other number"] if feedback else []
+            continue
+        value, off = taken.number(text), taken.number(said(answer, "tolerance") or "0")
+        if share == 1:
+            right.append((value, off))
+            one.lost += [f"the feedback on {value:g}, which is right"] if feedback else []
+        elif share == 0 and feedback:
+            near.append({"answer": value, "tolerance": {"absolute": off}, "feedback": feedback})
+        else:
+            one.lost.append(f"{value:g} ± {off:g}, for which there are {100 * share:g} % of the points")
+    if not right:
+        raise ValueError("no number has all points")
+    if len(right) > 1:
+        one.lost.append(f"other right numbers ({', '.join(f'{value:g}' for value, _ in right[1:])})")
+    units = one.root.findall("units/unit")
+    names = {said(unit, "unit_name"): taken.number(said(unit, "multiplier") or "1") for unit in units}
+    first = next((name for name, factor in names.items() if factor == 1), "")
+    if others := [name for name in names if name != first]:
+        one.lost.append(f"other units ({', '.join(others)[:60]})")
+    if said(one.root, "unitgradingtype") not in ("", "0"):
+        one.lost.append("that a missing unit takes points")
+    (value, off), *_ = right
+    return {"type": "number", "answer": value, "tolerance": {"absolute": off}, "near": near, "unit": first}
+
+
+def _match(one: _Question) -> dict[str, Any]:
+    pairs, extra = [], []
+    for sub in one.root.findall("subquestion"):
+        left, right = one.markdown(sub), taken.converted(said(sub, "answer/text"), "plain").text
+        if left:
+            pairs.append({"left": left, "right": right})
+        elif right:
+            extra.append(right)
+    return {"type": "match", "pairs": pairs, "extra": extra}
+
+
+def _order(one: _Question) -> dict[str, Any]:
+    if said(one.root, "selecttype", "ALL").upper() not in ("ALL", "0"):
+        one.lost.append("that only some of its items are shown")
+    return {"type": "order", "items": [one.markdown(answer) for answer in one.root.findall("answer")]}
+
+
+_KINDS: dict[str, Callable[[_Question], dict[str, Any]]] = {
+    "multichoice": _choice,
+    "truefalse": _true_or_false,
+    "shortanswer": _words,
+    "numerical": _number,
+    "matching": _match,
+    "ordering": _order,
+}
+_OTHERS = {
+    "description": "a description, which asks for nothing",
+    "essay": "an essay, which a person has to judge",
+    "cloze": "a text with gaps (cloze)",
+}
+
+
+def read(data: bytes, name: str) -> Imported:
+    """A deck from Moodle XML. Raises BadInput with the file, and the line where there is one."""
+    root = xml.parse(data, name)
+    if root.tag != "quiz":
+        raise BadInput(f"{name} begins with <{root.tag[:40]}>; Moodle XML begins with <quiz>.")
+    found = Taken(name)
+    categories = []
+    for element in root.findall("question"):
+        kind = element.get("type", "")
+        if kind == "category":
+            categories.append(element)
+            continue
+        title = said(element, "name/text")
+        if kind not in _KINDS:
+            found.leave(title, f"not taken: {_OTHERS.get(kind, f'a question of type {kind[:40]!r}')}")
+            continue
+        one = _Question(element, found.new_id(said(element, "idnumber") or title), found)
+        try:
+            made = one.common() | _KINDS[kind](one)
+        except ValueError as error:
+            found.leave(title, f"not taken: {error}")
+            continue
+        if found.add(made, one.lost):
+            found.pictures |= one.pictures
+    if categories:
+        path = said(categories[0], "category/text")
+        found.title = re.split(r"(?<!/)/(?!/)", path)[-1].replace("//", "/")
+        found.id = said(categories[0], "idnumber") or found.title
+        about = categories[0].find("info")
+        found.about = taken.converted(said(about, "text"), about.get("format", "")).text if about is not None else ""
+    if len({said(one, "category/text") for one in categories}) > 1:
+        found.lost.append(Lost("", f"its {len(categories)} categories; all questions are in one deck"))
+    return found.imported()
+
+
+def kept_as(id: str, name: str, data: bytes, found: Taken) -> str | None:
+    """Under which name a picture of a file is kept; None where it is none that decks can show."""
+    path = PurePosixPath(name)
+    kept = f"{taken.slug(path.stem, 'picture')}{path.suffix.lower()}"
+    if found.pictures.get(kept, data) != data:
+        kept = f"{id}-{kept}"
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            (Path(folder) / kept).write_bytes(data)
+            pictures.load(Path(folder), Picture(file=kept, alt="-"))
+        except (BadInput, OSError):
+            return None
+    return kept
+
+
+def _share(answer: Element) -> float:
+    return taken.number(answer.get("fraction", "0") or "0") / 100

@@ -1,0 +1,166 @@
+"""QTI 2.1, written: a content package (.zip) with a manifest, a test and an item for each question.
+
+Identifiers have a prefix, because QTI's begin with a letter. Explanations are modal feedback that shows itself after
+every answer. `qti_read` reads it. Source: IMS Question and Test Interoperability 2.1, information model.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from workshop.quiz.deck import Deck, Match, Number, Order, Poll, Text
+from workshop.quiz.formats import markup, qti_answers
+from workshop.quiz.formats.base import Exported
+from workshop.quiz.formats.given import USUAL_SECONDS, Carries, given
+from workshop.quiz.formats.qti_read import PREFIX, read
+from workshop.quiz.formats.xml import add
+
+__all__ = ["read", "write"]
+
+_QTI = "http://www.imsglobal.org/xsd/imsqti_v2p1"
+_PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
+_METADATA = "http://ltsc.ieee.org/xsd/LOM"
+_TYPES = frozenset({"single", "multiple", "poll", "number", "order", "match", "text"})
+_PARTS = {"deck", "title", "about", "id", "points", "seconds", "explanation", "tags", "shuffle", "unit", "feedback"}
+_CARRIES = Carries("QTI 2.1", _TYPES, frozenset(_PARTS))
+_WHEN = (2000, 1, 1, 0, 0, 0)  # of all files in the package: the same deck gives the same bytes
+
+
+def write(deck: Deck, pictures: Mapping[str, bytes]) -> Exported:
+    """A deck as a QTI package. Raises BadInput where there is no question that it can carry."""
+    made = given(deck, _CARRIES, pictures)
+    names: dict[str, str] = {}  # of pictures, in the package
+    files: dict[str, bytes] = {}
+    for question in made.questions:
+        if question.picture is not None and question.picture.file in pictures:
+            name = f"pictures/{PurePosixPath(question.picture.file).name}"
+            if files.get(name, pictures[question.picture.file]) != pictures[question.picture.file]:
+                name = f"pictures/{question.id}-{PurePosixPath(question.picture.file).name}"
+            names[question.id] = name
+            files[name] = pictures[question.picture.file]
+        files[f"items/{question.id}.xml"] = _bytes(_item(deck, question, names.get(question.id, "")))
+    files["test.xml"] = _bytes(_test(deck, made.questions))
+    package = io.BytesIO()
+    with zipfile.ZipFile(package, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in ({"imsmanifest.xml": _bytes(_manifest(deck, made.questions, names))} | files).items():
+            entry = zipfile.ZipInfo(name, _WHEN)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
+    return Exported(package.getvalue(), tuple(made.lost))
+
+
+def _manifest(deck: Deck, questions: list[Any], names: Mapping[str, str]) -> Element:
+    root = Element("manifest", {"xmlns": _PACKAGE, "identifier": f"M_{deck.deck}"})
+    about = add(root, "metadata")
+    add(about, "schema", "QTIv2.1 Package")
+    add(about, "schemaversion", "1.0.0")
+    add(root, "organizations")
+    resources = add(root, "resources")
+    test = add(resources, "resource", identifier="TEST", type="imsqti_test_xmlv2p1", href="test.xml")
+    add(test, "file", href="test.xml")
+    for question in questions:
+        href = f"items/{question.id}.xml"
+        add(test, "dependency", identifierref=f"R_{question.id}")
+        kind = {"identifier": f"R_{question.id}", "type": "imsqti_item_xmlv2p1", "href": href}
+        resource = add(resources, "resource", **kind)
+        if question.tags:
+            general = add(add(add(resource, "metadata"), "lom", xmlns=_METADATA), "general")
+            for tag in question.tags:
+                add(add(general, "keyword"), "string", markup.clean(tag))
+        for file in filter(None, [href, names.get(question.id)]):
+            add(resource, "file", href=file)
+    return root
+
+
+def _test(deck: Deck, questions: list[Any]) -> Element:
+    root = Element("assessmentTest", {"xmlns": _QTI, "identifier": f"T_{deck.deck}", "title": markup.clean(deck.title)})
+    part = add(root, "testPart", identifier="PART", navigationMode="linear", submissionMode="individual")
+    section = add(part, "assessmentSection", identifier="SECTION", title=markup.clean(deck.title), visible="true")
+    if deck.about:
+        put(add(section, "rubricBlock", view="candidate"), deck.about)
+    for question in questions:
+        one = add(section, "assessmentItemRef", identifier=PREFIX + question.id, href=f"items/{question.id}.xml")
+        if question.seconds or deck.seconds != USUAL_SECONDS:
+            add(one, "timeLimits", maxTime=str(deck.seconds_of(question)))
+        if not isinstance(question, Poll):
+            add(one, "weight", identifier="POINTS", value=f"{deck.points_of(question):g}")
+    return root
+
+
+def _item(deck: Deck, question: Any, picture: str) -> Element:
+    root = Element("assessmentItem", {"xmlns": _QTI, "identifier": PREFIX + question.id, "title": question.id})
+    root.attrib |= {"adaptive": "false", "timeDependent": "false"}
+    qti_answers.declare(root, question)
+    score = add(root, "outcomeDeclaration", identifier="SCORE", cardinality="single", baseType="float")
+    add(add(score, "defaultValue"), "value", "0")
+    cardinality = "multiple" if question.type == "multiple" else "single"
+    add(root, "outcomeDeclaration", identifier="FEEDBACK", cardinality=cardinality, baseType="identifier")
+    body = add(root, "itemBody")
+    put(add(body, "div"), question.text)
+    if picture:
+        alt = markup.clean(question.picture.alt)
+        add(add(body, "p"), "img", src=f"../{picture}", alt=alt)
+    _interaction(body, deck, question)
+    qti_answers.process(root, question)
+    if question.explanation:
+        never = {"outcomeIdentifier": "FEEDBACK", "identifier": "EXPLANATION", "showHide": "hide"}
+        put(add(root, "modalFeedback", **never), question.explanation)
+    for number, near in enumerate(getattr(question, "near", ()), 1):
+        shown = {"outcomeIdentifier": "FEEDBACK", "identifier": f"NEAR_{number}", "showHide": "show"}
+        put(add(root, "modalFeedback", **shown), near.feedback)
+    return root
+
+
+def _interaction(body: Element, deck: Deck, question: Any) -> None:
+    answered = {"responseIdentifier": "RESPONSE"}
+    match question:
+        case Number() | Text():
+            line = add(body, "p")
+            entry = add(line, "textEntryInteraction", **answered)
+            if getattr(question, "unit", ""):
+                entry.tail = " "
+                add(line, "span", markup.clean(question.unit), **{"class": "unit"})
+        case Order():
+            made = add(body, "orderInteraction", shuffle="true", **answered)
+            for number, item in enumerate(question.items, 1):
+                put(add(made, "simpleChoice", identifier=f"I_{number}"), item)
+        case Match():
+            most = str(len(question.pairs))
+            made = add(body, "matchInteraction", shuffle="true", maxAssociations=most, **answered)
+            for letter, texts in (("L", [pair.left for pair in question.pairs]), ("R", question.rights)):
+                within = add(made, "simpleMatchSet")
+                for number, text in enumerate(texts, 1):
+                    choice = {"identifier": f"{letter}_{number}", "matchMax": "1"}
+                    put(add(within, "simpleAssociableChoice", **choice), text)
+        case _:
+            shuffle = "true" if deck.shuffles(question) else "false"
+            most = "0" if question.type == "multiple" else "1"
+            made = add(body, "choiceInteraction", shuffle=shuffle, maxChoices=most, **answered)
+            for number, option in enumerate(question.options, 1):
+                choice = add(made, "simpleChoice", identifier=f"O_{number}")
+                put(choice, option.text)
+                if feedback := getattr(option, "feedback", ""):
+                    shown = {"outcomeIdentifier": "FEEDBACK", "identifier": f"O_{number}", "showHide": "show"}
+                    put(add(choice, "feedbackBlock", **shown), feedback)
+
+
+def put(parent: Element, markdown: str) -> None:
+    """Put a text into an element, as XHTML with MathML."""
+    made = ElementTree.fromstring(f"<div>{markup.html(markdown, markup.mathml)}</div>")
+    for element in made.iter():
+        if "}" in element.tag:
+            space, _, element.tag = element.tag[1:].partition("}")
+            if element.tag == "math":
+                element.set("xmlns", space)
+    parent.text = made.text
+    parent.extend(made)
+
+
+def _bytes(root: Element) -> bytes:
+    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)

@@ -1,0 +1,93 @@
+"""QTI's content packages: which items there are, in which order, and what is said of them outside of the items."""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import zipfile
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+from xml.etree.ElementTree import Element
+
+from workshop.errors import BadInput
+from workshop.quiz.formats import xml
+
+MOST_ENTRIES = 2000
+LARGEST = 30 * 1024 * 1024  # bytes of all entries, unpacked
+
+
+@dataclass
+class Item:
+    """An item, and what test and manifest say of it."""
+
+    path: str
+    root: Element
+    points: str = ""
+    seconds: str = ""
+    tags: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Package:
+    files: dict[str, bytes]
+    items: list[Item]
+    missing: list[str] = field(default_factory=list)
+    test: Element | None = None
+
+
+def unpacked(data: bytes, name: str) -> Package:
+    """The items of a package. Raises BadInput where it is none, or is one that shouldn't be unpacked."""
+    files = _files(data, name)
+    manifest_path = next((path for path in sorted(files, key=len) if path.endswith("imsmanifest.xml")), None)
+    if manifest_path is None:
+        raise BadInput(f"{name} has no imsmanifest.xml, which a QTI package should have.")
+    manifest = xml.parse(files[manifest_path], f"{name}, {manifest_path}")
+    resources = {at(manifest_path, one.get("href", "")): one for one in xml.all_of(manifest, "resource")}
+    tests = [path for path, one in resources.items() if "imsqti_test" in one.get("type", "") and path in files]
+    package = Package(files, [])
+    refs: list[tuple[str, Element | None]] = []
+    if tests:
+        package.test = xml.parse(files[tests[0]], f"{name}, {tests[0]}")
+        refs = [(at(tests[0], one.get("href", "")), one) for one in xml.all_of(package.test, "assessmentItemRef")]
+    else:
+        refs = [(path, None) for path, one in resources.items() if "imsqti_item" in one.get("type", "")]
+    for path, ref in refs:
+        if path not in files:
+            package.missing.append(path)
+            continue
+        item = Item(path, xml.parse(files[path], f"{name}, {path}"))
+        if ref is not None:
+            limit, weight = ref.find("timeLimits"), ref.find("weight")
+            item.seconds = limit.get("maxTime", "") if limit is not None else ""
+            item.points = weight.get("value", "") if weight is not None else ""
+        if path in resources:
+            keywords = (key for key in xml.all_of(resources[path], "keyword"))
+            item.tags = [xml.said(word) for key in keywords for word in xml.all_of(key, "string", "langstring")]
+        package.items.append(item)
+    return package
+
+
+def at(beside: str, href: str) -> str:
+    """The path of what a file names relative to itself."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(beside), unquote(href)))
+
+
+def _files(data: bytes, name: str) -> dict[str, bytes]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = [one for one in archive.infolist() if not one.is_dir()]
+            if len(entries) > MOST_ENTRIES:
+                raise BadInput(f"{name} has {len(entries)} files in it; a package has at most {MOST_ENTRIES}.")
+            if sum(one.file_size for one in entries) > LARGEST:
+                raise BadInput(f"{name} is more than {LARGEST // 1024**2} MB when unpacked; split it into several.")
+            for one in entries:
+                parts = one.filename.replace("\\", "/").split("/")
+                if ".." in parts or parts[0] == "" or ":" in parts[0]:
+                    raise BadInput(f"{name} has a file that lies outside of it ({one.filename[:60]!r}); take it out.")
+            return {one.filename: archive.read(one) for one in entries}
+    except BadInput:
+        raise
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError, ValueError) as error:
+        raise BadInput(f"{name} is no package that can be unpacked ({' '.join(str(error).split())[:100]}).") from None
+    except Exception as error:  # zlib and others raise errors of their own for broken data
+        raise BadInput(f"{name} is no package that can be unpacked ({type(error).__name__}).") from None

@@ -1,0 +1,233 @@
+"""HTML of other programs as Markdown. `markup` is the way there."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from workshop.quiz.formats import markup
+from workshop.quiz.formats.shape import (
+    CODE,
+    EMPHASIS,
+    FORMULA,
+    STRONG,
+    all_of,
+    between_dollars,
+    low_or_high,
+    shape,
+    tex_of,
+)
+from workshop.quiz.formats.tree import BLOCKS, Element, parse
+
+_PLAIN = {"span", "div", "body", "font", "tbody", "thead", "tfoot", "section", "article", "main", "abbr", "label"}
+_BREAK = "\0"  # stands for a new line until a paragraph is complete
+_SPACE = re.compile("[ \t\r\f\u00a0]*\n[ \t\r\f\n\u00a0]*|[ \t\r\f\u00a0]+")
+# What would be a mark in Markdown, and isn't meant so.
+_MARKS = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~]|\s|$)|`|\$|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|(?<! )\*|\*(?! )"
+    r"|\[|\](?=[(\[:])|<(?=[A-Za-z][^<>\s]*[:@])|&(?=#?\w+;)|\{(?=[a-z][a-z0-9_]*\})"
+)
+_BEGINS = re.compile(r"^(?=#{1,6}(?:\s|$)|>|[-+*](?:\s|$)|~~~|=+\s*$|[|:-][\s:|-]*$)")
+_NUMBERED = re.compile(r"^(\d{1,9})(?=[.)](?:\s|$))")
+_SAFE = re.compile(r"(?:https?://|mailto:|[^:]*$)", re.IGNORECASE)
+
+
+@dataclass
+class Converted:
+    """Markdown, the pictures that were in the text (address, description), and what was lost, in words."""
+
+    text: str
+    pictures: list[tuple[str, str]] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+
+
+def markdown(html: str) -> Converted:
+    """HTML as Markdown. A picture is taken out of the text; what Markdown has no mark for stays as its words."""
+    root, lost = parse(html.replace(_BREAK, ""))
+    tried = []
+    for emphasis in "*_":  # where marks touch each other, one of the two often reads as it was meant
+        writer = _Writer(emphasis)
+        text = "\n\n".join(writer.blocks(root)).strip()
+        tried.append(Converted(text, writer.pictures, [*lost, *writer.lost]))
+        if shape(parse(markup.html(text))[0]) == shape(root):
+            return tried[-1]
+    if not tried[0].lost:
+        tried[0].lost.append("some of the text's formatting")
+    return tried[0]
+
+
+def escaped(text: str) -> str:
+    """Plain text as Markdown that reads the same."""
+    return "\n".join(_line(line.strip()) for line in _marked(text.strip()).split("\n"))
+
+
+def _marked(text: str) -> str:
+    return _MARKS.sub(lambda found: "\\" + found[0], text)
+
+
+def _line(line: str) -> str:
+    return _NUMBERED.sub(r"\1\\", _BEGINS.sub(r"\\", line))
+
+
+class _Writer:
+    def __init__(self, emphasis: str) -> None:
+        self.emphasis = emphasis
+        self.dots = True  # how lists are marked: 1. and -, or 1) and *
+        self.pictures: list[tuple[str, str]] = []
+        self.lost: list[str] = []
+
+    def blocks(self, element: Element) -> list[str]:
+        """The blocks of Markdown that an element's children are."""
+        made: list[str] = []
+        words: list[Element | str] = []
+        for child in [*element.children, None]:
+            if child is not None and (isinstance(child, str) or not _is_block(child)):
+                words.append(child)
+                continue
+            if words and (said := self.paragraph(words)):
+                made.append(said)
+            words = []
+            if child is not None:
+                made += self.block(child)
+        return made
+
+    def block(self, element: Element) -> list[str]:
+        match element.tag:
+            case "pre":
+                return [_fenced(element)]
+            case "hr":
+                return ["***"]
+            case "blockquote":
+                return ["\n".join(f"> {line}".rstrip() for line in "\n\n".join(self.blocks(element)).split("\n"))]
+            case "ul" | "ol":
+                dots = self.dots
+                made = self.list(element, dots)
+                self.dots = not dots  # two lists in a row would read as one
+                return [made]
+            case "table":
+                return [self.table(element)]
+            case "h1" | "h2" | "h3" | "h4" | "h5" | "h6":
+                said = " ".join(" ".join(self.blocks(element)).split())
+                said = said if not said.endswith("#") else said[:-1] + "\\#"
+                return [f"{'#' * int(element.tag[1])} {said}".rstrip()]
+        return self.blocks(element)
+
+    def list(self, element: Element, dots: bool) -> str:
+        numbered = element.tag == "ol"
+        first = int(start) if (start := element.attributes.get("start", "")).isdigit() and len(start) < 9 else 1
+        items = [child for child in element.children if isinstance(child, Element)]
+        loose = any(isinstance(child, Element) and child.tag == "p" for item in items for child in item.children)
+        lines: list[str] = []
+        for number, item in enumerate(items, first):
+            mark = f"{number}{').'[dots]} " if numbered else "*-"[dots] + " "
+            self.dots = True
+            held = (("\n\n" if loose else "\n").join(self.blocks(item)) if item.children else "").split("\n")
+            lines.append(mark + held[0])
+            lines += [" " * len(mark) + line if line else "" for line in held[1:]]
+            if loose:
+                lines.append("")
+        return "\n".join(lines).rstrip()
+
+    def table(self, element: Element) -> str:
+        rows = []
+        for row in all_of(element, {"tr"}):
+            cells = [child for child in row.children if isinstance(child, Element) and child.tag in ("td", "th")]
+            said = [" ".join(" ".join(self.blocks(cell)).split()) for cell in cells]
+            rows.append("| " + " | ".join(re.sub(r"(?<!\\)\|", r"\\|", cell) for cell in said) + " |")
+        if not rows:
+            return ""
+        columns = max(len(re.findall(r"(?<!\\)\|", row)) for row in rows) - 1
+        return "\n".join([rows[0], "|" + " --- |" * columns, *rows[1:]])
+
+    def paragraph(self, words: list[Element | str]) -> str:
+        self.dots = True
+        said = self.inline(words, True).strip(f" \n{_BREAK}")
+        lines = [line.strip(" ") for line in re.sub(rf"[ \n]*{_BREAK}[ \n{_BREAK}]*", r"\\\n", said).split("\n")]
+        return "\n".join(_line(line) for line in lines if line)
+
+    def inline(self, words: list[Element | str], alone: bool = False) -> str:
+        whole = [word for word in words if not isinstance(word, str) or word.strip()]
+        if alone and len(whole) == 1 and isinstance(whole[0], str):
+            found = FORMULA.fullmatch(whole[0].strip())
+            if found and found[1] is None and (tex := tex_of(found)):
+                return f"$${tex}$$"
+        return "".join(self.text(word) if isinstance(word, str) else self.element(word, alone) for word in words)
+
+    def text(self, words: str) -> str:
+        made, done = [], 0
+        for found in FORMULA.finditer(words):
+            if tex := tex_of(found):
+                made += [self.characters(words[done : found.start()]), f"${tex}$" if found[1] else f"$${tex}$$"]
+                done = found.end()
+        return "".join(made) + self.characters(words[done:])
+
+    def characters(self, words: str) -> str:
+        return _marked(_SPACE.sub(lambda found: "\n" if "\n" in found[0] else " ", words))
+
+    def element(self, element: Element, alone: bool = False) -> str:
+        tag = element.tag
+        if tag == "br":
+            return _BREAK
+        if tag == "img":
+            self.pictures.append((element.attributes.get("src", ""), element.attributes.get("alt", "").strip()))
+            return ""
+        if tag == "math":
+            return self.formula(element)
+        if tag in CODE:
+            return _coded(element.text())
+        if tag in ("sub", "sup"):
+            return self.raised(element)
+        said = self.inline(element.children)
+        if tag in STRONG or tag in EMPHASIS:
+            mark = self.emphasis if tag in EMPHASIS else "**"
+            inner = said.strip()
+            return said.replace(inner, f"{mark}{inner}{mark}", 1) if inner else said
+        if tag == "a":
+            return self.link(element, said)
+        if tag not in _PLAIN and tag not in BLOCKS:
+            self.lost.append(f"the mark <{tag}> of a part of the text")
+        return said
+
+    def link(self, element: Element, said: str) -> str:
+        address = element.attributes.get("href", "")
+        if not said.strip() or not _SAFE.match(address) or re.search(r"[\s<>\\]", address):
+            self.lost.append("a link's address")
+            return said
+        return f"[{said}](<{address}>)"
+
+    def formula(self, element: Element) -> str:
+        for one in all_of(element, {"annotation"}):
+            if one.attributes.get("encoding") == "application/x-tex" and (tex := between_dollars(one.text().strip())):
+                return f"$${tex}$$" if element.attributes.get("display") == "block" else f"${tex}$"
+        self.lost.append("a formula in MathML, of which only the characters are left")
+        return _marked(" ".join(element.text().split()))
+
+    def raised(self, element: Element) -> str:
+        words = " ".join(element.text().split())
+        if not re.fullmatch(r"[0-9A-Za-z+\-., ]+", words):
+            self.lost.append(f"that {words[:40]!r} is {'below' if element.tag == 'sub' else 'above'} the line")
+            return _marked(words)
+        return f"${low_or_high(element)}$"
+
+
+def _is_block(element: Element) -> bool:
+    return element.tag in BLOCKS or any(_is_block(child) for child in element.children if isinstance(child, Element))
+
+
+def _coded(text: str) -> str:
+    text = text.replace("\n", " ")
+    if not text.strip():
+        return text
+    fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+    while len(fence) > 1 and fence[:-1] not in re.findall("`+", text):
+        fence = fence[:-1]
+    pad = " " if text[0] == "`" or text[-1] == "`" or (text[0] == text[-1] == " ") else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def _fenced(element: Element) -> str:
+    text = element.text().replace("\r\n", "\n").removesuffix("\n")
+    inside = [one for one in element.children if isinstance(one, Element)]
+    named = re.match(r"language-([\w+#-]+)", inside[0].attributes.get("class", "")) if inside else None
+    fence = "`" * max(3, max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+    return f"{fence}{named[1] if named else ''}\n{text}\n{fence}" if text else f"{fence}\n{fence}"

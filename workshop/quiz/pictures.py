@@ -1,0 +1,120 @@
+"""Pictures beside questions: files in the deck's folder, looked at before they are sent to anybody."""
+
+from __future__ import annotations
+
+import base64
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+from defusedxml import ElementTree
+from defusedxml.common import DefusedXmlException
+from PIL import Image
+
+from workshop.errors import BadInput
+from workshop.quiz.deck import Picture
+
+LARGEST = 2 * 1024 * 1024  # bytes
+MOST_PIXELS = 40_000_000
+# By a name's ending: the type for browsers, and what Pillow calls it; Pillow doesn't read SVG.
+KINDS: dict[str, tuple[str, str]] = {
+    ".svg": ("image/svg+xml", ""),
+    ".png": ("image/png", "PNG"),
+    ".jpg": ("image/jpeg", "JPEG"),
+    ".jpeg": ("image/jpeg", "JPEG"),
+    ".webp": ("image/webp", "WEBP"),
+}
+# What goes along with a picture that is served: an SVG that is opened by itself can run and load nothing.
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+}
+_SVG = "{http://www.w3.org/2000/svg}"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A picture that has been looked at, and its type for browsers."""
+
+    data: bytes
+    kind: str
+
+    @property
+    def uri(self) -> str:
+        """The picture itself as an address, for pages that must not load anything."""
+        return f"data:{self.kind};base64,{base64.b64encode(self.data).decode()}"
+
+
+def load(folder: Path | None, picture: Picture) -> Loaded:
+    """A picture from the deck's folder. Raises BadInput with one sentence where it isn't there, lies elsewhere, is too
+    large, or is something else than its name says."""
+    name = picture.file
+    if folder is None:
+        raise BadInput(f"The picture {name!r} can't be found: this deck has no folder; leave it out, or use a file.")
+    kind, wanted = KINDS.get(Path(name).suffix.lower(), ("", ""))
+    if not kind:
+        raise BadInput(f"The picture {name!r} should be a file of one of these kinds: {', '.join(KINDS)}.")
+    data = _bytes(folder, name)
+    problem = _raster(data, wanted) if wanted else _drawing(data)
+    if problem:
+        raise BadInput(f"The picture {name!r} {problem}.")
+    return Loaded(data, kind)
+
+
+def data_uri(folder: Path | None, picture: Picture) -> str:
+    """The picture itself as an address (`data:...`). Raises BadInput like `load`."""
+    return load(folder, picture).uri
+
+
+def _bytes(folder: Path, name: str) -> bytes:
+    """The bytes of a file inside of the folder, also where the name is a link. Raises BadInput."""
+    try:
+        file = (folder / name).resolve()
+        inside = file.is_relative_to(folder.resolve())
+        if inside and file.is_file():
+            with file.open("rb") as opened:
+                data = opened.read(LARGEST + 1)
+        else:
+            data = None
+    except (OSError, ValueError, RuntimeError) as error:
+        raise BadInput(f"The picture {name!r} can't be read ({getattr(error, 'strerror', None) or error}).") from None
+    if not inside:
+        raise BadInput(f"The picture {name!r} lies outside of the deck's folder; it should be beside the deck.")
+    if data is None:
+        raise BadInput(f"The picture {name!r} is not in the deck's folder.")
+    if len(data) > LARGEST:
+        raise BadInput(f"The picture {name!r} has more than {LARGEST // 1024**2} MB.")
+    return data
+
+
+def _raster(data: bytes, wanted: str) -> str | None:
+    """What is wrong with the pixels of a picture of this kind."""
+    try:
+        with Image.open(io.BytesIO(data), formats=[wanted]) as image:
+            if image.width * image.height > MOST_PIXELS:
+                return f"has {image.width} x {image.height} pixels; it should have at most {MOST_PIXELS:,}"
+            image.verify()
+    except Exception as error:  # decoders raise whatever they like for broken files
+        return f"is no {wanted} picture that can be read ({type(error).__name__})"
+    return None
+
+
+def _drawing(data: bytes) -> str | None:
+    """What is wrong with an SVG: it should draw, and neither run nor load anything."""
+    try:
+        root = ElementTree.fromstring(data)
+    except (ElementTree.ParseError, DefusedXmlException, ValueError, LookupError) as error:
+        return f"is no SVG that can be read ({' '.join(str(error).split())[:80]})"
+    if root.tag != f"{_SVG}svg":
+        return "is no SVG; its outermost element should be svg, with SVG's namespace"
+    for element in root.iter():
+        tag = str(element.tag).rpartition("}")[2].lower()
+        if tag in ("script", "foreignobject"):
+            return f"has a {tag} in it; a drawing should do without"
+        for attribute, value in element.attrib.items():
+            local = attribute.rpartition("}")[2].lower()
+            if local.startswith("on"):
+                return f"has {local} in it, which runs a script; a drawing should do without"
+            if local == "href" and not value.startswith(("#", "data:image/")):
+                return f"asks for {value[:40]!r}; a drawing should load nothing"
+    return None

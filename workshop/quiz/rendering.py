@@ -1,0 +1,168 @@
+"""Markdown of decks as HTML for browsers, and as plain text.
+
+CommonMark with tables, and formulas between dollars. Markup in the text is shown as text; links are shown as words with
+their address; pictures only stand beside a question. What comes out has no element and no attribute but those below.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from html import escape
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from workshop.quiz import formulas
+from workshop.quiz.drawing import written
+
+HEADING = "h4"  # whatever its level: a question stands under a page's own headings
+_NUMBER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_IN_FORMULA = re.compile(r"(\\[A-Za-z]+\*?\s*)?\{([a-z][a-z0-9_]*)\}")
+_WORDS = ("text", "mathrm", "operatorname", "begin", "end", "mathtt", "mathit", "mathbf", "textbf", "textit", "mbox")
+_LANGUAGE = re.compile(r"[A-Za-z0-9+-]{1,20}")
+_ALIGNED = re.compile(r"text-align:(left|right|center)")
+
+
+def html(markdown: str, numbers: Mapping[str, float] | None = None) -> str:
+    """Markdown as HTML that is safe to put into a page; `{name}` becomes the number of that name."""
+    return _html(markdown, tuple(sorted((numbers or {}).items())))
+
+
+@lru_cache(maxsize=4000)
+def _html(markdown: str, numbers: tuple[tuple[str, float], ...]) -> str:
+    env = {"numbers": dict(numbers)}
+    return _reader().render(markdown, env).strip()
+
+
+def plain(markdown: str, numbers: Mapping[str, float] | None = None) -> str:
+    """The same as text in one line, for tables and for names: no markup, formulas as they are written."""
+    parts: list[str] = []
+    for token in _flat(_reader().parse(markdown, {})):
+        if token.type == "number":
+            parts.append(_number(token.content, numbers or {}))
+        elif token.type.startswith("math"):
+            parts.append(put_in(token.content, numbers or {}))
+        elif token.type in ("text", "code_inline", "fence", "code_block"):
+            parts.append(token.content)
+        elif token.type in ("softbreak", "hardbreak") or token.block:
+            parts.append(" ")
+    return " ".join("".join(parts).split())
+
+
+def names(markdown: str) -> set[str]:
+    """The names of numbers that a text asks for, outside of code and formulas."""
+    return {token.content for token in _flat(_reader().parse(markdown, {})) if token.type == "number"}
+
+
+def names_in_formulas(markdown: str) -> set[str]:
+    """What stands between braces in formulas, where it may be a number's name."""
+    return {name for latex, _ in _formulas(markdown) for _, name in _IN_FORMULA.findall(latex)}
+
+
+def problems(markdown: str, numbers: Mapping[str, float] | None = None) -> list[str]:
+    """What can't be shown as it was meant: formulas that can't be read, and pictures inside of the text."""
+    found = []
+    for latex, block in _formulas(markdown):
+        try:
+            formulas.mathml(put_in(latex, numbers or {}), block)
+        except ValueError as error:
+            found.append(str(error))
+    if any(token.type == "image" for token in _flat(_reader().parse(markdown, {}))):
+        found.append("a picture in the text isn't shown; it should be the question's picture, with file and alt")
+    return found
+
+
+def _formulas(markdown: str) -> Iterator[tuple[str, bool]]:
+    for token in _flat(_reader().parse(markdown, {})):
+        if token.type.startswith("math"):
+            yield token.content.strip(), token.type != "math_inline"
+
+
+def _flat(tokens: Sequence[Token]) -> Iterator[Token]:
+    for token in tokens:
+        yield token
+        yield from _flat(token.children or ())
+
+
+@cache
+def _reader() -> MarkdownIt:
+    reader = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable("table")
+    reader.use(dollarmath_plugin, allow_labels=False, allow_digits=False, allow_space=False, double_inline=True)
+    reader.inline.ruler.before("escape", "number", _read_number)
+    for name in ("math_inline", "math_inline_double", "math_block"):
+        reader.add_render_rule(name, _Renderer.formula)
+    return reader
+
+
+def _read_number(state: StateInline, silent: bool) -> bool:
+    """`{name}` in a line of text. `\\{name}` is none: a backslash is read before."""
+    found = _NUMBER.match(state.src, state.pos, state.posMax)
+    if not found:
+        return False
+    if not silent:
+        state.push("number", "", 0).content = found[1]
+    state.pos = found.end()
+    return True
+
+
+def _number(name: str, numbers: Mapping[str, float]) -> str:
+    return written(numbers[name]) if name in numbers else f"{{{name}}}"
+
+
+def put_in(latex: str, numbers: Mapping[str, float]) -> str:
+    """A formula with its numbers. Braces stay: they also hold together what belongs together, as in 2^{n}; words in a
+    formula (\\text{n}) stay, too."""
+
+    def put(found: re.Match[str]) -> str:
+        command, name = found[1] or "", found[2]
+        if name not in numbers or command.strip().strip("\\*") in _WORDS:
+            return found[0]
+        return f"{command}{{{written(numbers[name])}}}"
+
+    return _IN_FORMULA.sub(put, latex)
+
+
+class _Renderer(RendererHTML):
+    """markdown-it's HTML, without what could lead or load elsewhere."""
+
+    def renderToken(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        token = tokens[idx]
+        if token.type.startswith("heading"):
+            token.tag = HEADING
+        if aligned := _ALIGNED.fullmatch(str(token.attrs.get("style", ""))):
+            token.attrs = {"class": f"align-{aligned[1]}"}
+        return super().renderToken(tokens, idx, options, env)
+
+    def link_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        env.setdefault("links", []).append((idx, str(tokens[idx].attrs.get("href", ""))))
+        return ""
+
+    def link_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        start, address = env["links"].pop()
+        said = "".join(token.content for token in tokens[start:idx])
+        return "" if said in (address, address.removeprefix("mailto:")) else f" ({escape(address)})"
+
+    def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return escape(self.renderInlineAsText(tokens[idx].children, options, env))
+
+    def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        language = (tokens[idx].info.split() or [""])[0]
+        named = f' class="language-{language}"' if _LANGUAGE.fullmatch(language) else ""
+        return f"<pre><code{named}>{escape(tokens[idx].content, quote=False)}</code></pre>\n"
+
+    def number(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return escape(_number(tokens[idx].content, env.get("numbers", {})))
+
+    def formula(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        token = tokens[idx]
+        latex = put_in(token.content.strip(), env.get("numbers", {}))
+        try:
+            return formulas.mathml(latex, token.type != "math_inline")
+        except ValueError:
+            return f"<code>{escape(token.markup + latex + token.markup, quote=False)}</code>"

@@ -1,0 +1,69 @@
+"""Answers to quizzes in the store: one per question and player, and durable before anybody is told so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import bindparam, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from workshop.store.database import Database
+from workshop.store.records import QuizAnswer
+from workshop.store.tables import quiz_answers, quiz_players
+
+
+class QuizAnswers:
+    database: Database
+
+    def keep_answers(self, answers: Sequence[QuizAnswer]) -> list[bool]:
+        """Keep answers in one transaction that survives a power cut. Returns for each whether it is the one that is
+        kept; False: its player had answered the question before, and that answer stays."""
+        dialect = sqlite if self.database.url.get_backend_name() == "sqlite" else postgresql
+        insert = dialect.insert(quiz_answers).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
+        with self.database.writing(durable=True) as connection:
+            return [connection.execute(insert, _row(answer)).rowcount == 1 for answer in answers]
+
+    def answers(
+        self, round_id: int | None = None, question: str | None = None, player_id: int | None = None
+    ) -> list[QuizAnswer]:
+        """Answers of a round, to one question, of one player; in the order in which they came."""
+        columns = [column for column in quiz_answers.c if column.name not in ("round_id", "question", "player_id")]
+        first = (quiz_answers.c.round_id, quiz_answers.c.question, quiz_answers.c.player_id, quiz_players.c.nickname)
+        query = (
+            select(*first, *columns)
+            .join(quiz_players, quiz_players.c.id == quiz_answers.c.player_id)
+            .order_by(quiz_answers.c.received_at, quiz_answers.c.player_id, quiz_answers.c.question)
+        )
+        for column, wanted in (("round_id", round_id), ("question", question), ("player_id", player_id)):
+            if wanted is not None:
+                query = query.where(quiz_answers.c[column] == wanted)
+        with self.database.reading() as connection:
+            return [QuizAnswer(**row._mapping) for row in connection.execute(query)]
+
+    def judge_answers(
+        self, round_id: int, question: str, judged: Mapping[int, tuple[float, bool | None, float]]
+    ) -> None:
+        """Keep what answers to a question are worth: share, right and points of each player's."""
+        if not judged:
+            return
+        # Names of values other than those of columns, which an update keeps for itself.
+        update = (
+            quiz_answers.update()
+            .where(
+                quiz_answers.c.round_id == round_id,
+                quiz_answers.c.question == question,
+                quiz_answers.c.player_id == bindparam("whose"),
+            )
+            .values(share=bindparam("its_share"), right=bindparam("is_right"), points=bindparam("its_points"))
+        )
+        rows: list[dict[str, Any]] = [
+            {"whose": player, "its_share": share, "is_right": right, "its_points": points}
+            for player, (share, right, points) in judged.items()
+        ]
+        with self.database.writing() as connection:
+            connection.execute(update, rows)
+
+
+def _row(answer: QuizAnswer) -> dict[str, Any]:
+    return {column.name: getattr(answer, column.name) for column in quiz_answers.c}

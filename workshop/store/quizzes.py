@@ -1,0 +1,167 @@
+"""Quizzes in the store: rounds, and who takes part in them. Their answers are in `quiz_answers`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, delete, select
+from sqlalchemy.exc import IntegrityError
+
+from workshop.errors import BadInput
+from workshop.store.database import Database
+from workshop.store.records import QuizPlayer, QuizRound
+from workshop.store.tables import identities, quiz_answers, quiz_players, quiz_rounds
+
+LONGEST_NICKNAME = 30  # as `web.auth` has it
+_LARGEST_ID = 2**31 - 1
+
+
+class Quizzes:
+    """Rounds and players. A round is never removed; a player is, where somebody wants their data gone."""
+
+    database: Database
+
+    def add_round(
+        self,
+        kind: str,
+        deck: Mapping[str, Any],
+        *,
+        code: str | None = None,
+        seed: str = "",
+        deck_folder: str = "",
+        session: str = "",
+        settings: Mapping[str, Any] | None = None,
+        state: Mapping[str, Any] | None = None,
+    ) -> QuizRound:
+        """Begin a round of a deck (as JSON, whole). Raises BadInput where another round that goes on has this code."""
+        values = {
+            "kind": kind,
+            "code": code,
+            "name": deck["deck"],
+            "title": deck["title"],
+            "deck": dict(deck),
+            "deck_folder": deck_folder,
+            "session": session,
+            "seed": seed,
+            "settings": dict(settings or {}),
+            "state": dict(state or {}),
+            "created_at": time.time(),
+        }
+        try:
+            with self.database.writing() as connection:
+                (made,) = connection.execute(quiz_rounds.insert().values(**values)).inserted_primary_key
+        except IntegrityError:
+            raise BadInput(f"A round with code {code} goes on already; another one needs another code.") from None
+        return self.round(made)
+
+    def round(self, round_id: int) -> QuizRound:
+        """Raises BadInput where there is no such round."""
+        with self.database.reading() as connection:
+            row = None
+            if 0 < round_id <= _LARGEST_ID:
+                row = connection.execute(select(quiz_rounds).where(quiz_rounds.c.id == round_id)).first()
+        if row is None:
+            raise BadInput(f"There is no quiz round {round_id}.")
+        return QuizRound(**row._mapping)
+
+    def rounds(self, kind: str | None = None, name: str | None = None, *, going_on: bool = False) -> list[QuizRound]:
+        """Rounds, the newest first: of one kind, of the deck of this name, only those that haven't ended."""
+        query = select(quiz_rounds).order_by(quiz_rounds.c.id.desc())
+        if kind is not None:
+            query = query.where(quiz_rounds.c.kind == kind)
+        if name is not None:
+            query = query.where(quiz_rounds.c.name == name)
+        if going_on:
+            query = query.where(quiz_rounds.c.ended_at.is_(None))
+        with self.database.reading() as connection:
+            return [QuizRound(**row._mapping) for row in connection.execute(query)]
+
+    def round_by_code(self, code: str) -> QuizRound | None:
+        """The round that goes on and is joined by this code; None where there is none."""
+        query = select(quiz_rounds).where(quiz_rounds.c.code == code, quiz_rounds.c.ended_at.is_(None))
+        with self.database.reading() as connection:
+            row = connection.execute(query).first()
+        return QuizRound(**row._mapping) if row is not None else None
+
+    def set_round_state(self, round_id: int, state: Mapping[str, Any], *, ended: bool = False) -> None:
+        """Keep how far a round has come; `ended` frees its code."""
+        values: dict[str, Any] = {"state": dict(state)}
+        if ended:
+            values["ended_at"] = time.time()
+        with self.database.writing(durable=True) as connection:
+            connection.execute(quiz_rounds.update().where(quiz_rounds.c.id == round_id).values(**values))
+
+    def add_player(self, round_id: int, identity_id: int | None, nickname: str, attempt: int = 1) -> QuizPlayer:
+        """Let somebody take part. Who does already stays who they are, also where they were removed; a nickname that
+        somebody else has gets a number."""
+        whose = (
+            quiz_players.c.round_id == round_id,
+            quiz_players.c.identity_id == identity_id,
+            quiz_players.c.attempt == attempt,
+        )
+        with self.database.writing() as connection:
+            there = connection.execute(select(quiz_players).where(*whose)).first() if identity_id is not None else None
+            if there is None:
+                values = {
+                    "round_id": round_id,
+                    "identity_id": identity_id,
+                    "attempt": attempt,
+                    "nickname": _free(connection, round_id, nickname),
+                    "joined_at": time.time(),
+                    "removed": False,
+                }
+                (made,) = connection.execute(quiz_players.insert().values(**values)).inserted_primary_key
+                there = connection.execute(select(quiz_players).where(quiz_players.c.id == made)).one()
+        return QuizPlayer(**there._mapping)
+
+    def player(self, player_id: int) -> QuizPlayer | None:
+        with self.database.reading() as connection:
+            row = connection.execute(select(quiz_players).where(quiz_players.c.id == player_id)).first()
+        return QuizPlayer(**row._mapping) if row is not None else None
+
+    def players(self, round_id: int | None = None, identity_id: int | None = None) -> list[QuizPlayer]:
+        """Those of a round, or of an identity, or both; in the order in which they came."""
+        query = select(quiz_players).order_by(quiz_players.c.id)
+        if round_id is not None:
+            query = query.where(quiz_players.c.round_id == round_id)
+        if identity_id is not None:
+            query = query.where(quiz_players.c.identity_id == identity_id)
+        with self.database.reading() as connection:
+            return [QuizPlayer(**row._mapping) for row in connection.execute(query)]
+
+    def remove_player(self, player_id: int) -> None:
+        """Their answers stay, marked by this, and don't count; they can't come back."""
+        with self.database.writing() as connection:
+            connection.execute(quiz_players.update().where(quiz_players.c.id == player_id).values(removed=True))
+
+    def forget_player(self, player_id: int) -> int:
+        """Remove somebody's answers and name from a round; returns how many answers there were."""
+        with self.database.writing(durable=True) as connection:
+            return _forget(connection, [player_id])
+
+    def forget_identity(self, identity_id: int) -> int:
+        """Remove somebody's answers and name from all rounds; returns how many answers there were."""
+        with self.database.writing(durable=True) as connection:
+            theirs = select(quiz_players.c.id).where(quiz_players.c.identity_id == identity_id)
+            # Who came in by a quiz is nobody elsewhere.
+            only_here = (identities.c.id == identity_id, identities.c.role == "player")
+            connection.execute(identities.update().where(*only_here).values(nickname=""))
+            return _forget(connection, list(connection.scalars(theirs)))
+
+
+def _forget(connection: Connection, player_ids: list[int]) -> int:
+    gone = connection.execute(delete(quiz_answers).where(quiz_answers.c.player_id.in_(player_ids))).rowcount
+    connection.execute(delete(quiz_players).where(quiz_players.c.id.in_(player_ids)))
+    return gone
+
+
+def _free(connection: Connection, round_id: int, nickname: str) -> str:
+    """The nickname, with a number where somebody in the round has it."""
+    name, number = nickname, 1
+    there = select(quiz_players.c.id).where(quiz_players.c.round_id == round_id)
+    while connection.scalar(there.where(quiz_players.c.nickname == name).limit(1)) is not None:
+        number += 1
+        name = f"{nickname[: LONGEST_NICKNAME - 5]} {number}"
+    return name

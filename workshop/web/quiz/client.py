@@ -1,0 +1,95 @@
+"""Somebody on the line: what they still have to be sent, and sending it at their own pace."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+DONT_COME_BACK = 4001  # code of a close that is meant to last
+MOST_WAITING = 100  # messages; who doesn't take so many isn't there any more
+_FIRST = ("state", "you")  # then the others
+
+
+class Client:
+    """One socket. Of what is overtaken by a newer one (`show`) a slow client only gets the newest; `tell` is sent
+    always. Nobody waits for it."""
+
+    def __init__(self, websocket: WebSocket, view: str, player: int | None = None) -> None:
+        self.websocket = websocket
+        self.view = view
+        self.player = player
+        self.gone = False  # doesn't take what it is sent
+        self._shown: dict[str, str] = {}
+        self._told: list[str] = []
+        self._close: str | None = None
+        self._wake = asyncio.Event()
+
+    def show(self, kind: str, text: str) -> None:
+        """Send this, in place of what of this kind has not been sent yet."""
+        self._shown[kind] = text
+        self._wake.set()
+
+    def tell(self, **message: Any) -> None:
+        if len(self._told) >= MOST_WAITING:
+            self.gone = True
+            return
+        self._told.append(dumps(message))
+        self._wake.set()
+
+    def close(self, why: str) -> None:
+        """Close the line when what was there before has been sent."""
+        self._close = why
+        self._wake.set()
+
+    async def send(self) -> None:
+        """Until the line is closed, from here or from there."""
+        # RuntimeError: Starlette's word for sending after the close.
+        with suppress(WebSocketDisconnect, RuntimeError):
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                closing = self._close
+                told, self._told = self._told, []
+                shown, self._shown = self._shown, {}
+                if closing is None:
+                    await self._say(told)
+                for kind in (*_FIRST, *(kind for kind in shown if kind not in _FIRST)):
+                    if kind in shown:
+                        # What came meanwhile is newer.
+                        await self.websocket.send_text(self._shown.pop(kind, shown[kind]))
+                if closing is not None:
+                    await self._say(told)
+                    await self.websocket.close(DONT_COME_BACK, closing)
+                    return
+
+    async def _say(self, told: list[str]) -> None:
+        for text in told:
+            await self.websocket.send_text(text)
+
+
+class Pace:
+    """How many messages somebody may send: so many a second, and a few at once."""
+
+    def __init__(self, a_second: float = 10.0, at_once: float = 30.0, clock: Callable[[], float] = time.monotonic):
+        self.a_second, self.at_once, self.clock = a_second, at_once, clock
+        self._left, self._at = at_once, clock()
+
+    def allows(self) -> bool:
+        now = self.clock()
+        self._left = min(self._left + (now - self._at) * self.a_second, self.at_once)
+        self._at = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+
+def dumps(value: Any) -> str:
+    """Compact JSON in ASCII: what people typed may hold half a surrogate pair, which no line carries."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)

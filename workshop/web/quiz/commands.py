@@ -1,0 +1,96 @@
+"""What a host asks a room to do. A command names the version of the state that its button belonged to, so that a second
+click, or another tab that is behind, does nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from workshop.errors import BadInput
+from workshop.quiz.live import state
+from workshop.store.records import Identity
+from workshop.web.quiz import measuring
+from workshop.web.quiz.room import Room
+
+NAMES = (
+    "next", "close", "explain", "ranking", "pause", "resume", "extend", "reopen", "skip", "run", "podium", "end",
+    "remove",
+)  # fmt: skip
+
+
+async def obey(room: Room, message: Mapping[str, Any], identity: Identity | None) -> None:
+    """Do what a command says. Raises BadInput where it can't be, or isn't meant for the round as it is now."""
+    do, value = message.get("do"), message.get("value")
+    if do not in NAMES:
+        raise BadInput(f"There is no command {str(do)[:40]!r}; it should be one of {', '.join(NAMES)}.")
+    if do == "remove":
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise BadInput("Whom to remove is told by a player's number.")
+        async with room.lock:
+            await room.remove(value)
+        return
+    async with room.lock:
+        if message.get("version") != room.state.version or isinstance(message["version"], bool):
+            raise BadInput("The round has gone on meanwhile, by another click or in another tab; look at it again.")
+        await _do(room, str(do), value, identity)
+
+
+async def _do(room: Room, do: str, value: Any, identity: Identity | None) -> None:
+    now, measured = room.state, room.asked is not None and room.asked.measured
+    match do:
+        case "next":
+            await _forward(room, "next")
+        case "skip":
+            await _forward(room, "skip")
+            await asyncio.to_thread(measuring.cancel, room.store, now.runs)
+        case "close":
+            await room.become(state.close(now, time.time()))
+        case "pause":
+            await room.become(state.pause(now, time.time()))
+        case "resume":
+            await room.become(state.resume(now, time.time()))
+        case "extend":
+            await room.become(state.extend(now, state.REOPENED if value is None else value, time.time()))
+        case "reopen":
+            await room.become(state.reopen(now, time.time(), state.REOPENED if value is None else value))
+        case "explain":
+            if measured and now.phase == "closed":
+                raise BadInput("The answer has to be measured first: run it, or skip the question.")
+            await room.explain()
+        case "run":
+            await _run(room, identity)
+        case "ranking":
+            if not room.ranked:
+                raise BadInput("This round has no ranking.")
+            await room.become(state.ranking(now))
+        case "podium":
+            await room.become(state.podium(now))
+        case "end":
+            await room.become(state.end(now))
+            await asyncio.to_thread(measuring.cancel, room.store, now.runs)
+
+
+async def _forward(room: Room, do: str) -> None:
+    """Open the next question, whose clock begins when it is ready to be shown."""
+    go = state.skip if do == "skip" else state.next_
+    before, asked = room.state, room.asked
+    new = go(before, room.ids, room.limits, time.time())
+    try:
+        if new.phase == "question":
+            # Nobody may answer the new question while the old one is still the state.
+            await room.prepare(new.position)
+        await room.become(go(before, room.ids, room.limits, time.time()))
+    except BaseException:
+        room.asked = asked
+        raise
+
+
+async def _run(room: Room, identity: Identity | None) -> None:
+    """Measure what the question asks for."""
+    if room.asked is None or not room.asked.measured:
+        raise BadInput("There is nothing to measure in this question.")
+    state.run(room.state, {})  # refused before anything is submitted
+    runs = await asyncio.to_thread(measuring.submit, room.store, room.record.session, room.asked.question, identity)
+    await room.become(state.run(room.state, runs))

@@ -1,0 +1,243 @@
+"""A live round in memory: what the store holds of it, and everybody who is on the line.
+
+The store is the truth: a room is opened from it, and what a room tells is written there before. Belongs to the event
+loop; commands come one after the other, answers come in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import Any
+
+from workshop.errors import BadInput, WorkshopError
+from workshop.quiz import asked as asking
+from workshop.quiz.deck import Deck
+from workshop.quiz.live import scoring, state
+from workshop.quiz.live.state import RoundState
+from workshop.store.records import QuizAnswer, QuizPlayer, QuizRound
+from workshop.store.store import Store
+from workshop.web.quiz import board, measuring
+from workshop.web.quiz.client import Client
+from workshop.web.quiz.question import Asking
+from workshop.web.quiz.seats import Seat, Seats
+from workshop.web.quiz.telling import Telling
+from workshop.web.quiz.writer import Writer
+
+GRACE = 0.1  # seconds behind a question's end in which answers that arrived before are read
+
+log = logging.getLogger(__name__)
+
+
+class Room(Telling):
+    """Made by `Room.open`. `state` only changes under `lock`."""
+
+    def __init__(self, store: Store, writer: Writer, record: QuizRound, seats: Seats) -> None:
+        super().__init__()
+        self.store, self.writer, self.record, self.seats = store, writer, record, seats
+        self.deck = Deck.model_validate(record.deck)
+        self.ids = [question.id for question in self.deck.questions]
+        self.limits = [float(self.deck.seconds_of(question)) for question in self.deck.questions]
+        self.state = RoundState.from_json(record.state)
+        self.lock = asyncio.Lock()
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    async def open(cls, store: Store, writer: Writer, round_id: int) -> Room:
+        """A round as the store has it, with its clock running. Raises BadInput where there is no such live round."""
+
+        def read() -> tuple[QuizRound, Seats]:
+            record = store.round(round_id)
+            if record.kind != "live":
+                raise BadInput(f"Quiz round {round_id} is nobody's class's; it can't be joined.")
+            return record, Seats(store.players(round_id), store.answers(round_id))
+
+        record, seats = await asyncio.to_thread(read)
+        room = cls(store, writer, record, seats)
+        async with room.lock:
+            if room.state.position >= 0:
+                await room.prepare(room.state.position)
+            if room.state.phase in board.DUE and room.asked is not None:
+                try:
+                    await room.judge()  # for its feedback: what answers are worth is in the store
+                except WorkshopError:
+                    log.exception("answers of round %s can't be judged again", round_id)
+            room.schedule()
+        return room
+
+    def join(self, player: QuizPlayer) -> Seat:
+        """Take note of somebody who joined."""
+        self.touch()
+        return self.seats.add(player)
+
+    def forget(self, player: int) -> None:
+        """Take note that somebody's data was removed. Under the lock."""
+        seat = self.seats.forget(player)
+        if seat is not None:
+            for client in seat.clients:
+                send_away(client, "Your answers and your name were removed from this round.")
+            self.announce()
+
+    # -- answers
+
+    def answer(self, client: Client, seat: Seat, question: str, raw: Any, ref: Any, arrived: float) -> None:
+        """Take an answer that arrived then, or say why not. It is confirmed once it is kept."""
+        if seat.removed or self.asked is None or question != self.question or not self.state.accepts(arrived):
+            paused = self.state.paused and question == self.question
+            why = "The question is paused; answer when it goes on." if paused else "The question is closed."
+            self._refuse(client, seat, question, ref, why)
+            return
+        try:
+            answer = asking.answer(self.asked.asked, raw)
+        except BadInput as error:
+            self._refuse(client, seat, question, ref, str(error))
+            return
+        there = self.seats.answer(question, seat.id)
+        if there is not None:
+            self._again(client, seat, there, answer, ref)
+            return
+        given = QuizAnswer(
+            self.record.id, question, seat.id, seat.nickname, answer, arrived, round(self.state.seconds(arrived), 3)
+        )
+        self.writer.put(given, lambda kept: self._kept(client, seat, given, ref, kept))
+
+    def _kept(self, client: Client, seat: Seat, given: QuizAnswer, ref: Any, kept: bool | None) -> None:
+        if kept is None:
+            why = "The answer could not be kept; please send it again."
+            client.tell(kind="refused", question=given.question, ref=ref, why=why, answer=None)
+            return
+        if kept:
+            self.seats.keep(given)
+            self.touch()
+            client.tell(kind="confirmed", question=given.question, ref=ref)
+            others = seat.clients - {client}
+            for other in others:  # the same learner's other tabs
+                other.show("you", self._you(seat))
+            if self.asked is not None and self.asked.question.type == "place":
+                self._start(self.asked.judging.judge([given.answer]))
+            return
+        there = self.seats.answer(given.question, seat.id)
+        if there is not None:
+            self._again(client, seat, there, given.answer, ref)
+
+    def _again(self, client: Client, seat: Seat, there: QuizAnswer, answer: Any, ref: Any) -> None:
+        """The second answer of somebody: the first one stays. The same one again is what a browser sends that lost
+        the line before it was confirmed."""
+        if there.answer == answer:
+            client.tell(kind="confirmed", question=there.question, ref=ref)
+        else:
+            self._refuse(client, seat, there.question, ref, "You have answered already; the first answer counts.")
+
+    def _refuse(self, client: Client, seat: Seat, question: str, ref: Any, why: str) -> None:
+        there = self.seats.answer(question, seat.id) if question == self.question else None
+        first = asking.raw(self.asked.asked, there.answer) if self.asked and there else None
+        client.tell(kind="refused", question=question, ref=ref, why=why, answer=first)
+
+    # -- how it goes on
+
+    async def become(self, new: RoundState) -> None:
+        """Go over to a state, keep it, then tell everybody. Under the lock."""
+        before, self.state = self.state, new  # what arrives from here on is decided by the new one
+        try:
+            if before.phase == "question" and new.phase != "question":
+                await self.writer.flush()
+            kept, ended = new.as_json(), new.phase == "ended"
+            await asyncio.to_thread(self.store.set_round_state, self.record.id, kept, ended=ended)
+        except BaseException:
+            self.state = before
+            raise
+        self.schedule()
+        self.announce(personal=new.phase == "explained")
+        if new.phase == "ended":
+            for client in self.clients:
+                client.tell(kind="ended")
+                client.close("The round has ended.")
+
+    async def prepare(self, position: int) -> None:
+        """Make a question ready to be shown."""
+        made = await asyncio.to_thread(Asking, self.record, self.deck, self.deck.questions[position])
+        truth = self.state.truths.get(made.question.id)
+        if truth is not None:
+            made.take_truth(truth["value"])
+        self.asked = made
+
+    async def judge(self) -> dict[int, tuple[float, bool | None, float]]:
+        """Judge the last question's answers; player -> share, right, points. Raises WorkshopError."""
+        assert self.asked is not None, "a question was asked"
+        asked, answers = self.asked, self.seats.answers(self.asked.question.id)
+        await asked.judging.judge(answer.answer for answer in answers)
+        await asyncio.to_thread(asked.solution)
+        bonus = bool(self.record.settings.get("speed_bonus"))
+        found = {}
+        for one in answers:
+            mark = asked.judging.mark(one.answer)
+            seconds = one.seconds or 0.0
+            points = scoring.points(
+                mark.share, mark.right, asked.worth, seconds, asked.limit, speed_bonus=bonus and not asked.measured
+            )
+            found[one.player_id] = (mark.share, mark.right, points)
+        return found
+
+    async def explain(self, truth: dict[str, Any] | None = None) -> None:
+        """Judge, then show what is right. Under the lock."""
+        assert self.asked is not None, "a question was asked"
+        new = state.explain(self.state, self.asked.question.id, truth)
+        if truth is not None:
+            self.asked.take_truth(truth["value"])
+        judged = await self.judge()
+        await asyncio.to_thread(self.store.judge_answers, self.record.id, self.asked.question.id, judged)
+        self.seats.judged(self.asked.question.id, judged)
+        await self.become(new)
+
+    async def remove(self, player: int) -> None:
+        """Have somebody leave; their answers stay and don't count. Under the lock."""
+        seat = self.seats.all.get(player)
+        if seat is None:
+            raise BadInput(f"There is no player {player} in this round.")
+        await asyncio.to_thread(self.store.remove_player, player)
+        self.seats.remove(seat)
+        for client in seat.clients:
+            send_away(client)
+        if self.state.phase not in ("lobby", "question"):
+            self.announce()
+        self.touch()
+
+    def schedule(self) -> None:
+        """Set the clock by the state, and have runs looked at where it is being measured."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self.state.phase == "question" and self.state.ends_at is not None:
+            wait = max(self.state.ends_at - time.time(), 0.0) + GRACE
+            self._timer = asyncio.get_running_loop().call_later(wait, lambda: self._start(self._time_up()))
+        if self.state.phase == "measuring" and not self.state.problem:
+            self.progress = None
+            self._start(measuring.measure(self))
+
+    async def _time_up(self) -> None:
+        async with self.lock:
+            now = time.time()
+            if state.due(self.state, now):
+                await self.become(state.close(self.state, now))
+            elif self.state.phase == "question":
+                self.schedule()
+
+    def _start(self, work: Any) -> None:
+        """Have something done beside; what goes wrong there is in the log."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+
+        def done(task: asyncio.Task[None]) -> None:
+            self._tasks.discard(task)
+            if not task.cancelled() and task.exception() is not None:
+                log.error("a quiz round's work failed", exc_info=task.exception())
+
+        task.add_done_callback(done)
+
+
+def send_away(client: Client, why: str = "The host removed you from this round.") -> None:
+    """Tell somebody that they are out of the round, and close the line."""
+    client.tell(kind="removed", why=why)
+    client.close(why)

@@ -1,0 +1,57 @@
+// Elements and words that all views of a quiz share. Whatever people wrote is only ever set as text.
+
+export function element(tag, className, ...children) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  for (const child of children.flat(2)) {
+    if (child !== null && child !== undefined) made.append(child);
+  }
+  return made;
+}
+
+export function button(words, className, onClick) {
+  const made = element("button", className, words);
+  made.type = "button";
+  made.addEventListener("click", onClick);
+  return made;
+}
+
+// A nickname in a sentence: one that is written from right to left doesn't turn around what stands beside it.
+export function name(nickname) {
+  return element("bdi", "name", nickname);
+}
+
+// Words for screen readers only.
+export function unseen(words) {
+  return element("span", "unseen", words);
+}
+
+const NUMBER = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 2 });
+const PRECISE = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 });
+
+export function number(value) {
+  return NUMBER.format(value);
+}
+
+// A measured or guessed value: four digits, and powers of ten where it is very large or very small.
+export function value(given) {
+  const size = Math.abs(given);
+  return size !== 0 && (size >= 1e7 || size < 1e-3) ? given.toExponential(2) : PRECISE.format(given);
+}
+
+export function count(many, word) {
+  return `${number(many)} ${word}${many === 1 ? "" : "s"}`;
+}
+
+// "A" for the option "a".
+export function letter(key) {
+  return key.toUpperCase();
+}
+
+// Set text only where it changed, so that a screen reader doesn't read it again.
+export function say(node, words) {
+  if (node.textContent !== words) node.textContent = words;
+}
+
+// What the page's HTML has for its script.
+export const { round, title, nickname, code, join } = document.body.dataset;

@@ -1,0 +1,79 @@
+// The instructor's page of a round: what the projector shows in small, the one thing to do next, and the players.
+
+import { serverClock } from "./clock.js";
+import { commands } from "./commands.js";
+import { connect } from "./connection.js";
+import { code, element, join, round, say, title } from "./dom.js";
+import { roster } from "./roster.js";
+import { bare, screen } from "./screen.js";
+
+const clock = serverClock();
+const view = screen({ clock, round, title, code, join });
+const offline = element("p", "offline");
+const notice = element("p", "notice");
+const measuring = element("p", "measuring-words");
+for (const live of [offline, notice, measuring]) live.setAttribute("role", "status");
+offline.hidden = notice.hidden = measuring.hidden = true;
+
+let hideNotice = null;
+function tell(words) {
+  notice.hidden = !words;
+  say(notice, words);
+  clearTimeout(hideNotice);
+  if (words) hideNotice = setTimeout(() => tell(""), 8000);
+}
+
+const line = connect(`/quiz/${round}/socket?view=host`, {
+  hear: (message) => {
+    if (message.kind === "problem") { tell(message.why); if (view.state()) controls.show(view.state()); return; }
+    view.hear(message);
+    if (message.kind === "players") players.show(message.players);
+    if (message.kind === "state") { tell(""); show(message); }
+  },
+  line: (up) => {
+    offline.hidden = up;
+    say(offline, up ? "" : "Connection lost, coming back…");
+    document.body.dataset.line = up ? "up" : "down";
+    if (up) clock.forget();
+  },
+  gone: (why) => { offline.hidden = true; if (view.state()?.phase !== "ended") tell(why); },
+});
+
+// A command names the version that its button belonged to: a second click, or another tab that is behind, does nothing.
+function send(what, value = null) {
+  const sent = line.send({ kind: "command", do: what, value, version: view.state()?.version });
+  if (!sent) tell("There is no connection to the server; try again when it is back.");
+}
+
+const controls = commands({ send });
+const players = roster({ remove: (id) => send("remove", id) });
+
+function show(state) {
+  document.body.dataset.phase = state.phase;
+  controls.show(state);
+  const { words = "", progress, problem } = state.measuring ?? {};
+  const far = progress?.[1] ? ` ${Math.floor((100 * progress[0]) / progress[1])} %` : "";
+  measuring.hidden = !(words || problem);
+  measuring.classList.toggle("bad", Boolean(problem));
+  say(measuring, problem ? `The run has failed: ${problem}` : `${words}${far}`);
+}
+
+function link(href, words, target = "") {
+  const made = element("a", "", words);
+  made.href = href;
+  if (target) { made.target = target; made.rel = "noopener"; }
+  return made;
+}
+
+const preview = element("section", "preview", element("div", "frame", view.root));
+preview.setAttribute("aria-label", "What the projector shows");
+const links = element("p", "links", link(`/quiz/${round}/projector`, "Projector view", "_blank"),
+  link(`/quiz/${round}/results`, "Results", "_blank"),
+  element("span", "", "Learners join at ", link(join, bare(join), "_blank"), " with ", element("b", "code", code)));
+// Learners can't reach this computer by the name that only it has for itself.
+const alone = ["localhost", "127.0.0.1", "[::1]"].includes(new URL(join, location.href).hostname)
+  ? element("p", "hint", "This address works on this computer only. Open this page under the address that learners can reach, and theirs follows.") : null;
+document.body.append(
+  element("header", "top", element("h1", "", title), offline),
+  element("main", "host", element("div", "lead-side", [preview, controls.root, notice, measuring, links, alone].filter(Boolean)), players.root),
+);

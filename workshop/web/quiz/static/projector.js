@@ -1,0 +1,25 @@
+// The projector's page: what everybody looks at, and nothing to press.
+
+import { serverClock } from "./clock.js";
+import { connect } from "./connection.js";
+import { code, element, join, round, say, title } from "./dom.js";
+import { screen } from "./screen.js";
+
+const clock = serverClock();
+const view = screen({ clock, round, title, code, join });
+view.root.setAttribute("role", "main");
+const offline = element("p", "offline");
+offline.setAttribute("role", "status");
+offline.hidden = true;
+document.body.append(view.root, offline);
+
+connect(`/quiz/${round}/socket?view=projector`, {
+  hear: view.hear,
+  line: (up) => {
+    offline.hidden = up;
+    say(offline, up ? "" : "Connection lost, coming back…");
+    document.body.dataset.line = up ? "up" : "down";
+    if (up) clock.forget();
+  },
+  gone: (why) => { offline.hidden = view.state()?.phase === "ended"; say(offline, why); },
+});

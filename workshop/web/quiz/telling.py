@@ -1,0 +1,110 @@
+"""The part of a room that tells people what there is: each message is made once for all who get the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from workshop.quiz.live.state import RoundState
+from workshop.store.records import QuizRound
+from workshop.web.quiz import board
+from workshop.web.quiz.client import Client
+from workshop.web.quiz.question import Asking
+from workshop.web.quiz.seats import Seat, Seats
+
+COUNTED = 0.2  # seconds between counts for the host
+
+
+class Telling:
+    record: QuizRound
+    seats: Seats
+    state: RoundState
+    ids: list[str]  # of the deck's questions
+
+    def __init__(self) -> None:
+        self.asked: Asking | None = None  # the question that is open, or was the last one
+        self.clients: set[Client] = set()
+        self.progress: tuple[float, float] | None = None  # of what is being measured
+        self._messages: dict[bool, str] = {}  # the state for players and for staff
+        self._touched = False
+
+    @property
+    def ranked(self) -> bool:
+        return bool(self.record.settings.get("ranking", True))
+
+    @property
+    def question(self) -> str | None:
+        """The id of the question that is open, or was the last one."""
+        return self.asked.question.id if self.asked else None
+
+    def enter(self, client: Client, seat: Seat | None) -> None:
+        """Take somebody in, who gets all there is at once."""
+        self.clients.add(client)
+        client.show("state", self._state(client))
+        if seat is not None:
+            seat.clients.add(client)
+            client.show("you", self._you(seat))
+        if client.view == "host":
+            client.show("players", board.players(self.seats, self.question))
+        if client.view == "projector":
+            client.show("names", board.names(self.seats))
+        if self.state.phase == "ended":
+            client.tell(kind="ended")
+            client.close("The round has ended.")
+        self.touch()
+
+    def leave(self, client: Client) -> None:
+        self.clients.discard(client)
+        if client.player in self.seats.all:
+            self.seats.all[client.player].clients.discard(client)
+        self.touch()
+
+    def announce(self, *, personal: bool = False) -> None:
+        """Tell everybody the state, made once; and each player what is theirs, where that changed."""
+        self._messages = {}
+        texts: dict[bool, str] = {}
+        for client in self.clients:
+            staff = client.view != "player"
+            if staff not in texts:
+                texts[staff] = self._state(client)
+            client.show("state", texts[staff])
+        if personal:
+            for seat in self.seats.there:
+                if seat.clients:
+                    text = self._you(seat)
+                    for client in seat.clients:
+                        client.show("you", text)
+        self.touch()
+
+    def touch(self) -> None:
+        """Somebody came, went or answered: tell the host and the projector, not for each one of a crowd."""
+        if not self._touched:
+            self._touched = True
+            asyncio.get_running_loop().call_later(COUNTED + self.seats.count / 2000, self._tell_staff)
+
+    def _tell_staff(self) -> None:
+        self._touched = False
+        self._messages = {}
+        makers: dict[str, Callable[[], str]] = {
+            "count": lambda: board.count(self.seats, self.question),
+            "players": lambda: board.players(self.seats, self.question),
+            "names": lambda: board.names(self.seats),
+        }
+        projected = ("count", "names") if self.state.phase == "lobby" else ("count",)
+        texts: dict[str, str] = {}
+        for client in self.clients:
+            for kind in {"host": ("count", "players"), "projector": projected}.get(client.view, ()):
+                if kind not in texts:
+                    texts[kind] = makers[kind]()
+                client.show(kind, texts[kind])
+
+    def _state(self, client: Client) -> str:
+        staff = client.view != "player"
+        if staff not in self._messages:
+            self._messages[staff] = board.state_message(
+                self.record, self.state, self.asked, self.seats, len(self.ids), self.progress, staff=staff
+            )
+        return board.stamped(self._messages[staff])
+
+    def _you(self, seat: Seat) -> str:
+        return board.you(self.seats, seat, self.state, self.asked, ranked=self.ranked)

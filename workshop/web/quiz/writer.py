@@ -1,0 +1,61 @@
+"""Keeping answers: those that come while others are being written are written together, in one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from workshop.store.records import QuizAnswer
+from workshop.store.store import Store
+
+MOST = 500  # answers in one transaction
+
+log = logging.getLogger(__name__)
+
+Kept = Callable[[bool | None], None]  # True: this one is kept; False: there was one; None: it could not be written
+
+
+class Writer:
+    """One for all rounds. Belongs to the event loop; `kept` is called there, in the order in which answers came."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._waiting: list[tuple[QuizAnswer, Kept]] = []
+        self._task: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="quiz answers")
+
+    def put(self, answer: QuizAnswer, kept: Kept) -> None:
+        """Write an answer, then call `kept`."""
+        self._waiting.append((answer, kept))
+        if self._task is None:
+            self._task = asyncio.create_task(self._work(), name="quiz answers")
+
+    async def flush(self) -> None:
+        """Until all that was put before is written and its authors are told."""
+        if self._task is not None:
+            await asyncio.shield(self._task)
+
+    async def _work(self) -> None:
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
+                outcomes = await asyncio.get_running_loop().run_in_executor(self._thread, self._write, batch)
+                for (_, kept), outcome in zip(batch, outcomes, strict=True):
+                    try:
+                        kept(outcome)
+                    except Exception:
+                        log.exception("could not tell of an answer")
+        finally:
+            self._task = None
+
+    def _write(self, batch: list[tuple[QuizAnswer, Kept]]) -> list[bool | None]:
+        try:
+            return list(self.store.keep_answers([answer for answer, _ in batch]))
+        except Exception:
+            if len(batch) == 1:
+                log.exception("could not keep an answer")
+                return [None]
+        # Something is wrong with one of them, or with the store: one by one, so that it is nobody else's problem.
+        return [outcome for one in batch for outcome in self._write([one])]
