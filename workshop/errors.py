@@ -63,6 +63,7 @@ _EXPECTED = {
     "float": "be a number",
     "bool": "be yes or no",
     "string_type": "be text",
+    "tuple_type": "be a list",
 }
 _PREAMBLE = re.compile(r"[A-Z][a-z]+ should ")
 _QUOTED = re.compile(r"'([^',]+)'")

@@ -62,10 +62,22 @@ def _title(name: str) -> str:
 
 def _problems(error: BadDeck) -> None:
     st.error(f"This deck can't be used: {words.count(len(error.problems), 'problem')}.")
-    table = [{"Line": one.line, "Where": one.where or "the deck", "What": one.text} for one in error.problems]
-    st.dataframe(
-        table, hide_index=True, width="stretch", column_config={"What": st.column_config.TextColumn(width="large")}
-    )
+    # A table that breaks long lines: what would be right stands at their ends.
+    table = [
+        {
+            "Line": "" if one.line is None else str(one.line),
+            "Where": frame.plain(one.where or "the deck"),
+            "What": frame.plain(one.text),
+        }
+        for one in error.problems
+    ]
+    st.table(table, hide_index=True)
+    if any("picture" in one.text for one in error.problems):
+        st.info(
+            "A file from the browser comes without its pictures. `workshop quiz host FILE` begins a round with the "
+            "pictures that are beside the file.",
+            icon=":material/image:",
+        )
 
 
 def _begin(identity: Identity, deck: Deck, folder: Path | str, speed_bonus: bool, ranking: bool) -> None:
@@ -75,5 +87,5 @@ def _begin(identity: Identity, deck: Deck, folder: Path | str, speed_bonus: bool
     except WorkshopError as error:
         st.error(frame.plain(str(error)))
         return
-    st.toast(f"The round has begun; learners join with the code {made.code}.")
+    st.toast(f"The round is in its lobby: learners join with the code {made.code}. Open its host view below.")
     st.rerun()

@@ -68,6 +68,9 @@ def test_every_problem_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert all(problem["line"] for problem in wrong["problems"]) and len(missing["problems"]) == 1
     assert f"{bad}, line" in found.err
     assert "3 questions, nothing is wrong" in said(capsys, "check", deck)
+    refused = "{id: p, type: place, text: hm, machine: 1x4, ask: [ranks], given: {bind_to: core}, right: {ranks: 9}}"
+    bad.write_text(f"deck: d\ntitle: t\nquestions:\n- {refused}\n")
+    assert "question p: Open MPI refuses it" in said(capsys, "check", bad, code=2), "the mapper is asked"
 
 
 def test_the_schema_takes_what_the_reader_takes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,6 +113,16 @@ def test_out_and_in(capsys: pytest.CaptureFixture[str], tmp_path: Path, deck: Pa
     assert said(capsys, "import", file, "--out", made) == f"{made}\n"
     assert "nothing is wrong" in said(capsys, "check", made)
     assert "there already; add --overwrite" in said(capsys, "import", file, "--out", made, code=2)
+
+
+def test_what_has_to_be_mended_in_an_import_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "q.gift"
+    file.write_text("::a::Which?{=yes =YES}")
+    assert run(["quiz", "import", str(file), "--json"]) == 0
+    found = capsys.readouterr()
+    (problem,) = json.loads(found.out)["problems"]
+    assert problem["where"] == "question a" and problem["text"].startswith("'YES' is the same as 'yes'")
+    assert "To be mended before the deck can be used:\nThe deck, line " in found.err
 
 
 def test_pictures_travel_with_a_deck(capsys: pytest.CaptureFixture[str], tmp_path: Path, deck: Path) -> None:

@@ -103,7 +103,7 @@ def questions(draw: st.DrawFn, id: str = "question", types: tuple[str, ...] = TY
                 given["answer"] = draw(st.sampled_from(["ranks * size", "size / ranks", "2 * ranks"]))
                 given["text"] = "{ranks} of {size}\n\n" + given["text"]
         case "order":
-            given["items"] = draw(_unlike(markdown(), 2, 5))
+            given["items"] = draw(_unlike(markdown(), 3, 5))
         case "match":
             lefts, rights = draw(_unlike(markdown(), 2, 4)), draw(_unlike(markdown(), 4, 6))
             given["pairs"] = [{"left": left, "right": right} for left, right in zip(lefts, rights, strict=False)]

@@ -16,8 +16,9 @@ ATTRIBUTES = {"class", "start"}
 # Of MathML, those that say how something is drawn and can hold no address and no style.
 DRAWN = {
     "xmlns", "display", "displaystyle", "scriptlevel", "mathvariant", "stretchy", "fence", "form", "separator",
-    "accent", "accentunder", "movablelimits", "largeop", "minsize", "maxsize", "lspace", "rspace", "width", "height", "depth",
-    "voffset", "linethickness", "columnalign", "columnlines", "columnspacing", "rowspacing", "rowlines", "notation",
+    "accent", "accentunder", "movablelimits", "largeop", "minsize", "maxsize", "lspace", "rspace", "width", "height",
+    "depth", "voffset", "linethickness", "columnalign", "columnlines", "columnspacing", "rowspacing", "rowlines",
+    "notation",
 }  # fmt: skip
 EMPTY = {"br", "hr"}
 

@@ -69,6 +69,8 @@ def test_what_it_comes_to(text: str, value: float) -> None:
         ("max(one.waits, key=n)", "is no arithmetic (call)"),
         ("max(*one.waits)", "is no arithmetic"),
         ("(max)(n)(n)", "is no arithmetic"),
+        ("-" * 490 + "n", "more than 100 parts in each other"),
+        ("+".join(["n"] * 249), "more than 100 parts in each other"),
     ],
 )
 def test_nothing_else_can_be_asked_for(text: str, said: str) -> None:

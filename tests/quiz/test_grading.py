@@ -98,7 +98,7 @@ def test_a_tolerance_of_tenths_is_exact() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(2, 6), st.data())
+@given(st.integers(3, 6), st.data())
 def test_order_counts_pairs_beyond_chance(count: int, data: st.DataObject) -> None:
     places = data.draw(st.permutations(range(count)))
     share = ordered(places)

@@ -98,6 +98,10 @@ def test_solution_and_problems() -> None:
     assert list(placing.problems(same.questions[0])) == [
         (("near", 0, "placement"), "it puts the ranks where right does, so it counts as right")
     ]
+    untouched = deck(right={"map_by": "core", "bind_to": "core"}, near=[]).questions[0]
+    assert list(placing.problems(untouched)) == [
+        (("right",), "it puts the ranks where they are if nobody chooses anything; it should take a choice")
+    ]
     refused = deck(given={"ranks": 9}, right={"map_by": "package", "per_resource": 1}, near=[]).questions[0]
     ((path, text),) = placing.problems(refused)
     assert path == ("right",) and text.startswith("Open MPI refuses it: ")

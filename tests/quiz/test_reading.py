@@ -126,7 +126,7 @@ questions:  #
     points: 3  # a poll has no points
     check: x = 1  # check leaves no `answer`
   - {id: v, text: hm}  # type is missing; it should be one of single, multiple
-  - {id: u, type: order, text: " ", items: [x]}  # text is empty | items is ['x']: it should have at least 2 items
+  - {id: u, type: order, text: " ", items: [x]}  # text is empty | items is ['x']: it should have at least 3 items
 """.lstrip("\n")
 
 

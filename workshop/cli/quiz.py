@@ -11,6 +11,7 @@ from workshop.cli import common, quiz_host, quiz_results
 
 if TYPE_CHECKING:
     from workshop.quiz.formats import Lost
+    from workshop.quiz.reading import Problem
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 app.command("host")(quiz_host.host)
@@ -52,7 +53,7 @@ def check(
     for name in decks:
         try:
             path = reading.find(name)
-            deck = reading.read(path)
+            deck = reading.read(path, thorough=True)
         except reading.BadDeck as error:
             told.append({"file": str(path), "problems": [vars(problem) for problem in error.problems]})
             common.stderr().print(str(error), soft_wrap=True)
@@ -117,9 +118,11 @@ def import_(
         _may_write([out, *(out.parent / name for name in found.pictures)], overwrite)
         written = [_write(out, text.encode()), *(_write(out.parent / n, data) for n, data in found.pictures.items())]
     _tell(found.lost)
+    problems = _to_mend(text, out, bool(found.pictures))
     if as_json:
         lost = [one.as_json() for one in found.lost]
-        common.answer({"deck": found.deck.model_dump(mode="json"), "files": written, "lost": lost})
+        told = {"files": written, "lost": lost, "problems": [vars(problem) for problem in problems]}
+        common.answer({"deck": found.deck.model_dump(mode="json"), **told})
     elif out is None:
         print(text, end="")
         if found.pictures:
@@ -181,6 +184,21 @@ def _pictures(deck: Any, folder: Path) -> tuple[dict[str, bytes], tuple[Lost, ..
             except BadInput as error:
                 missing.append(Lost(question.id, str(error), "picture"))
     return found, tuple(missing)
+
+
+def _to_mend(text: str, out: Path | None, pictured: bool) -> tuple[Problem, ...]:
+    """What has to be mended in an imported deck before it can be used, told on standard error, too: others take what
+    makes no sense here, such as two forms of an answer that only differ in case."""
+    from workshop.quiz import reading
+
+    if out is None and pictured:
+        return ()  # its pictures are nowhere yet
+    try:
+        reading.parse(text, str(out or "The deck"), out and out.parent)
+    except reading.BadDeck as error:
+        common.stderr().print(f"To be mended before the deck can be used:\n{error}", soft_wrap=True)
+        return error.problems
+    return ()
 
 
 def _tell(lost: tuple[Lost, ...]) -> None:

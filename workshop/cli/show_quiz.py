@@ -26,7 +26,7 @@ def decks_table(decks: Sequence[Deck]) -> Table:
     for heading in ("deck", "lab", "questions", "title"):
         table.add_column(heading, justify="right" if heading == "questions" else "left")
     for deck in decks:
-        table.add_row(deck.deck, deck.lab, str(len(deck.questions)), Text(deck.title))
+        table.add_row(deck.deck, Text(deck.lab), str(len(deck.questions)), Text(deck.title))
     return table
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from ipywidgets import HTML, Button, Checkbox, Dropdown, HBox, Layout, Text, ToggleButton, VBox, Widget
 
+from workshop.quiz.drawing import written
+
 HALF = Layout(width="50%")
 
 
@@ -144,7 +146,7 @@ def _typed(placeholder: str, unit: str = "") -> Field:
     root = HBox([text, HTML(escape(unit))])
 
     def write(raw: Any) -> None:
-        text.value = f"{raw:g}" if isinstance(raw, float) else str(raw)
+        text.value = written(raw) if isinstance(raw, float) else str(raw)
 
     return Field(root, lambda: text.value.strip() or None, write, (text,))
 

@@ -15,6 +15,7 @@ from workshop.errors import BadInput
 from workshop.quiz import asked, checking, grading, truth
 from workshop.quiz.asked import Asked
 from workshop.quiz.deck import Base, Deck, Picture, Predict
+from workshop.quiz.drawing import alone_seed
 from workshop.store.records import Identity, QuizAnswer, QuizPlayer, QuizRound, SessionRecord
 from workshop.store.store import Store
 
@@ -74,8 +75,7 @@ class Alone:
             question = self.deck.question(question_id)
         except KeyError:
             raise BadInput(f"The quiz {self.deck.deck} has no question {question_id!r:.60}.") from None
-        who = self.whose.name if self.whose.id is None else self.whose.id
-        return asked.ask(self.deck, question, f"{self.round.seed}/{who}/{self.player.attempt}")
+        return asked.ask(self.deck, question, alone_seed(self.round, self.player))
 
     def answers(self) -> dict[str, QuizAnswer]:
         """What was answered, by question."""

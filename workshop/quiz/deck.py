@@ -232,10 +232,11 @@ class Number(Base):
 
 
 class Order(Base):
-    """Items to be put in order; written in the right one."""
+    """Items to be put in order; written in the right one. There are three at least: they are never shown in the right
+    order, which of two would tell it."""
 
     type: Literal["order"] = Field(description="items to be put in order")
-    items: tuple[Markdown, ...] = Field(min_length=2, max_length=10, description="Markdown, in the right order")
+    items: tuple[Markdown, ...] = Field(min_length=3, max_length=10, description="Markdown, in the right order")
 
     @field_validator("items")
     @classmethod

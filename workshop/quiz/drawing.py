@@ -8,8 +8,12 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from workshop.quiz.deck import Base, Choice, Deck, Match, Order, Poll, Range
+
+if TYPE_CHECKING:
+    from workshop.store.records import QuizPlayer, QuizRound
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 FEW = 400  # combinations of numbers that are all tried
@@ -55,6 +59,12 @@ def ask(deck: Deck, question: Base, seed: str) -> Asked:
         for name, given in question.numbers.items()
     }
     return Asked(deck, question, numbers, _order(deck, question, random.Random(f"{seed}/{question.id}/order")))
+
+
+def alone_seed(this: QuizRound, player: QuizPlayer) -> str:
+    """The seed of somebody who learns alone: one of their own for each attempt."""
+    who = player.nickname if player.identity_id is None else player.identity_id
+    return f"{this.seed}/{who}/{player.attempt}"
 
 
 def _order(deck: Deck, question: Base, chance: random.Random) -> tuple[int, ...]:

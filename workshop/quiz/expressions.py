@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 LONGEST = 500  # characters
+DEEPEST = 100  # parts in each other; a sum of so many terms has as many
 LARGEST_POWER = 1000
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -45,11 +46,13 @@ def parse(text: str, names: Collection[str]) -> ast.expr:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ValueError(f"{text!r} is no arithmetic") from None
-    _check(tree, text, names)
+    _check(tree, text, names, 1)
     return tree
 
 
-def _check(node: ast.AST, text: str, names: Collection[str]) -> None:
+def _check(node: ast.AST, text: str, names: Collection[str], depth: int) -> None:
+    if depth > DEEPEST:
+        raise ValueError(f"{text[:40]!r}... has more than {DEEPEST} parts in each other; it should be shorter")
     match node:
         case ast.Constant(value=bool()):
             raise ValueError(f"{text!r} has yes and no in it; only numbers can be computed with")
@@ -60,17 +63,17 @@ def _check(node: ast.AST, text: str, names: Collection[str]) -> None:
                 known = f"one of {', '.join(names)}" if names else "a number"
                 raise ValueError(f"{text!r} names {name}, which is not known; it should be {known}")
         case ast.Attribute(value=ast.Name() as whose, attr=field) if not field.startswith("_"):
-            _check(whose, text, names)
+            _check(whose, text, names, depth + 1)
         case ast.Subscript(value=value, slice=ast.Constant(value=int() | str())):
-            _check(value, text, names)
+            _check(value, text, names, depth + 1)
         case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
-            _check(operand, text, names)
+            _check(operand, text, names, depth + 1)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY or isinstance(op, ast.Pow):
-            _check(left, text, names)
-            _check(right, text, names)
+            _check(left, text, names, depth + 1)
+            _check(right, text, names, depth + 1)
         case ast.Call(func=ast.Name(id=function), args=args, keywords=[]) if function in FUNCTIONS:
             for argument in args:
-                _check(argument, text, names)
+                _check(argument, text, names, depth + 1)
         case _:
             raise ValueError(f"{text!r} has something in it that is no arithmetic ({type(node).__name__.lower()})")
 
@@ -124,7 +127,8 @@ def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
 
 def _number(node: ast.expr, values: Mapping[str, Any]) -> Any:
     """What is computed with: a list or a text times a number would be a longer one."""
-    return _checked(_value(node, values), ast.unparse(node))
+    value = _value(node, values)
+    return value if isinstance(value, int | float) else _checked(value, ast.unparse(node))
 
 
 def _checked(value: Any, text: str) -> int | float:

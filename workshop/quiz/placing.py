@@ -159,10 +159,10 @@ def judge(question: Place, chosen: Mapping[str, Any]) -> Judged:
 def expected(question: Place) -> Prediction:
     """Where `right` puts the ranks. Raises WorkshopError where the mapper refuses it, or can't tell."""
     found = _predict(question, question.right)
-    if found.rank_map is None:
-        why = found.refused or found.note or "it says nothing"
-        raise WorkshopError(f"The mapper gives no map for what is right in {question.id}: {' '.join(why.split())}")
-    return found
+    if found.rank_map is not None:
+        return found
+    why = found.refused or found.note or "it says nothing"
+    raise WorkshopError(f"The mapper gives no map for what is right in {question.id}: {' '.join(why.split())}")
 
 
 def problems(question: Place) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -173,6 +173,9 @@ def problems(question: Place) -> Iterator[tuple[tuple[str | int, ...], str]]:
         whose = mpi.of(compose(question, question.right).mpi).NAME
         yield ("right",), f"{whose} refuses it: {' '.join(found.refused.split())[:300]}"
         return
+    untouched = {field["name"]: field["value"] for field in fields(question)}
+    if _same(question, question.right, found, untouched, _predict(question, untouched)):
+        yield ("right",), "it puts the ranks where they are if nobody chooses anything; it should take a choice"
     for place, near in enumerate(question.near):
         other = predict(question, near.placement)
         if _same(question, question.right, found, near.placement, other):
@@ -187,22 +190,21 @@ def predict(question: Place, chosen: Mapping[str, Any]) -> Prediction:
     return found
 
 
-def _predict(question: Place, chosen: Mapping[str, Any]) -> Prediction:
-    return _asked(compose(question, chosen).model_dump_json(), question.machine)
-
-
 _KEPT = 500  # answers of the mapper; a class composes a few dozen different ones
 _answers: dict[tuple[str, str], Prediction] = {}
 
 
-def _asked(placement: str, name: str) -> Prediction:
+def _predict(question: Place, chosen: Mapping[str, Any]) -> Prediction:
     """The mapper's answer, which stays what it is for the same placement on the same machine."""
-    if (placement, name) not in _answers:
-        answer = mapper.predict(Placement.model_validate_json(placement), _machine(name))
-        if len(_answers) >= _KEPT:
-            _answers.pop(next(iter(_answers)), None)
-        _answers[placement, name] = answer
-    return _answers[placement, name]
+    placement = compose(question, chosen)
+    key = (placement.model_dump_json(), question.machine)
+    if (found := _answers.get(key)) is None:
+        found = mapper.predict(placement, machine(question))
+        if found.rank_map is not None or found.refused is not None:  # else it couldn't be asked, and perhaps can later
+            if len(_answers) >= _KEPT:
+                _answers.clear()
+            _answers[key] = found
+    return found
 
 
 def _same(

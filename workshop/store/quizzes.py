@@ -63,7 +63,7 @@ class Quizzes:
             if 0 < round_id <= _LARGEST_ID:
                 row = connection.execute(select(quiz_rounds).where(quiz_rounds.c.id == round_id)).first()
         if row is None:
-            raise BadInput(f"There is no quiz round {round_id}.")
+            raise BadInput(f"There is no quiz round {round_id}; `workshop quiz rounds` shows those there are.")
         return QuizRound(**row._mapping)
 
     def rounds(self, kind: str | None = None, name: str | None = None, *, going_on: bool = False) -> list[QuizRound]:

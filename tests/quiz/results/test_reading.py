@@ -57,7 +57,7 @@ def test_removed_players_and_skipped_questions_do_not_count(store: Store) -> Non
     assert {one.player for one in read.answers} == {read.players[0].id}
     assert read.notes == (
         "1 player was removed by the instructor and not counted.",
-        "Skipped and not counted: q2.",
+        "Question 2 was skipped and not counted.",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from tests.support import until
 from tests.web.dashboard import Dashboard
 from tests.web.quiz.players import DECK, Line, begin, join, line
+from workshop.web.quiz.telling import MOST_LINES
 
 SECRET = ("SECRET", "4711", "Because of")
 
@@ -227,6 +229,26 @@ def test_somebody_who_was_removed_stays_out(dashboard: Dashboard) -> None:
     assert {one.nickname: one.points for one in dashboard.store.answers(record.id)} == {"Ada": None, "Bob": 2.0}
 
 
+def test_who_opens_a_round_in_many_places_goes_on_in_the_newest(dashboard: Dashboard) -> None:
+    record, host = begin(dashboard), dashboard.instructor()
+    ada, bob = join(dashboard, record), join(dashboard, record, "Bob")
+    with ExitStack() as stack:
+        other = stack.enter_context(line(bob, record))
+        lines = [stack.enter_context(line(ada, record)) for _ in range(MOST_LINES + 2)]
+        for oldest in lines[:2]:
+            with pytest.raises(ConnectionClosed) as closed:
+                oldest.wait("nothing")
+            assert (closed.value.rcvd.code, "many places" in closed.value.rcvd.reason) == (4001, True)
+        with line(host, record, "host") as h:
+            h.do("next", "question")
+            for left in (other, *lines[2:]):
+                left.phase("question")
+            lines[-1].answer("one", "a")
+            lines[-1].wait("confirmed")
+            told = h.wait("players", wanted=lambda told: told["players"][0]["answered"])
+            assert [one["here"] for one in told["players"]] == [True, True]
+
+
 def test_late_joiners_get_the_present_state_and_several_rounds_go_on_at_once(dashboard: Dashboard) -> None:
     host = dashboard.instructor()
     first, second = begin(dashboard), begin(dashboard)
@@ -249,6 +271,10 @@ def test_who_may_see_what(dashboard: Dashboard) -> None:
     assert player.get(f"/quiz/{record.id}", **pages).status == 200
     assert learner.get(f"/quiz/{record.id}", **pages).headers["location"] == f"/quiz?code={record.code}"
     assert stranger.get(f"/quiz/{record.id}", **pages).headers["location"] == "/quiz"
+    elsewhere = begin(dashboard)  # whose code is not for those of another round
+    assert player.get(f"/quiz/{elsewhere.id}", **pages).headers["location"] == "/quiz"
+    for visitor in (player, learner, stranger):
+        assert visitor.get(f"/quiz/{elsewhere.id}/code.svg").status == 403
     for view in ("host", "projector"):
         assert dashboard.instructor().get(f"/quiz/{record.id}/{view}").status == 200
         for visitor in (player, learner, stranger):

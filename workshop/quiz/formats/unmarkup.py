@@ -230,4 +230,5 @@ def _fenced(element: Element) -> str:
     inside = [one for one in element.children if isinstance(one, Element)]
     named = re.match(r"language-([\w+#-]+)", inside[0].attributes.get("class", "")) if inside else None
     fence = "`" * max(3, max((len(run) for run in re.findall("`+", text)), default=0) + 1)
-    return f"{fence}{named[1] if named else ''}\n{text}\n{fence}" if text else f"{fence}\n{fence}"
+    begin = f"{fence}{named[1] if named else ''}\n"
+    return f"{begin}{text}\n{fence}" if text else f"{begin}{fence}"

@@ -27,7 +27,7 @@ class Discrimination:
 class Item:
     """One question. Shares are of those who answered and were judged; whoever didn't answer isn't counted as wrong."""
 
-    number: int  # from 1, as they were asked
+    number: int  # its place in the deck, from 1, as it was shown
     id: str
     type: str
     text: str
@@ -49,7 +49,8 @@ class Item:
 
 
 def items(results: Results) -> tuple[Item, ...]:
-    return tuple(_item(results, number, id) for number, id in enumerate(results.asked, 1))
+    places = {question.id: number for number, question in enumerate(results.deck.questions, 1)}
+    return tuple(_item(results, places[id], id) for id in results.asked)
 
 
 def _item(results: Results, number: int, id: str) -> Item:

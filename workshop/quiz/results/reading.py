@@ -15,7 +15,7 @@ from workshop.analysis import words as say
 from workshop.errors import bad_input
 from workshop.quiz import grading, placing, typed
 from workshop.quiz.deck import Base, Deck, Number, Place, Predict, Text
-from workshop.quiz.drawing import Asked, ask
+from workshop.quiz.drawing import Asked, alone_seed, ask
 from workshop.quiz.live.state import RoundState
 from workshop.quiz.results.record import Answer, Player, Results
 from workshop.store.records import QuizAnswer, QuizPlayer, QuizRound
@@ -47,14 +47,19 @@ def make(this: QuizRound, players: Sequence[QuizPlayer], answers: Sequence[QuizA
         asked=asked,
         players=tuple(Player(one.id, one.nickname, one.identity_id) for one in counted.values()),
         answers=tuple(
-            _answer(one, shared.get(one.question) or _own(this, deck, one, counted[one.player_id])) for one in kept
+            _answer(
+                one,
+                shared.get(one.question)
+                or ask(deck, deck.question(one.question), alone_seed(this, counted[one.player_id])),
+            )
+            for one in kept
         ),
         began=this.created_at,
         timed=live,
         absent=_absent(asked, kept, list(counted.values())) if live else {},
         numbers={id: one.numbers for id, one in shared.items() if one.numbers},
         truths=_truths(shared, state),
-        notes=tuple(_notes(this, players, state)),
+        notes=tuple(_notes(this, deck, players, state)),
     )
 
 
@@ -67,12 +72,6 @@ def _asked(deck: Deck, state: RoundState | None) -> tuple[str, ...]:
 
 def _counts(player: QuizPlayer) -> bool:
     return not player.removed and player.attempt == 1
-
-
-def _own(this: QuizRound, deck: Deck, answer: QuizAnswer, player: QuizPlayer) -> Asked:
-    """A question with the numbers that somebody alone had, see `workshop.quiz.alone`."""
-    who = player.nickname if player.identity_id is None else player.identity_id
-    return ask(deck, deck.question(answer.question), f"{this.seed}/{who}/{player.attempt}")
 
 
 def _answer(kept: QuizAnswer, asked: Asked) -> Answer:
@@ -134,7 +133,7 @@ def _truths(shared: Mapping[str, Asked], state: RoundState | None) -> dict[str, 
     return found
 
 
-def _notes(this: QuizRound, players: Sequence[QuizPlayer], state: RoundState | None) -> Iterable[str]:
+def _notes(this: QuizRound, deck: Deck, players: Sequence[QuizPlayer], state: RoundState | None) -> Iterable[str]:
     if state is not None and state.phase != "ended":
         yield "The round is still going on, so that figures will change."
     if removed := sum(player.removed for player in players):
@@ -142,7 +141,8 @@ def _notes(this: QuizRound, players: Sequence[QuizPlayer], state: RoundState | N
     if later := sum(player.attempt > 1 and not player.removed for player in players):
         yield f"{say.count(later, 'later attempt')} {_was(later)} not counted: right answers had been shown before."
     if state is not None and state.skipped:
-        yield f"Skipped and not counted: {say.listed(state.skipped)}."
+        places = [number for number, question in enumerate(deck.questions, 1) if question.id in state.skipped]
+        yield f"{say.capital(say.numbered('question', places))} {_was(len(places))} skipped and not counted."
     if this.settings.get("speed_bonus"):
         yield "Points of learners include a bonus for speed; marks and discrimination don't."
 

@@ -30,9 +30,13 @@ def bar(share: float, says: str, colour: str = ACCENT, interval: tuple[float, fl
 def histogram(values: Sequence[float], says: str, low: float, high: float, mark: float | None = None) -> str:
     """How often values come, in equal steps from low to high; `mark` is a line at a value."""
     counts = [0] * BINS
-    span = (high - low) or 1.0
+    span = high / 2 - low / 2 or 1.0  # halves: somebody may answer 1e308, and somebody else -1e308
+
+    def across(value: float) -> float:
+        return (value / 2 - low / 2) / span
+
     for value in values:
-        counts[min(int((value - low) / span * BINS), BINS - 1)] += 1
+        counts[min(int(across(value) * BINS), BINS - 1)] += 1
     most = max(counts) or 1
     wide = 100 / BINS
     parts = [f'<path d="M0 39.5H100" stroke="{LINE}" stroke-width="1" {_THIN}/>']
@@ -44,7 +48,7 @@ def histogram(values: Sequence[float], says: str, low: float, high: float, mark:
                 f'height="{tall}" fill="{ACCENT}"/>'
             )
     if mark is not None:
-        at = min(max(_at((mark - low) / span), 0.4), 99.6)  # a line at an end is seen, too
+        at = min(max(_at(across(mark)), 0.4), 99.6)  # a line at an end is seen, too
         parts.append(f'<path d="M{at} 0V40" stroke="{ALARM}" stroke-width="2.5" {_THIN}/>')
     return _svg("histogram", 40, says, parts)
 

@@ -24,6 +24,7 @@ class Client:
         self.websocket = websocket
         self.view = view
         self.player = player
+        self.since = time.monotonic()
         self.gone = False  # doesn't take what it is sent
         self._shown: dict[str, str] = {}
         self._told: list[str] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
+from importlib import import_module
 from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
@@ -12,7 +13,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from workshop.errors import BadInput
-from workshop.quiz.results import csv, reading, report, xlsx
+from workshop.quiz.results import csv, reading, report
 from workshop.quiz.results.findings import Findings, find
 from workshop.store.store import Store
 from workshop.web.door import FRAMES
@@ -20,10 +21,18 @@ from workshop.web.quiz import own
 from workshop.web.quiz.rooms import Rooms
 
 FRESH = {"cache-control": "no-store"}
+
+
+def _workbook(found: Findings) -> bytes:
+    # openpyxl takes most of a second to import, for which a class would wait whose server is started anew.
+    written: bytes = import_module("workshop.quiz.results.xlsx").write(found)
+    return written
+
+
 # By the ending of an address: how a file is written, and what a browser is told of it.
 FILES: dict[str, tuple[Callable[[Findings], bytes], str]] = {
     "csv": (csv.write, "text/csv; charset=utf-8"),
-    "xlsx": (xlsx.write, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    "xlsx": (_workbook, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
     "html": (report.write, "text/html; charset=utf-8"),
 }
 
@@ -57,7 +66,7 @@ def _found(store: Store, request: Request) -> Findings:
     """What an address asks for. Raises BadInput."""
     results = reading.read(store, request.path_params["id"])
     earlier = request.query_params.get("before", "")
-    if earlier and not (earlier.isascii() and earlier.isdigit()):
+    if earlier and not (earlier.isascii() and earlier.isdigit() and len(earlier) < 20):
         raise BadInput(f"There is no quiz round {earlier[:20]!r} to compare with; it should be a number.")
     before = reading.read(store, int(earlier)) if earlier else None
     return find(results, before, anonymous="anonymous" in request.query_params)

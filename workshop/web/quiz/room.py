@@ -104,6 +104,8 @@ class Room(Telling):
         self.writer.put(given, lambda kept: self._kept(client, seat, given, ref, kept))
 
     def _kept(self, client: Client, seat: Seat, given: QuizAnswer, ref: Any, kept: bool | None) -> None:
+        if seat.id not in self.seats.all:
+            return  # their data was removed meanwhile, and they are told so
         if kept is None:
             why = "The answer could not be kept; please send it again."
             client.tell(kind="refused", question=given.question, ref=ref, why=why, answer=None)

@@ -42,7 +42,9 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
             return record
         theirs = await run_in_threadpool(store.players, record.id, request.state.identity.id)
         if not theirs:
-            return RedirectResponse(f"/quiz?code={record.code or ''}", 303)
+            # Those of the class see what goes on anyway; who came in for one round has no other round's code from here.
+            known = request.state.identity.role != "player"
+            return RedirectResponse(f"/quiz?code={record.code or ''}" if known else "/quiz", 303)
         return pages.player(record, theirs[0].nickname)
 
     def staff(view: str) -> Respond:
@@ -55,6 +57,8 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         return respond
 
     async def code(request: Request) -> Response:
+        if refused := _not_instructor(request):
+            return refused
         record = await _found(store, request)
         if isinstance(record, Response):
             return record
@@ -65,7 +69,13 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
     async def picture(request: Request) -> Response:
         try:
             room = await rooms.room(request.path_params["id"])
-            return await run_in_threadpool(pictures.respond, room, request.path_params["question"], _staff(request))
+            if not (_staff(request) or room.seats.takes_part(request.state.identity.id)):
+                return PlainTextResponse(
+                    "Pictures of a round are for those in it; join it at /quiz, with its code.", 403
+                )
+            answer = await run_in_threadpool(pictures.respond, room, request.path_params["question"], _staff(request))
+            rooms.left(room)
+            return answer
         except WorkshopError as error:
             return PlainTextResponse(str(error), 404)
 

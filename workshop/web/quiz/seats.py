@@ -43,6 +43,10 @@ class Seats:
     def of(self, identity_id: int) -> Seat | None:
         return self._of.get(identity_id)
 
+    def takes_part(self, identity_id: int) -> bool:
+        seat = self.of(identity_id)
+        return seat is not None and not seat.removed
+
     @property
     def there(self) -> list[Seat]:
         """Everybody who was not removed."""
@@ -81,6 +85,7 @@ class Seats:
         """As if they had never been here."""
         seat = self.all.pop(player, None)
         if seat is not None:
+            seat.removed = True  # for lines that are still open, and may say something before they are closed
             self._of.pop(seat.identity_id, None)
             for theirs in self._answers.values():
                 theirs.pop(player, None)

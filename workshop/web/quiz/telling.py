@@ -13,6 +13,7 @@ from workshop.web.quiz.question import Asking
 from workshop.web.quiz.seats import Seat, Seats
 
 COUNTED = 0.2  # seconds between counts for the host
+MOST_LINES = 8  # of one player: tabs and devices, and lines that are dead without knowing
 
 
 class Telling:
@@ -39,6 +40,8 @@ class Telling:
 
     def enter(self, client: Client, seat: Seat | None) -> None:
         """Take somebody in, who gets all there is at once."""
+        if seat is not None:
+            self._make_room(seat)
         self.clients.add(client)
         client.show("state", self._state(client))
         if seat is not None:
@@ -52,6 +55,16 @@ class Telling:
             client.tell(kind="ended")
             client.close("The round has ended.")
         self.touch()
+
+    def _make_room(self, seat: Seat) -> None:
+        """Close the oldest lines of somebody who has too many, rather than refuse the new one: a phone that lost its
+        line has dead ones here until it is found out."""
+        for oldest in sorted(seat.clients, key=lambda client: client.since)[
+            : max(0, len(seat.clients) - MOST_LINES + 1)
+        ]:
+            seat.clients.discard(oldest)
+            self.clients.discard(oldest)
+            oldest.close("You have opened this round in many places; it goes on in the newest ones.")
 
     def leave(self, client: Client) -> None:
         self.clients.discard(client)

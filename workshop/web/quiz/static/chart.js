@@ -10,12 +10,13 @@ export function chart(distribution, { shown, solution = null, truth = null, own 
 
 function choices({ options }, { shown, own }) {
   const sum = options.reduce((total, option) => total + option.count, 0);
-  const most = Math.max(1, ...options.map((option) => option.count));
+  // A full bar is everybody; where one may choose several, it is the option that most have chosen.
+  const full = Math.max(1, ...(shown.type === "multiple" ? options.map((option) => option.count) : [sum]));
   const texts = Object.fromEntries(shown.options.map(({ key, html }) => [key, html]));
   const mine = [own ?? []].flat();
   return element("ul", `chart bars${options.length > 6 ? " many" : ""}`, options.map(({ key, count: many, right }) => {
     const inner = element("div", "bar-inner");
-    inner.style.width = `${(100 * many) / most}%`;
+    inner.style.width = `${(100 * many) / full}%`;
     const share = sum && shown.type !== "multiple" ? ` · ${Math.round((100 * many) / sum)} %` : "";
     const words = [right ? "✓ right" : null, mine.includes(key) ? "yours" : null, number(many) + share].filter(Boolean);
     const row = element("li", `bar-row${right ? " is-right" : ""}`, letterOf(key), rendered("div", "bar-text", texts[key] ?? ""),

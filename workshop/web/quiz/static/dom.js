@@ -21,6 +21,11 @@ export function name(nickname) {
   return element("bdi", "name", nickname);
 }
 
+// A command in a narrow place: lines end between its words, not at hyphens.
+export function command(text) {
+  return text.split(" ").flatMap((word, place) => [place ? " " : null, element("span", "word", word)]);
+}
+
 // Words for screen readers only.
 export function unseen(words) {
   return element("span", "unseen", words);

@@ -72,7 +72,7 @@ const links = element("p", "links", link(`/quiz/${round}/projector`, "Projector 
   element("span", "", "Learners join at ", link(join, bare(join), "_blank"), " with ", element("b", "code", code)));
 // Learners can't reach this computer by the name that only it has for itself.
 const alone = ["localhost", "127.0.0.1", "[::1]"].includes(new URL(join, location.href).hostname)
-  ? element("p", "hint", "This address works on this computer only. Open this page under the address that learners can reach, and theirs follows.") : null;
+  ? element("p", "hint", "This address works on this computer only. For phones, start the workshop with --host 0.0.0.0 and open this page under this computer's address in the network; theirs follows.") : null;
 document.body.append(
   element("header", "top", element("h1", "", title), offline),
   element("main", "host", element("div", "lead-side", [preview, controls.root, notice, measuring, links, alone].filter(Boolean)), players.root),

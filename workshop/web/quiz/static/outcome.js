@@ -34,8 +34,8 @@ export function explained(shown, solution, truth = null) {
   const parts = [];
   // Right options are marked as such. What was measured comes with the runs that it comes from.
   if (solution.html && !shown.options) {
-    parts.push(element("div", "solution", element("p", "label", truth ? "Measured" : "Right answer"), rendered("div", "", solution.html),
-      truth?.words ? element("p", "hint", truth.words) : null));
+    parts.push(element("div", "solution", element("p", "label", truth ? "Measured" : "Right answer"),
+      truth?.words ? element("p", "", truth.words) : rendered("div", "", solution.html)));
   }
   if (solution.explanation) parts.push(rendered("div", "explanation", solution.explanation));
   if (shown.source) parts.push(element("p", "source", `Source: ${shown.source}`));

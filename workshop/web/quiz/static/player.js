@@ -38,7 +38,7 @@ const line = connect(`/quiz/${round}/socket?view=player`, {
     document.body.dataset.line = up ? "up" : "down";
     if (up) { clock.forget(); view?.resume?.(); }
   },
-  gone: (why) => { if (state?.phase !== "ended") finish("You are no longer in this round", why); offline.hidden = true; },
+  gone: (why) => { if (state?.phase !== "ended") finish("The round goes on elsewhere", why); offline.hidden = true; },
 });
 
 const HEARD = {

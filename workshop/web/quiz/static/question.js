@@ -1,6 +1,6 @@
 // A question with what one answers it by, from `shown` of workshop/quiz/asked.py: all nine types, for all views.
 
-import { button, element, letter, unseen } from "./dom.js";
+import { button, command, element, letter, unseen } from "./dom.js";
 import { ordering } from "./ordering.js";
 import { placing } from "./placing.js";
 
@@ -30,7 +30,7 @@ export function asked(shown, id = null) {
   }
   if (shown.runs?.length) {
     parts.push(element("div", "q-given", element("p", "label", "What will be run"),
-      element("ul", "", shown.runs.map((run) => element("li", "", run)))));
+      element("ul", "", shown.runs.map((run) => element("li", "", command(run))))));
   }
   const given = [["Machine", shown.machine], ["Given", shown.given]].filter(([, words]) => words);
   if (given.length) {
