@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,9 +20,11 @@ from workshop.quiz.deck import Base, Deck
 from workshop.quiz.rendering import html, plain
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
+from workshop.web import sent
 from workshop.web.quiz import shells
 
 LARGEST = 20_000  # bytes of an answer
+ANSWER = "a JSON object with question, answer and attempt"
 LINE = 120  # characters of a question in a list
 FRESH = {"cache-control": "no-store"}
 
@@ -39,7 +40,7 @@ def routes(store: Store) -> list[BaseRoute]:
     def route(path: str, act: Act, method: str) -> Route:
         async def respond(request: Request) -> Response:
             try:
-                given = await _given(request) if method == "POST" else request.path_params
+                given = await sent.json_object(request, LARGEST, ANSWER) if method == "POST" else request.path_params
                 return JSONResponse(await run_in_threadpool(_done, store, request, act, given), headers=FRESH)
             except WorkshopError as error:
                 return JSONResponse({"error": str(error)}, _status(error), FRESH)
@@ -149,22 +150,6 @@ async def _picture(request: Request) -> Response:
         return PlainTextResponse(str(error), 404, FRESH)
     headers = {**pictures.HEADERS, "cache-control": "private, max-age=3600"}
     return Response(loaded.data, media_type=loaded.kind, headers=headers)
-
-
-async def _given(request: Request) -> dict[str, Any]:
-    """What a page sent as JSON. Raises BadInput."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST:
-            raise BadInput(f"That is far too long for an answer; at most {LARGEST:,} bytes can be one.")
-    try:
-        given = json.loads(body)
-    except (ValueError, RecursionError):
-        given = None
-    if not isinstance(given, dict):
-        raise BadInput("That is no answer; it should be a JSON object with question, answer and attempt.")
-    return given
 
 
 def _status(error: WorkshopError) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from html import escape
-from urllib.parse import parse_qs
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -20,7 +19,8 @@ from workshop.errors import BadInput
 from workshop.quiz.results import removing
 from workshop.store.records import Identity, QuizPlayer
 from workshop.store.store import Store
-from workshop.web.join import LARGEST_FORM, POLICY
+from workshop.web import sent
+from workshop.web.code_form import POLICY
 from workshop.web.quiz.rooms import Rooms
 
 PAGE = """<!doctype html>
@@ -50,7 +50,7 @@ def routes(store: Store, rooms: Rooms) -> list[BaseRoute]:
     async def forget(request: Request) -> Response:
         identity, round_id = request.state.identity, request.path_params["id"]
         try:
-            given = await _given(request)
+            given = await sent.form(request)
             players = await run_in_threadpool(_whose, store, round_id, identity, given.get("player", ""))
             if given.get("sure") != "yes":
                 return _page("Remove data", await run_in_threadpool(_ask, store, players, given.get("player", "")))
@@ -136,13 +136,3 @@ def _round(store: Store, round_id: int, players: Sequence[QuizPlayer]) -> str:
 def _page(title: str, body: str) -> Response:
     page = PAGE.format(title=title, body=body)
     return HTMLResponse(page, headers={"content-security-policy": POLICY, "cache-control": "no-store"})
-
-
-async def _given(request: Request) -> dict[str, str]:
-    """The fields of a form. Raises BadInput."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST_FORM:
-            raise BadInput("That is far too much for this form.")
-    return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import mimetypes
 from collections.abc import Awaitable, Callable
 from functools import cache
@@ -21,12 +20,14 @@ from workshop.errors import BadInput, WorkshopError
 from workshop.quiz import reading
 from workshop.store.records import QuizRound
 from workshop.store.store import Store
+from workshop.web import sent
 from workshop.web.auth import Attempts
 from workshop.web.quiz import alone, ending, hosting, pages, pictures, results, socket
 from workshop.web.quiz.joining import Joining
 from workshop.web.quiz.rooms import Rooms
 
 LARGEST_DECK = 2 << 20  # bytes of an uploaded file, as JSON
+DECK = "a JSON object with a deck's name as deck, or the text of one as yaml"
 
 Respond = Callable[[Request], Awaitable[Response]]
 
@@ -83,7 +84,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         if refused := _not_instructor(request):
             return refused
         try:
-            record = await run_in_threadpool(_begin, store, await _body(request))
+            record = await run_in_threadpool(_begin, store, await sent.json_object(request, LARGEST_DECK, DECK))
         except WorkshopError as error:
             return JSONResponse({"error": str(error)}, 400)
         return JSONResponse({"id": record.id, "code": record.code})
@@ -124,21 +125,6 @@ async def _found(store: Store, request: Request) -> QuizRound | Response:
     if record.kind != "live":
         return PlainTextResponse(f"Quiz round {record.id} is not a live one.", 404)
     return record
-
-
-async def _body(request: Request) -> dict[str, object]:
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST_DECK:
-            raise BadInput(f"The deck is larger than {LARGEST_DECK >> 20} MB.")
-    try:
-        given = json.loads(body)
-    except (ValueError, RecursionError):
-        raise BadInput("What was sent is no JSON.") from None
-    if not isinstance(given, dict):
-        raise BadInput("What was sent should be an object with a deck's name, or with the text of one as yaml.")
-    return given
 
 
 def _begin(store: Store, given: dict[str, object]) -> QuizRound:
