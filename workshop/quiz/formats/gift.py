@@ -11,7 +11,7 @@ from typing import Any
 
 from workshop.quiz.deck import Deck, Match, Number, Text
 from workshop.quiz.drawing import written
-from workshop.quiz.formats import markup
+from workshop.quiz.formats import categories, markup
 from workshop.quiz.formats.base import Exported
 from workshop.quiz.formats.gift_read import read
 from workshop.quiz.formats.given import Carries, Given, given
@@ -29,7 +29,7 @@ _ESCAPES = str.maketrans({character: f"\\{character}" for character in "\\~=#{}:
 def write(deck: Deck, pictures: Mapping[str, bytes]) -> Exported:
     """A deck as GIFT. Raises BadInput where there is no question that GIFT can carry."""
     made = given(deck, _CARRIES, {})
-    blocks = [f"$CATEGORY: {_category(deck.title)}"]
+    blocks = [f"$CATEGORY: {categories.part(deck.title)}"]
     for question in made.questions:
         if block := _question(question, made):
             blocks.append(block)
@@ -116,8 +116,3 @@ def _escaped(text: str) -> str:
 
 def _number(value: float) -> str:
     return written(value) if float(written(value)) == value else repr(value)
-
-
-def _category(title: str) -> str:
-    """A title as the last part of a path, in which a slash is written twice."""
-    return " ".join(title.split()).replace("/", "//")

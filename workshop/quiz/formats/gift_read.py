@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workshop.errors import BadInput
-from workshop.quiz.formats import taken, unmarkup
+from workshop.quiz.formats import categories, taken, unmarkup
 from workshop.quiz.formats.base import Imported, Lost
 from workshop.quiz.formats.taken import Taken
 
@@ -181,17 +181,17 @@ class _Reader:
 def read(data: bytes, name: str) -> Imported:
     """A deck from GIFT. Raises BadInput with the file and the line."""
     reader = _Reader(name)
-    categories: list[str] = []
+    paths: list[str] = []
     for block in _blocks(taken.text_of(data, name, "GIFT")):
         if block.text.startswith("$CATEGORY:"):
-            categories.append(_raw(block.text[len("$CATEGORY:") :]).strip())
+            paths.append(_raw(block.text[len("$CATEGORY:") :]).strip())
         else:
             reader.question(block)
     found = reader.taken
-    if categories:
-        found.title = found.id = re.split(r"(?<!/)/(?!/)", categories[0])[-1].replace("//", "/")
-        if len(set(categories)) > 1:
-            found.lost.append(Lost("", f"its {len(set(categories))} categories; all questions are in one deck"))
+    if paths:
+        found.title = found.id = categories.last(paths[0])
+        if len(set(paths)) > 1:
+            found.lost.append(Lost("", f"its {len(set(paths))} categories; all questions are in one deck"))
     return found.imported()
 
 

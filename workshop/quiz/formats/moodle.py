@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from workshop.quiz.deck import Deck, Match, Number, Order, Text
-from workshop.quiz.formats import markup
+from workshop.quiz.formats import categories, markup
 from workshop.quiz.formats.base import Exported
 from workshop.quiz.formats.given import Carries, Given, given
 from workshop.quiz.formats.moodle_read import read
@@ -41,7 +41,7 @@ def write(deck: Deck, pictures: Mapping[str, bytes]) -> Exported:
     made = given(deck, _CARRIES, pictures)
     root = Element("quiz")
     category = add(root, "question", type="category")
-    add(add(category, "category"), "text", f"$course$/top/{markup.clean(deck.title).replace('/', '//')}")
+    add(add(category, "category"), "text", f"$course$/top/{categories.part(markup.clean(deck.title))}")
     _text(category, "info", deck.about)
     add(category, "idnumber", deck.deck)
     for question in made.questions:

@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element
 from workshop.errors import BadInput
 from workshop.quiz import pictures
 from workshop.quiz.deck import Picture
-from workshop.quiz.formats import taken, xml
+from workshop.quiz.formats import categories, taken, xml
 from workshop.quiz.formats.base import Imported, Lost
 from workshop.quiz.formats.taken import Taken
 from workshop.quiz.formats.xml import said
@@ -195,11 +195,11 @@ def read(data: bytes, name: str) -> Imported:
     if root.tag != "quiz":
         raise BadInput(f"{name} begins with <{root.tag[:40]}>; Moodle XML begins with <quiz>.")
     found = Taken(name)
-    categories = []
+    groups = []
     for element in root.findall("question"):
         kind = element.get("type", "")
         if kind == "category":
-            categories.append(element)
+            groups.append(element)
             continue
         title = said(element, "name/text")
         if kind not in _KINDS:
@@ -213,14 +213,13 @@ def read(data: bytes, name: str) -> Imported:
             continue
         if found.add(made, one.lost):
             found.pictures |= one.pictures
-    if categories:
-        path = said(categories[0], "category/text")
-        found.title = re.split(r"(?<!/)/(?!/)", path)[-1].replace("//", "/")
-        found.id = said(categories[0], "idnumber") or found.title
-        about = categories[0].find("info")
+    if groups:
+        found.title = categories.last(said(groups[0], "category/text"))
+        found.id = said(groups[0], "idnumber") or found.title
+        about = groups[0].find("info")
         found.about = taken.converted(said(about, "text"), about.get("format", "")).text if about is not None else ""
-    if len({said(one, "category/text") for one in categories}) > 1:
-        found.lost.append(Lost("", f"its {len(categories)} categories; all questions are in one deck"))
+    if len({said(one, "category/text") for one in groups}) > 1:
+        found.lost.append(Lost("", f"its {len(groups)} categories; all questions are in one deck"))
     return found.imported()
 
 

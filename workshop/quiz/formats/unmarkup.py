@@ -228,7 +228,9 @@ def _coded(text: str) -> str:
 def _fenced(element: Element) -> str:
     text = element.text().replace("\r\n", "\n").removesuffix("\n")
     inside = [one for one in element.children if isinstance(one, Element)]
-    named = re.match(r"language-([\w+#-]+)", inside[0].attributes.get("class", "")) if inside else None
-    fence = "`" * max(3, max((len(run) for run in re.findall("`+", text)), default=0) + 1)
-    begin = f"{fence}{named[1] if named else ''}\n"
+    named = re.match(r"language-(\S+)", inside[0].attributes.get("class", "")) if inside else None
+    language = named[1].replace("\\", "\\\\").replace("&", "\\&") if named else ""
+    mark = "~" if "`" in language else "`"  # what follows backticks can't have one
+    fence = mark * max(3, max((len(run) for run in re.findall(f"{mark}+", text)), default=0) + 1)
+    begin = f"{fence}{' ' if language.startswith(mark) else ''}{language}\n"
     return f"{begin}{text}\n{fence}" if text else f"{begin}{fence}"
