@@ -26,18 +26,24 @@ class TooDeep(Unreadable):
     """A text is nested too deeply."""
 
 
-def read_text(path: Path, largest: int, what: str) -> str:
-    """The text of a file of at most `largest` bytes. `what` says what it should be: "a study", which has a few lines.
-
-    Raises BadInput with one sentence, which names the file.
-    """
+def read_bytes(path: Path, largest: int, too_large: str) -> bytes:
+    """A file of at most `largest` bytes. Raises BadInput with one sentence, which is `too_large` for a larger one."""
     try:
         with path.open("rb") as file:
             data = file.read(largest + 1)
     except (OSError, ValueError) as error:
         raise BadInput(f"{path} can't be read ({getattr(error, 'strerror', None) or error}).") from None
     if len(data) > largest:
-        raise BadInput(f"{path} has more than {largest // 1024} kB; {what}'s file has a few lines.")
+        raise BadInput(too_large)
+    return data
+
+
+def read_text(path: Path, largest: int, what: str) -> str:
+    """The text of a file of at most `largest` bytes. `what` says what it should be: "a study", which has a few lines.
+
+    Raises BadInput with one sentence, which names the file.
+    """
+    data = read_bytes(path, largest, f"{path} has more than {largest // 1024} kB; {what}'s file has a few lines.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -10,29 +10,13 @@ from html import escape
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from workshop.errors import BadInput
-from workshop.web import auth, sent
-from workshop.web.door import FRAMES, client_address
+from workshop.web import auth, plain, sent
+from workshop.web.door import client_address
 
-POLICY = (
-    f"default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
-    f"{FRAMES}"
-)
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<link rel="icon" href="/assets/mark.svg">
-<link rel="stylesheet" href="/assets/join.css">
-</head>
-<body>
-<main>
-<header><img src="/assets/mark.svg" alt=""><h1>{heading}</h1></header>
-<p>{welcome}</p>
+FORM = """<p>{welcome}</p>
 {wrong}
 <form method="post" action="{action}">
 {hidden}<label>{label}
@@ -43,11 +27,7 @@ PAGE = """<!doctype html>
  autocomplete="nickname"{focus_nickname}></label>
 <button type="submit">{button}</button>
 </form>
-{below}
-</main>
-</body>
-</html>
-"""
+{below}"""
 
 
 @dataclass(frozen=True)
@@ -117,7 +97,7 @@ class CodeForm(ABC):
     ) -> Response:
         """The form with what was given; `nickname` where none was. `hidden` and `below` are HTML."""
         code = str(given.get("code", ""))[:20]
-        html = PAGE.format(
+        body = FORM.format(
             **asdict(self.words),
             wrong=f'<p class="wrong" role="alert">{escape(wrong)}</p>' if wrong else "",
             hidden=hidden,
@@ -128,4 +108,4 @@ class CodeForm(ABC):
             focus_nickname=" autofocus" if code else "",
             below=below,
         )
-        return HTMLResponse(html, status, {"content-security-policy": POLICY, "cache-control": "no-store"})
+        return plain.page(self.words.title, body, heading=self.words.heading, status=status)

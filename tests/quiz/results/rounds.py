@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from workshop.quiz import grading
@@ -126,13 +127,16 @@ def marks(rows: Sequence[Sequence[int]]) -> Results:
     return made(deck(questions), [{f"q{n}": 1 - mark for n, mark in enumerate(row, 1)} for row in rows])
 
 
+def _knows(chance: random.Random, able: float, least: float) -> bool:
+    return chance.random() < able * (1 - least) + 0.1
+
+
 def whole_class(learners: int = 24, seed: int = 3) -> Results:
     """A class that is unequal, with misconceptions: what a report is looked at with."""
     chance = random.Random(seed)
     rows = []
     for _ in range(learners):
-        able = chance.random()
-        knows = lambda least: chance.random() < able * (1 - least) + 0.1  # noqa: B023, E731
+        knows = partial(_knows, chance, chance.random())
         row: dict[str, Any] = {
             "world": 0 if knows(0.1) else chance.choice([1, 2, 2]),
             "sum": 16.0 if knows(0.3) else chance.choice([2.0, 2.0, 2.0, 8.0, 10.0]),

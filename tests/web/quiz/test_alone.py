@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
 
 from tests.quiz.nine import IDS, SECRETS, YAML, right
-from tests.support import until
 from tests.web import seed
 from tests.web.dashboard import Answer, Visitor
+from tests.web.quiz.serving import served
 from workshop.quiz import reading
 from workshop.store.store import Store
 from workshop.web import auth
-from workshop.web.door import Door, cookie_name
+from workshop.web.door import cookie_name
 from workshop.web.quiz import alone
 
 HTML = {"Accept": "text/html"}
@@ -42,18 +37,8 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def port(store: Store, shelf: Path) -> Iterator[int]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        free = probe.getsockname()[1]
-    app = Starlette(routes=alone.routes(store), middleware=[Middleware(Door, store=store, port=free)])
-    server = uvicorn.Server(uvicorn.Config(app, port=free, log_level="error", lifespan="off"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    until(lambda: server.started, 20, "the server")
-    yield free
-    server.should_exit = True
-    thread.join(20)
-    assert not thread.is_alive()
+    with served(store, lambda port: alone.routes(store)) as port:
+        yield port
 
 
 def visitor(store: Store, port: int, role: str = "learner", nickname: str = "Ada") -> Visitor:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-import socket
-import threading
 from collections.abc import Iterator
 
 import pytest
-import uvicorn
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
 
 from tests.quiz.nine import DECK
-from tests.support import until
 from tests.web.dashboard import Visitor
+from tests.web.quiz.serving import served
 from workshop.errors import BadInput
 from workshop.store.records import Identity
 from workshop.store.store import Store
 from workshop.web import auth
-from workshop.web.door import Door, cookie_name
+from workshop.web.door import cookie_name
 from workshop.web.quiz import ending, hosting
 from workshop.web.quiz.routes import routes
 
@@ -31,18 +26,8 @@ def instructor(store: Store) -> Identity:
 
 @pytest.fixture
 def port(store: Store) -> Iterator[int]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        free = probe.getsockname()[1]
-    app = Starlette(routes=routes(store, cookie_name(free)), middleware=[Middleware(Door, store=store, port=free)])
-    server = uvicorn.Server(uvicorn.Config(app, port=free, log_level="error", lifespan="off", ws="websockets-sansio"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    until(lambda: server.started, 20, "the server")
-    yield free
-    server.should_exit = True
-    thread.join(20)
-    assert not thread.is_alive()
+    with served(store, lambda port: routes(store, cookie_name(port))) as port:
+        yield port
 
 
 def test_who_is_in_a_round_is_told_its_end(store: Store, port: int, instructor: Identity) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from workshop import yaml_files
 from workshop.analysis import words
 from workshop.errors import BadInput
 from workshop.quiz.deck import Deck
@@ -68,13 +69,8 @@ def format_of(path: Path, data: bytes) -> Format:
 def read(path: Path, format: str | None = None) -> Imported:
     """A deck from a file of another program. Raises BadInput with one sentence."""
     chosen = None if format is None else named(format)
-    try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{path} can't be read ({getattr(error, 'strerror', None) or error}).") from None
-    if len(data) > LARGEST:
-        raise BadInput(f"{path} has more than {LARGEST // 1024**2} MB; split it into several files.")
+    too_large = f"{path} has more than {LARGEST // 1024**2} MB; split it into several files."
+    data = yaml_files.read_bytes(path, LARGEST, too_large)
     chosen = chosen or format_of(path, data)
     if not chosen.reads:
         readable = [one.name for one in FORMATS.values() if one.reads]

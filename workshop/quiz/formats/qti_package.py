@@ -87,7 +87,6 @@ def _files(data: bytes, name: str) -> dict[str, bytes]:
             return {one.filename: archive.read(one) for one in entries}
     except BadInput:
         raise
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError, ValueError) as error:
-        raise BadInput(f"{name} is no package that can be unpacked ({' '.join(str(error).split())[:100]}).") from None
-    except Exception as error:  # zlib and others raise errors of their own for broken data
-        raise BadInput(f"{name} is no package that can be unpacked ({type(error).__name__}).") from None
+    except Exception as error:  # zipfile passes on what every decompressor has of its own for broken data
+        why = " ".join(str(error).split())[:100] or type(error).__name__
+        raise BadInput(f"{name} is no package that can be unpacked ({why}).") from None

@@ -11,7 +11,7 @@ from html import escape
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from workshop.analysis import words as say
@@ -19,33 +19,14 @@ from workshop.errors import BadInput
 from workshop.quiz.results import removing
 from workshop.store.records import Identity, QuizPlayer
 from workshop.store.store import Store
-from workshop.web import sent
-from workshop.web.code_form import POLICY
+from workshop.web import plain, sent
 from workshop.web.quiz.rooms import Rooms
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<link rel="icon" href="/assets/mark.svg">
-<link rel="stylesheet" href="/assets/join.css">
-</head>
-<body>
-<main>
-<header><img src="/assets/mark.svg" alt=""><h1>{title}</h1></header>
-{body}
-</main>
-</body>
-</html>
-"""
 
 
 def routes(store: Store, rooms: Rooms) -> list[BaseRoute]:
     async def mine(request: Request) -> Response:
         body = await run_in_threadpool(_mine, store, request.state.identity, request.query_params.get("gone", ""))
-        return _page("My quizzes", body)
+        return plain.page("My quizzes", body)
 
     async def forget(request: Request) -> Response:
         identity, round_id = request.state.identity, request.path_params["id"]
@@ -53,7 +34,7 @@ def routes(store: Store, rooms: Rooms) -> list[BaseRoute]:
             given = await sent.form(request)
             players = await run_in_threadpool(_whose, store, round_id, identity, given.get("player", ""))
             if given.get("sure") != "yes":
-                return _page("Remove data", await run_in_threadpool(_ask, store, players, given.get("player", "")))
+                return plain.page("Remove data", await run_in_threadpool(_ask, store, players, given.get("player", "")))
             gone = await run_in_threadpool(removing.forget, store, players)
             for player in players:
                 await rooms.forget(round_id, player.id)
@@ -131,8 +112,3 @@ def _round(store: Store, round_id: int, players: Sequence[QuizPlayer]) -> str:
         f"<bdi>{escape(players[0].nickname)}</bdi></p>"
         f'<form method="post" action="/quiz/{round_id}/forget"><button>Remove my data …</button></form><p></p>'
     )
-
-
-def _page(title: str, body: str) -> Response:
-    page = PAGE.format(title=title, body=body)
-    return HTMLResponse(page, headers={"content-security-policy": POLICY, "cache-control": "no-store"})

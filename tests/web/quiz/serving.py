@@ -1,0 +1,36 @@
+"""Routes behind the real door, served on a free port by a thread of the test."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute
+
+from tests.support import until
+from workshop.store.store import Store
+from workshop.web.door import Door
+
+
+@contextmanager
+def served(store: Store, routes: Callable[[int], Sequence[BaseRoute]]) -> Iterator[int]:
+    """The port; `routes` makes what is served there."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        free = probe.getsockname()[1]
+    app = Starlette(routes=[*routes(free)], middleware=[Middleware(Door, store=store, port=free)])
+    server = uvicorn.Server(uvicorn.Config(app, port=free, log_level="error", lifespan="off", ws="websockets-sansio"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        until(lambda: server.started, 20, "the server")
+        yield free
+    finally:
+        server.should_exit = True
+        thread.join(20)
+    assert not thread.is_alive()
