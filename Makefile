@@ -10,7 +10,7 @@ up: environment
 	@exec .venv/bin/workshop up $(ARGS)
 
 test: environment
-	@.venv/bin/python -m pytest $(ARGS)
+	@.venv/bin/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(ARGS)
 
 lint: environment
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check .

@@ -14,6 +14,7 @@ st.navigation(
         st.Page("views/tuning.py", title="Tuning", icon=":material/tune:", url_path="tuning"),
         st.Page("views/federated.py", title="Federated", icon=":material/diversity_3:", url_path="federated"),
         st.Page("views/quizzes.py", title="Quizzes", icon=":material/quiz:", url_path="quizzes"),
+        st.Page("views/progress.py", title="Class", icon=":material/groups:", url_path="progress"),
         st.Page("views/history.py", title="History", icon=":material/history:", url_path="history"),
     ],
     position="top",

@@ -6,11 +6,14 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from workshop import workloads
+from workshop.session import processes
 from workshop.store.store import Store
 
 # pytest is a world of one. What it needs for that must not reach the mpiruns that tests start.
@@ -19,7 +22,54 @@ with pytest.MonkeyPatch.context() as _patch:
     from mpi4py import MPI as _MPI
 
     _MPI.Get_version()
-PROBES = Path(__file__).parent / "probes"
+TESTS = Path(__file__).parent
+PROBES = TESTS / "probes"
+# What measures, or makes hosts, control groups and Slurm's nodes, has the machine's one of these: one after the other.
+MACHINE = (
+    "bench",
+    "browser/test_federated.py",
+    "browser/test_studies.py",
+    "browser/test_tuning.py",
+    "cli/test_demo.py",
+    "cli/test_study",
+    "cli/test_tune.py",
+    "demo",
+    "labs/test_notebooks.py",
+    "session/test_hosts.py",
+    "session/test_lookout.py",
+    "session/test_out_of_memory.py",
+    "session/test_preflight.py",
+    "session/test_slurm_site",
+    "study",
+    "test_doctor.py",
+    "test_memory.py",
+    "web/test_runners.py",
+)
+# Folders whose files look at the same runs of ranks, which a process keeps (tests/ranks.py).
+SHARING = ("workloads/openfl",)
+
+
+def _together(file: str) -> str:
+    """Which tests stay together when several processes share them out: those of a file below tests/, which share
+    sessions, those of a folder that share runs, and those that need what the machine has once."""
+    if file.startswith(MACHINE):
+        return "machine"
+    return next((folder for folder in SHARING if file.startswith(folder)), file)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs the machine takes longest, so it comes first."""
+    items.sort(key=lambda item: _together(item.path.relative_to(TESTS).as_posix()) != "machine")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """Shares tests out as `_together` says."""
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _together(nodeid.partition("::")[0].removeprefix(f"{TESTS.name}/"))
+
+    return Together(config, log)
 
 
 @pytest.fixture
@@ -54,7 +104,7 @@ def leftovers(home: Path) -> list[psutil.Process]:
                 found.append(process)
         except (psutil.Error, OSError):
             continue
-    return [process for process in found if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+    return [process for process in found if processes.alive(process)]
 
 
 @pytest.fixture

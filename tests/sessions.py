@@ -7,8 +7,10 @@ from pathlib import Path
 
 from tests.support import until
 from workshop import config
+from workshop.errors import WorkshopError
 from workshop.placement import Placement
 from workshop.session import client, segments
+from workshop.session.lease import Held
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
@@ -30,7 +32,7 @@ class Session:
         return client.wait(self.store, run.id, timeout=seconds)
 
     def started(self, run: RunRecord, event: str = "value") -> None:
-        until(lambda: self.store.totals(run.id).get(event), 30, f"run {run.id} to tell {event}")
+        until(lambda: self.store.totals(run.id).get(event), 60, f"run {run.id} to tell {event}")
 
     @property
     def now(self) -> SessionRecord:
@@ -39,3 +41,12 @@ class Session:
     def segments(self) -> list[Path]:
         """The shared memory of the ranks that are up."""
         return segments.remembered(config.session_folder(self.record.id))
+
+
+def why_gone(held: Held) -> str:
+    """What the holder of a lease is told of ranks that are gone; "" as long as they are there."""
+    try:
+        held.check()
+    except WorkshopError as error:
+        return str(error)
+    return ""

@@ -34,6 +34,10 @@ NODES = ("wsn1", "wsn2", "wsn3")
 CPUS = 2  # of each node, whatever this machine has
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun")
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
+SLOW = "slow"
+EPILOG = f"""#!/bin/sh
+if [ -e "${{0%/*}}/{SLOW}" ]; then sleep 1.5; fi
+"""  # what nodes do after each job
 ENDED = 10.0  # seconds that jobs and daemons get
 
 CONFIGURATION = """\
@@ -47,6 +51,7 @@ AuthInfo=socket={folder}/munge.sock
 CredType=cred/munge
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool-%n
+Epilog={folder}/epilog
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
@@ -83,6 +88,11 @@ class Slurm:
     told_apart: bool  # whether its nodes have host names of their own
 
     @property
+    def slow(self) -> Path:
+        """While this file is there, jobs that have ended stay a moment in the state COMPLETING."""
+        return self.folder / SLOW
+
+    @property
     def environment(self) -> dict[str, str]:
         return {"SLURM_CONF": str(self.folder / "slurm.conf")}
 
@@ -113,7 +123,7 @@ def slurm() -> Iterator[Slurm]:
     words = [sys.executable, "-m", "tests.slurm", str(folder), str(os.getpid())]
     keeper = subprocess.Popen(words, cwd=Path(__file__).parent.parent, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
-        until(lambda: (folder / "ready").exists() or keeper.poll() is not None, 30, "Slurm's nodes to be idle")
+        until(lambda: (folder / "ready").exists() or keeper.poll() is not None, 90, "Slurm's nodes to be idle")
         assert keeper.poll() is None, "Slurm did not start"
         address, told_apart = (folder / "ready").read_text().split()
         yield Slurm(folder, address, told_apart == "True")
@@ -182,6 +192,8 @@ def _keep(folder: Path) -> None:
     configuration = CONFIGURATION.format(host=host, address=address, port=ports[-1], user=user, folder=folder)
     head, partitions = configuration.split("PartitionName", 1)
     (folder / "slurm.conf").write_text(head + "\n".join(lines) + "\nPartitionName" + partitions)
+    (folder / "epilog").write_text(EPILOG)
+    (folder / "epilog").chmod(0o755)
     folder.chmod(0o755)  # munge wants its socket where everybody can look
     (folder / "munge.key").write_bytes(secrets.token_bytes(1024))
     (folder / "munge.key").chmod(0o400)
@@ -201,7 +213,7 @@ def _keep(folder: Path) -> None:
         "munged", "--foreground", "--force", f"--key-file={munge['key']}", f"--socket={munge['sock']}",
         f"--pid-file={munge['pid']}", f"--seed-file={munge['seed']}", f"--log-file={munge['log']}",
     )  # fmt: skip
-    until(munge["sock"].exists, 10, "munge's socket")
+    until(munge["sock"].exists, 20, "munge's socket")
     start("slurmctld", "-D", "-c")
     for node in NODES:
         start("slurmd", "-D", "-N", node, within=node)
@@ -212,7 +224,7 @@ def _keep(folder: Path) -> None:
         return asked.stdout.split() == ["idle"] * len(NODES)
 
     try:
-        until(ready, 20, "Slurm's nodes to be idle")
+        until(ready, 60, "Slurm's nodes to be idle")
     except AssertionError:
         for log in sorted([*folder.glob("*.log"), *folder.glob("*.out")]):
             print(f"{log.name}:\n{log.read_text(errors='replace')[-2000:]}", file=sys.stderr)

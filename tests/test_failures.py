@@ -37,6 +37,14 @@ def test_each_has_its_verdict_and_its_fix_another(one: Failure) -> None:
     assert not said(one, one.fixed).startswith(one.verdict)
 
 
+@pytest.mark.mpi
+def test_too_many_threads_are_named() -> None:
+    one = failure("too-many-threads", 2)
+    assert said(one, one.broken) == "Oversubscribed: 4 ranks x 4 threads on 2 cores."
+    compiled = replace(one, params={**one.params, "backend": "numba"})
+    assert said(compiled, one.broken) == "Oversubscribed: 4 ranks on 2 cores.", "which computes in one thread a rank"
+
+
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
 def test_each_can_be_run(one: Failure) -> None:
     assert one.broken != one.fixed

@@ -80,6 +80,8 @@ def test_hosts_are_alike() -> None:
         (f"{HEAD}<object type='Machine'/></topology>", "no processing unit"),
         (f"{HEAD}<object type='Machine'><object type='PU'/></object></topology>", "no number"),
         (f"{HEAD}<object type='Machine'><object type='PU' os_index='-1'/></object></topology>", "no number"),
+        (f"{HEAD}<object type='Machine'><object type='NUMANode' os_index='-1'/></object></topology>", "no number"),
+        (f"{HEAD}<object type='Machine'><object type='NUMANode' os_index='4294967295'/></object></topology>", "NUMA"),
         (f"{HEAD}<object type='Machine'>{TWICE}</object></topology>", "twice"),
         (f"{HEAD}<object type='Machine'><object type='PU' os_index='x'/></object></topology>", "os_index of a PU"),
         (f"{HEAD}<object type='Machine' cpuset='; rm'/></topology>", "cpuset of a Machine"),

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workshop.notebook import attach
+    from workshop.notebook.attaching import attach
+    from workshop.notebook.comparing import compare
+    from workshop.notebook.lab import lab
+    from workshop.notebook.placing import place
 
-__all__ = ["attach"]
+__all__ = ["attach", "compare", "lab", "place"]
+
+# What notebooks use: imported when somebody asks for it, since ranks and commands don't.
+_NOTEBOOKS = {"attach": "attaching", "compare": "comparing", "lab": "lab", "place": "placing"}
 
 
 def __getattr__(name: str) -> Any:
-    """`workshop.attach`, for notebooks: imported when somebody asks for it, since ranks and commands don't."""
-    if name == "attach":
-        from workshop.notebook import attach
-
-        return attach
+    if name in _NOTEBOOKS:
+        return getattr(import_module(f"workshop.notebook.{_NOTEBOOKS[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from workshop import config, topology
+from workshop.analysis import words
 from workshop.errors import BadInput, WorkshopError
 from workshop.federation import environment
 from workshop.memory import Gauge, size
@@ -65,7 +67,7 @@ def checks(port: int = PORT) -> list[Check]:
     """Look at everything; takes a few seconds, and never more than about 15. Nothing is left running."""
     looks: list[Callable[[], Check]] = [
         _python, _cores, _memory, _shared_memory, _compiler, _mpi, _horovod,
-        _state_folder, _store, lambda: _port(port), _openfl, _chromium,
+        _state_folder, _store, lambda: _port(port), _jupyterlab, _openfl, _chromium,
     ]  # fmt: skip
     with ThreadPoolExecutor(len(looks)) as pool:
         return list(pool.map(lambda look: look(), looks))
@@ -225,6 +227,14 @@ def _port(port: int) -> Check:
         except BadInput:
             return Check("Port", True, f"{port} is in use, and `workshop up` is running")
     return Check("Port", True, f"{port} is free for the dashboard")
+
+
+def _jupyterlab() -> Check:
+    lacking = [package for package in ("jupyterlab", "ipykernel", "ipywidgets") if find_spec(package) is None]
+    if lacking:
+        fix = "Install the environment again (make up); until then, `workshop up` goes on without JupyterLab."
+        return Check("JupyterLab", False, f"{words.listed(lacking)} not installed", fix, needed=False)
+    return Check("JupyterLab", True, f"JupyterLab {version('jupyterlab')}", needed=False)
 
 
 def _openfl() -> Check:

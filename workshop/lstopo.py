@@ -15,7 +15,7 @@ MOST_UNITS = 2048
 LARGEST_FILE = 8 << 20  # characters
 MOST_OBJECTS = 1 << 16
 MOST_NODES = 512
-LARGEST_UNIT = (1 << 16) - 1  # the operating system's number of a unit
+LARGEST_UNIT = (1 << 16) - 1  # the operating system's number of a unit or a node: hwloc keeps sets up to the largest
 LONGEST_SET = 11 * ((LARGEST_UNIT + 1) // 32)  # characters: 0xffffffff, for every 32 units
 DEEPEST = 32  # objects inside each other; lstopo writes about ten
 UNNAMED = "A machine"  # of which the file doesn't tell the model
@@ -106,6 +106,8 @@ class _Walk:
         elif kind == "Core":
             inside = {**inside, "core": self.seen}
         elif kind in ("NUMANode", "Node"):
+            if "os_index" in attributes:
+                _number(attributes, "NUMA node")
             self.nodes.append((self.seen, _bits(attributes.get("cpuset", "0x0"))))
             self.memory += int(attributes.get("local_memory", 0))
         elif kind == "PU":
@@ -118,9 +120,7 @@ class _Walk:
         return [f'{pad}<object type="{kind}"{words}>', *inner, f"{pad}</object>"]
 
     def _unit(self, attributes: Mapping[str, str], inside: Mapping[str, int]) -> None:
-        if "os_index" not in attributes or not 0 <= int(attributes["os_index"]) <= LARGEST_UNIT:
-            raise BadInput(f"A processing unit (PU) of this topology has no number (os_index) up to {LARGEST_UNIT}.")
-        number = int(attributes["os_index"])
+        number = _number(attributes, "processing unit (PU)")
         if len(self.numbers) >= MOST_UNITS:
             raise BadInput(f"This topology has more than {MOST_UNITS} processing units.")
         if number in self.numbers:
@@ -143,6 +143,13 @@ class _Walk:
             numbers[what] = {seen: number for number, seen in enumerate(order)}
         rows = [{"unit": unit["unit"], **{what: numbers[what][unit[what]] for what in numbers}} for unit in self.units]
         return sorted(rows, key=lambda row: row["unit"])
+
+
+def _number(attributes: Mapping[str, str], what: str) -> int:
+    """The operating system's number of what hwloc keeps sets of. Raises BadInput: to one near 2^32 it would count."""
+    if "os_index" not in attributes or not 0 <= int(attributes["os_index"]) <= LARGEST_UNIT:
+        raise BadInput(f"A {what} of this topology has no number (os_index) up to {LARGEST_UNIT}.")
+    return int(attributes["os_index"])
 
 
 def _attributes(element: ElementTree.Element, kind: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ kinds and without aliases."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -80,6 +80,23 @@ def bad_keys(node: yaml.Node | None) -> Iterator[tuple[int, str]]:
         else:
             seen[key.value] = line
         yield from bad_keys(value)
+
+
+def line_of(node: yaml.Node, path: Sequence[str | int]) -> int:
+    """The line, from 1, of the innermost part on the way that there is; of a part with a name, the line of its name."""
+    at, line = node, node.start_mark.line
+    for part in path:
+        if isinstance(at, yaml.MappingNode):
+            pair = next((pair for pair in reversed(at.value) if pair[0].value == str(part)), None)
+            if pair is None:
+                break
+            line, at = pair[0].start_mark.line, pair[1]
+        elif isinstance(at, yaml.SequenceNode) and isinstance(part, int) and part < len(at.value):
+            at = at.value[part]
+            line = at.start_mark.line
+        else:
+            break
+    return line + 1
 
 
 @contextmanager

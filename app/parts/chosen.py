@@ -9,6 +9,7 @@ from parts import frame
 
 from workshop.errors import WorkshopError
 from workshop.store.records import StudyRecord
+from workshop.web.numbers import number
 
 
 def chosen(studies: Sequence[StudyRecord], kind: str, other: str, newest: str) -> StudyRecord | None:
@@ -18,7 +19,7 @@ def chosen(studies: Sequence[StudyRecord], kind: str, other: str, newest: str) -
     if given is None:
         return studies[0] if studies else None
     try:
-        found = frame.store().study(int(given))
+        found = frame.store().study(number(given))
         if found.kind == kind:
             return found
         st.warning(f"Study {found.id} is none of {other}; the page Studies shows it.")

@@ -66,7 +66,7 @@ def _one(
 ) -> None:
     st.markdown(f"#### {frame.plain(failure.title)}\n\n{frame.plain(failure.shows)}")
     several = bool(session.placement.get("hosts"))
-    possible = session.state not in ("stopped", "failed") and (several or not failure.needs_hosts)
+    possible = session.state not in ("stopped", "failed", "recorded") and (several or not failure.needs_hosts)
     sides = ((BROKEN, failure.broken, pair[0]), (FIXED, failure.fixed, pair[1]))
     for column, (label, placement, run) in zip(st.columns(2), sides, strict=True):
         with column:

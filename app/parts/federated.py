@@ -122,13 +122,13 @@ def _buttons(report: WaysReport, session: SessionRecord | None, identity: Identi
             tuning.stop_button(study.id, identity)
             return
         if study.finished_at is None:
-            if session is None or session.state in ("stopped", "failed", "lost"):
-                st.markdown("No session is up; launch one to run anything.")
+            if session is None or not session.up:
+                st.markdown(frame.plain(frame.not_up(session)))
             else:
                 label = "Run all seeds" if not study.done else "Run what is missing"
                 if st.button(label, type="primary", icon=":material/play_arrow:", key="federated-run"):
                     _run(study.id, session, identity)
-        if st.button("Begin another one", type="tertiary", key="federated-new"):
+        if not frame.recorded() and st.button("Begin another one", type="tertiary", key="federated-new"):
             st.query_params["new"] = "1"
             st.rerun()
 
@@ -175,7 +175,7 @@ def _downloads(report: WaysReport, shown: list[Card]) -> None:
     study = report.study.id
     st.download_button(
         "Download as HTML",
-        data=lambda: export.page(report, shown),
+        data=lambda: frame.marked(export.page(report, shown)),
         file_name=f"study-{study}.html",
         mime="text/html",
         icon=":material/download:",

@@ -60,7 +60,7 @@ def _one(
     session: SessionRecord | None,
     identity: Identity,
 ) -> None:
-    up = session is not None and session.state not in ("stopped", "failed", "lost")
+    up = session is not None and session.up
     said = {"broken": failure.mistake, "fixed": failure.fix}
     for column, (which, label) in zip(st.columns(2), SIDES, strict=True):
         with column:

@@ -7,25 +7,53 @@ from pathlib import Path
 import streamlit as st
 
 from workshop import web
+from workshop.store.recorded import Recorded
+from workshop.store.recorded import recorded as recorded_in
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
 from workshop.web.door import IDENTITY_HEADER
+from workshop.web.recorded import marked as mark
 
 MARK = Path(web.__file__).parent / "static" / "mark.svg"
 STYLE = Path(__file__).with_name("style.css")
+MENU = Path(__file__).with_name("menu.js")
 
 
 def set_up() -> None:
-    """Title, icon and style; the first thing on every page."""
+    """Title, icon, style and menu; the first thing on every page."""
     st.set_page_config(page_title="Distributed Training Workshop", page_icon=str(MARK), layout="wide")
     st.logo(str(MARK), size="large")
     st.html(f"<style>{STYLE.read_text()}</style>")
+    with st.container(key="menu"):
+        st.html(f"<script>{MENU.read_text()}</script>", unsafe_allow_javascript=True)
+    if (found := recorded()) is not None:
+        with st.container(key="recorded"):
+            st.markdown(f":material/history: {plain(found.words)}")
 
 
 @st.cache_resource(show_spinner=False)
 def store() -> Store:
     """The store, opened once for all visitors."""
     return Store.open()
+
+
+@st.cache_resource(show_spinner=False)
+def recorded() -> Recorded | None:
+    """What is looked at, where it is a recording: then nothing can be started."""
+    return recorded_in(store().database)
+
+
+def marked(page: str) -> bytes:
+    """A page for a file, which says itself where it is from."""
+    found, whole = recorded(), page.encode()
+    return whole if found is None else mark(whole, found)
+
+
+def not_up(session: SessionRecord | None) -> str:
+    """Why nothing can be run now, in a sentence; "" where it can."""
+    if recorded() is not None:
+        return "Nothing can be run in a recording."
+    return "" if session is not None and session.up else "No session is up, so nothing can run yet."
 
 
 def visitor() -> Identity:

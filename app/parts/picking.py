@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 from parts import cards, frame
 
+from workshop.analysis.oversubscription import threads_of
 from workshop.errors import WorkshopError
 from workshop.web.cards import Part
 from workshop.web.machine_view import machine_card
@@ -48,5 +49,5 @@ def _rank_map(run_id: int, key: str) -> None:
     except WorkshopError as error:
         st.error(frame.plain(str(error)))
         return
-    for card in machine_card(f"Where the ranks of run {run_id} were", run.machine, run.rank_map, run.placement):
+    for card in machine_card(f"Where the ranks of run {run_id} were", run.machine, run.rank_map, threads_of(run)):
         cards.show(card, f"picked-{key}")

@@ -122,11 +122,11 @@ def _buttons(now: Seen, session: SessionRecord | None, identity: Identity, going
         if going:
             stop_button(study_id, identity)
             return
-        if session is None or session.state in ("stopped", "failed", "lost"):
-            st.markdown("No session is up; launch one to run anything.")
+        if session is None or not session.up:
+            st.markdown(frame.plain(frame.not_up(session)))
         elif now.left.runs and st.button("Run all that is missing", icon=":material/play_arrow:", key="tuning-all"):
             run(study_id, STEPS, session, identity)
-        if st.button("Begin another one", type="tertiary", key="tuning-new"):
+        if not frame.recorded() and st.button("Begin another one", type="tertiary", key="tuning-new"):
             st.query_params["new"] = "1"
             st.rerun()
 

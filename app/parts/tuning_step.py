@@ -120,10 +120,9 @@ def _run(study_id: int, key: str, session: SessionRecord | None, identity: Ident
     if going:
         st.caption("Another part of the study goes on; stop it above, or wait." if one.state != "running" else "")
         return
-    up = session is not None and session.state not in ("stopped", "failed", "lost")
-    if not up:
-        st.caption("No session is up.")
-    elif ahead.runs and session is not None:
+    if session is None or not session.up:
+        st.caption(frame.plain(frame.not_up(session)))
+    elif ahead.runs:
         label = "Run this step" if one.state == "waiting" else "Run what is missing"
         if st.button(label, type="primary", icon=":material/play_arrow:", key=f"tuning-go-{key}"):
             tuning.run(study_id, key, session, identity)

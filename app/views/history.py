@@ -1,14 +1,17 @@
 """History: all runs, filters, two of them side by side. `?compare=3,5` is a link to two."""
 
 import time
+from contextlib import suppress
 
 import streamlit as st
 from parts import frame
 from parts.compare import compare
 
 from workshop.analysis import words
+from workshop.errors import WorkshopError
 from workshop.placement import Placement
 from workshop.store.records import RunRecord
+from workshop.web.numbers import number
 from workshop.web.words import STATUS, dumps, who
 
 MOST = 300  # runs in the table
@@ -40,9 +43,9 @@ def _linked() -> list[RunRecord]:
     """The runs that the address names, as far as they exist."""
     found = []
     for given in st.query_params.get("compare", "").split(",")[:2]:
-        if given.strip().isdecimal() and len(given) < 12:
-            found += frame.store().runs(before_id=int(given) + 1, limit=1)
-    return [run for run in found if str(run.id) in st.query_params.get("compare", "").split(",")]
+        with suppress(WorkshopError, ValueError):
+            found.append(frame.store().run(number(given)))
+    return found
 
 
 def _filtered() -> list[RunRecord]:

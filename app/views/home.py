@@ -23,7 +23,8 @@ through MPI. You choose what they compute and where they are put; then you see w
 """
     )
     with st.container(horizontal=True):
-        if st.button("Set up a run", type="primary", icon=":material/play_circle:"):
+        label = "See a run" if frame.recorded() else "Set up a run"
+        if st.button(label, type="primary", icon=":material/play_circle:"):
             st.switch_page("views/run.py")
         if st.button("See the ranks", icon=":material/memory:"):
             st.switch_page("views/session.py")

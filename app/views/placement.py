@@ -47,8 +47,8 @@ def _compose(session: SessionRecord | None, identity: Identity) -> None:
 def _run(composed: Composed, session: SessionRecord | None, identity: Identity) -> None:
     """k-means on this placement, in the session."""
     st.markdown("#### Run it here")
-    if session is None or session.state in ("stopped", "failed"):
-        st.markdown("No session is up, so nothing can run yet.")
+    if frame.recorded() or session is None or session.state in ("stopped", "failed"):
+        st.markdown(frame.plain(frame.not_up(session)))
     elif st.button("Run k-means on this placement", icon=":material/play_arrow:", type="primary"):
         try:
             run = actions.submit(frame.store(), identity, session, "kmeans", {}, composed.placement.as_json())

@@ -21,7 +21,8 @@ def main() -> None:
     if identity.role == "instructor":
         live, by_oneself = st.tabs(["Live rounds", "Learn alone"])
         with live:
-            quiz_begin.form(identity)
+            if not frame.recorded():
+                quiz_begin.form(identity)
             quiz_rounds.rounds(identity)
         with by_oneself:
             _decks(identity)

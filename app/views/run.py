@@ -10,6 +10,8 @@ from parts.placing import placement_form
 from workshop.errors import BadInput, WorkshopError
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.web import actions
+from workshop.web.numbers import number
+from workshop.web.words import who
 from workshop.workloads import Workload, workloads
 from workshop.workloads.forms import going_on, param_of_runs
 
@@ -28,7 +30,9 @@ def main() -> None:
             _nothing_chosen(session)
     # On a phone the form stands below the run; whoever comes to go on from a run wants it first, see style.css.
     with form, st.container(border=True, key="go-on" if "again" in st.query_params else "new-run"):
-        if session is None:
+        if frame.recorded():
+            st.markdown(frame.not_up(session))
+        elif session is None:
             st.markdown("**No session is up**, so nothing can run yet.")
         else:
             _form(session, identity, run)
@@ -39,23 +43,24 @@ def _wanted() -> RunRecord | None:
     if given is None:
         return None
     try:
-        return frame.store().run(int(given))
+        return frame.store().run(number(given))
     except (WorkshopError, ValueError):
         st.warning(f"There is no run {frame.plain(given[:40])}; *History* shows those there are.")
         return None
 
 
 def _nothing_chosen(session: SessionRecord | None) -> None:
-    st.subheader("Set up a run and start it", anchor=False)
-    st.markdown(
-        "Choose on the form what the ranks should compute and where they should run. "
-        "What they find appears here while they work."
-    )
+    if not frame.recorded():
+        st.subheader("Set up a run and start it", anchor=False)
+        st.markdown(
+            "Choose on the form what the ranks should compute and where they should run. "
+            "What they find appears here while they work."
+        )
     latest = frame.store().runs(session_id=session.id, limit=8) if session else []
     if latest:
-        st.markdown("**Or watch one of the latest:**")
+        st.markdown("**Watch one of the latest:**" if frame.recorded() else "**Or watch one of the latest:**")
     for run in latest:
-        words = f"Run {run.id} · {run.workload} · {run.status} · {frame.plain(run.submitted_by or 'command line')}"
+        words = f"Run {run.id} · {run.workload} · {run.status} · {frame.plain(who(run))}"
         st.page_link("views/run.py", label=words, icon=":material/monitoring:", query_params={"run": str(run.id)})
 
 

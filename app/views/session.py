@@ -12,11 +12,13 @@ from workshop.placement import Placement
 from workshop.store.records import Identity, SessionRecord
 from workshop.web import actions
 
+EVERY = 2.0  # seconds between looks at who has the ranks
+
 
 def main() -> None:
     identity = frame.heading("Session")
     session = frame.choose_session()
-    if identity.role != "instructor":
+    if identity.role != "instructor" or frame.recorded():
         _view(session)
         return
     shown, controls = st.columns([3, 1], gap="medium")
@@ -43,6 +45,7 @@ def _running(session: SessionRecord, identity: Identity) -> None:
                 "Reset", icon=":material/restart_alt:", help="End the ranks and start new ones; the queue stays"
             ):
                 _try(lambda: actions.reset(frame.store(), identity, session.name), "New ranks are being started.")
+            st.fragment(run_every=EVERY)(_take_back)(session, identity)
             with st.popover("Stop", icon=":material/stop_circle:"):
                 st.markdown("This ends the session and whatever runs in it. The history stays.")
                 if st.button("Stop it", type="primary"):
@@ -60,6 +63,15 @@ def _running(session: SessionRecord, identity: Identity) -> None:
         )
         if st.form_submit_button("Set"):
             _try(lambda: actions.set_limits(frame.store(), identity, session.name, limits), "The limits are set.")
+
+
+def _take_back(session: SessionRecord, identity: Identity) -> None:
+    """A button while a notebook has the ranks."""
+    held = any(lease.state == "held" for lease in frame.store().leases(session.id))
+    if held and st.button(
+        "Take back", icon=":material/undo:", help="End a notebook's hold on the ranks; the queue goes on"
+    ):
+        _try(lambda: actions.reclaim(frame.store(), identity, session.name), "The ranks are taken back.")
 
 
 def _launch(session: SessionRecord | None, identity: Identity) -> None:

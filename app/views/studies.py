@@ -16,6 +16,7 @@ from workshop.study.ways.guesses import ASKS
 from workshop.study.ways.kind import WaysReport
 from workshop.web import export
 from workshop.web.cards import Card
+from workshop.web.numbers import number
 from workshop.web.studies import cards as cards_of
 from workshop.web.studies.path import guessed
 from workshop.web.studies.unknown import unknown
@@ -28,6 +29,7 @@ STATE = {
     "interrupted": ":orange[:material/pause_circle:] interrupted",
     "completed": ":green[:material/check_circle:] completed",
     "failed": ":red[:material/error:] failed",
+    "recorded": ":gray[:material/history:] recorded",
 }
 COMMAND = "workshop study run scaling --workload mnist --ranks 1,2,4"
 
@@ -52,7 +54,7 @@ def _wanted() -> StudyRecord | None:
     if given is None:
         return None
     try:
-        return frame.store().study(int(given))
+        return frame.store().study(number(given))
     except (WorkshopError, ValueError):
         st.warning(f"There is no study {frame.plain(given[:40])}; here are those there are.")
         return None
@@ -179,7 +181,7 @@ def _downloads(found: Report, shown: list[Card]) -> None:
     study = found.study
     st.download_button(
         "Download as HTML",
-        data=lambda: export.page(found, shown),
+        data=lambda: frame.marked(export.page(found, shown)),
         file_name=f"study-{study.id}.html",
         mime="text/html",
         icon=":material/download:",

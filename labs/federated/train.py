@@ -20,7 +20,7 @@ import sys
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow says a lot when it starts
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")  # who waits leaves the core to somebody who trains
 if "OMPI_COMM_WORLD_SIZE" not in os.environ:  # no mpirun: Open MPI would leave shared memory behind for nobody
-    os.environ.setdefault("OMPI_MCA_btl", "self")
+    os.environ |= {"OMPI_MCA_btl": "self"}
 
 import keras
 import numpy as np

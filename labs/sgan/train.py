@@ -63,7 +63,7 @@ else:
     except ImportError as error:
         sys.exit(f"Horovod is not built here ({error}); `workshop horovod install` builds it, --plain does without.")
     if "OMPI_COMM_WORLD_SIZE" not in os.environ:  # no mpirun: Open MPI would leave shared memory behind for nobody
-        os.environ.setdefault("OMPI_MCA_btl", "self")
+        os.environ |= {"OMPI_MCA_btl": "self"}
     hvd.init()
     rank, size, neighbours = hvd.rank(), hvd.size(), hvd.local_size()
 

@@ -71,7 +71,7 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
             of(2, 101.0, 108.0, threads=2, crowds=(Crowd("laptop", (0, 1), (0, 1), 2, 4, "units"),)),
         ],
         "oversubscription",
-        ["2 ranks x 2 threads on 2 cores", "1 rank (--ranks 1) of 2 threads; or try --threads 1"],
+        ["2 ranks x 2 threads on 2 cores", "1 rank (--ranks 1) of 2 threads; or try one each (--threads 1)"],
     ),
     "bound to the same core": (
         [of(1, 100.0, 101.0, cores=4), of(2, 101.5, 104.0, cores=4, crowds=(Crowd("a", (0, 1), (0,), 1, 2, "units"),))],
@@ -170,7 +170,7 @@ def test_verdicts(name: str) -> None:
 def test_weak_scaling_says_so() -> None:
     assert "On the same work" in judge(ONE, of(2, 190.0, 193.0, 195.0))[1]
     said = judge(ONE, of(2, 190.0, 193.0, 195.0), weak=True)[1]
-    assert "On work that grew with them" in said and "leave --weak out" in said
+    assert "On work that grew with them" in said and "the same work for all numbers of ranks" in said
     moving = {"compute": 12.0, "communicate": 7.0, "wait": 0.6, "input": 0.2}
     for seconds in (EVEN, moving):  # which it has already
         assert "--weak" not in judge(ONE, of(2, 120.0, 121.0, seconds=seconds), weak=True)[1]

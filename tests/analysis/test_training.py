@@ -40,9 +40,9 @@ def test_a_target_that_was_not_reached_asks_for_more() -> None:
 @pytest.mark.parametrize(
     ("updates", "resumed", "advice"),
     [
-        (20, None, "Train for longer (40 steps: --steps 40)"),
-        (56, {"epoch": 3, "update": 36}, "Train for longer (40 steps: --steps 40)"),
-        (26, {"epoch": 1, "update": 13}, "Train for longer (16 epochs: --epochs 16)"),  # something else ended it
+        (20, None, "Train for longer (--steps 40)"),
+        (56, {"epoch": 3, "update": 36}, "Train for longer (--steps 40)"),
+        (26, {"epoch": 1, "update": 13}, "Train for longer (--epochs 16)"),  # something else ended it
     ],
 )
 def test_a_run_that_was_ended_by_steps_asks_for_more_of_them(updates: int, resumed: Any, advice: str) -> None:

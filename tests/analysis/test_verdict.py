@@ -77,6 +77,20 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         ["Rank 0 runs 2 threads on unit 0"],
         "Try 2 cores for each rank (--cores-per-rank 2)",
     ),
+    "a compiled kernel, which has no use for its second thread": (
+        run(placement={"ranks": 2, "threads": 2}, rank_map=rank_map([0], [1]), params={"backend": "numba"}),
+        EVEN,
+        "Well balanced.",
+        [],
+        "",
+    ),
+    "a kernel that uses both": (
+        run(placement={"ranks": 2, "threads": 2}, rank_map=rank_map([0], [1]), params={"backend": "numpy"}),
+        EVEN,
+        "Oversubscribed: each rank has more threads than cores.",
+        ["Rank 0 runs 2 threads on unit 0"],
+        "",
+    ),
     "three ranks on two cores with hardware threads": (
         run(
             placement={"ranks": 3},

@@ -18,8 +18,11 @@ Open = Callable[..., AppTest]
 
 
 @pytest.fixture
-def session(store: Store) -> SessionRecord:
-    return seed.session(store)
+def session(store: Store) -> Iterator[SessionRecord]:
+    """One whose conductor seems to live for as long as the test: a page's first drawing may take longer than a session
+    may be silent."""
+    with seed.alive(store, "class") as made:
+        yield made
 
 
 @pytest.fixture

@@ -155,7 +155,7 @@ def test_what_the_page_proposes_can_be_run(open_page: Open) -> None:
         chosen.check(read_settings(read_options(command[3:]), chosen))
 
 
-@pytest.mark.parametrize("given", ["999", "x", "<b>", "-1"])
+@pytest.mark.parametrize("given", ["999", "x", "<b>", "-1", pytest.param("9" * 5000, id="long")])
 def test_a_study_that_is_not_there(open_page: Open, store: Store, session: SessionRecord, given: str) -> None:
     seed.study(store, session)
     assert "There is no study" in plain(open_page("federated", study=given))

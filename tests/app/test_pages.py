@@ -34,9 +34,11 @@ def test_every_page_stands_on_a_full_one(open_page: Open, store: Store, session:
     open_page(name)
 
 
-def test_only_the_instructor_has_the_controls(open_page: Open, session: SessionRecord) -> None:
+def test_only_the_instructor_has_the_controls(open_page: Open, store: Store, session: SessionRecord) -> None:
     assert {"Reset", "Stop it", "Launch"} <= set(labels(open_page("session", "instructor")))
-    assert not {"Reset", "Stop it", "Launch"} & set(labels(open_page("session", "learner")))
+    store.hold_lease(store.ask_lease(session.id, "ada's notebook", "host", 1, 1.0).id)
+    assert "Take back" in labels(open_page("session", "instructor"))
+    assert not {"Reset", "Take back", "Stop it", "Launch"} & set(labels(open_page("session", "learner")))
 
 
 def test_the_instructor_resets_and_sets_limits(open_page: Open, store: Store, session: SessionRecord) -> None:
@@ -49,6 +51,19 @@ def test_the_instructor_resets_and_sets_limits(open_page: Open, store: Store, se
     next(button for button in page.button if button.label == "Set").click().run()
     assert not page.exception
     assert store.session("class").limits.ranks == 2
+
+
+def test_the_instructor_takes_the_ranks_back(open_page: Open, store: Store, session: SessionRecord) -> None:
+    page = open_page("session", "instructor")
+    assert "Take back" not in labels(page), "nobody has them"
+    lease = store.ask_lease(session.id, "ada's notebook", "host", 1, 1.0)
+    assert "Take back" not in labels(page.run()), "somebody waits for them"
+    store.hold_lease(lease.id)
+    page = page.run()
+    page = next(button for button in page.button if button.label == "Take back").click().run()
+    assert not page.exception and not page.error
+    assert store.lease(lease.id).state == "ended"
+    assert "Take back" not in labels(page.run())
 
 
 def test_a_launch_that_can_t_be_says_why(open_page: Open, session: SessionRecord) -> None:
@@ -95,7 +110,7 @@ def test_the_form_begins_with_the_run_that_is_shown(open_page: Open, store: Stor
     assert page.number_input(key="params-kmeans-iterations").value == 20
 
 
-@pytest.mark.parametrize("given", ["999", "x", "-1", "1e9", "<b>"])
+@pytest.mark.parametrize("given", ["999", "x", "-1", "1e9", "<b>", pytest.param("9" * 5000, id="long")])
 def test_a_run_that_is_not_there(open_page: Open, session: SessionRecord, given: str) -> None:
     assert "There is no run" in words(open_page("run", run=given))
 
@@ -145,14 +160,14 @@ def test_history_filters(open_page: Open, store: Store, session: SessionRecord) 
     assert list(page.dataframe[0].value["Run"]) == [f"/run?run={done.id}"]
 
 
-@pytest.mark.parametrize("compare", ["", "x,y", "99,98", "1", ",,,", "9" * 40])
+@pytest.mark.parametrize("compare", ["", "x,y", "99,98", "1", ",,,", "9" * 40, pytest.param("9" * 5000, id="long")])
 def test_a_link_to_nothing_is_harmless(open_page: Open, session: SessionRecord, compare: str) -> None:
     open_page("history", compare=compare)
 
 
 def test_several_sessions_can_be_chosen(open_page: Open, store: Store, session: SessionRecord) -> None:
-    seed.session(store, "other")
-    page = open_page("session", session="other")
+    with seed.alive(store, "other"):
+        page = open_page("session", session="other")
     (box,) = [box for box in page.selectbox if box.label == "Session"]
     assert box.value == "other"
     assert box.options == ["class", "other"]

@@ -123,7 +123,7 @@ def test_without_a_session_that_is_up(open_page: Open, store: Store, session: Se
     assert "No session is up" in plain(page) and "Run this step" not in labels(page)
 
 
-@pytest.mark.parametrize("given", ["999", "x", "<b>", "-1"])
+@pytest.mark.parametrize("given", ["999", "x", "<b>", "-1", pytest.param("9" * 5000, id="long")])
 def test_a_study_that_is_not_there(open_page: Open, store: Store, session: SessionRecord, given: str) -> None:
     wanting.begin(store, world.setting(steps=""))
     assert "There is no study" in plain(open_page("tuning", study=given, step="zz"))

@@ -15,7 +15,6 @@ SMALL = {"data": "digits", "images": 300, "model": "dense", "partition": "iid", 
 
 
 @pytest.mark.mpi
-@pytest.mark.timeout(300)
 def test_our_ranks_and_many_institutions_on_them(workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(federated, "IMAGES", 640)
     monkeypatch.setattr(federated, "ROUNDS", 2)

@@ -45,11 +45,12 @@ def test_a_session_against_the_script(workshop_home: Path):
 def test_without_horovod_rows_say_what_helps():
     given = {"ranks": 2, "threads": 1, "images_per_second": 100.0, "idle": 0.0}
     ours = given | {"telling_share": 0.01, "reporter_share": 0.0, "exchange": "mpi"}
-    results = {"session": [ours] * 3, "single": [given | {"images_per_second": 80.0}] * 3}
+    results = {"session": [ours] * 3, "single": [given | {"images_per_second": 80.0}] * 3, "apart": [given] * 3}
     document = mnist._document({"host": "here"}, Placement(), results, ["script", "naive"])
     rows = {row["name"]: row for row in document["rows"]}
     assert rows["script"]["value"] is None and "workshop horovod install" in rows["script"]["note"]
-    assert document["ratios"] == {"default_vs_single": 1.25}
+    assert document["ratios"] == {"session_vs_apart": 1.0, "default_vs_single": 1.25, "most_vs_single": 1.25}
+    assert [row["name"] for row in document["rows"] if row.get("note") == mnist.MOST] == ["most_vs_single"]
     assert rows["session"]["exchange"] == "mpi"
 
 

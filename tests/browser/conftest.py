@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
 from tests.support import need
 from workshop.bench.viewers import served
@@ -30,14 +31,23 @@ FLAGS = [
 ]
 NewPage = Callable[..., Page]
 
+expect.set_options(timeout=30_000)  # milliseconds, of a machine that has more to do; five seconds are the library's
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
+
+@contextmanager
+def started() -> Iterator[Browser]:
+    """A Chromium, ended afterwards; skips (in CI: fails) where there is none."""
     need(os.path.exists(CHROMIUM), f"{CHROMIUM} (apt-get install chromium)")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with started() as browser:
+        yield browser
 
 
 @pytest.fixture
@@ -100,3 +110,4 @@ def join(page: Page, where: Class, nickname: str, wanted: str = "") -> None:
     page.get_by_label("Class code").fill(where.code)
     page.get_by_label("Nickname").fill(nickname)
     page.get_by_role("button", name="Come in").click()
+    page.wait_for_url(lambda url: "/join" not in url, wait_until="commit")  # a page that is opened before isn't let in

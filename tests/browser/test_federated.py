@@ -34,12 +34,12 @@ def marks(page: Page) -> int:
 
 def guess(page: Page, behind: str, above: str) -> None:
     fields = page.locator("input[type=number]")
-    expect(fields).to_have_count(2, timeout=30_000)
+    expect(fields).to_have_count(2)
     for field, value in zip(fields.all(), (behind, above), strict=True):
         field.fill(value)
         field.press("Tab")
     page.get_by_role("button", name="Keep my guess").click()
-    expect(page.get_by_text("You guessed", exact=False).first).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("You guessed", exact=False).first).to_be_visible()
 
 
 def test_two_seeds_are_seen_by_round_and_judged(workshop: Class, new_page: NewPage) -> None:
@@ -67,11 +67,11 @@ def test_two_seeds_are_seen_by_round_and_judged(workshop: Class, new_page: NewPa
 
     verdict = page.get_by_role("heading", name=re.compile("^Federated learning .* on held-out images, over 2 seeds"))
     expect(verdict).to_be_visible(timeout=180_000)
-    expect(page.get_by_text("2 of 2 seeds")).to_be_visible(timeout=30_000)
-    expect(page.get_by_text(re.compile("measured .* points")).first).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("2 of 2 seeds")).to_be_visible()
+    expect(page.get_by_text(re.compile("measured .* points")).first).to_be_visible()
     assert page.evaluate("window.stillTheSamePage")
     assert "10:12598" in (page.locator("[class*='published']").first.text_content() or "")
-    expect(phone.get_by_text("You guessed 90 points, measured")).to_be_visible(timeout=30_000)
+    expect(phone.get_by_text("You guessed 90 points, measured")).to_be_visible()
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390, "nothing sticks out of a phone"
     by_way = [run.metrics["by_way"] for run in store.runs(study_id=study.id)]
     assert len(by_way) == 2

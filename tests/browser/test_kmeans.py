@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from workshop.session import client
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 
-pytestmark = [pytest.mark.browser, pytest.mark.mpi, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.browser, pytest.mark.mpi]
 
 # How many colours a picture has, counted by the browser that shows it.
 COLOURS = """image => {
@@ -45,31 +46,33 @@ def inertia(page: Page) -> tuple[int, float]:
 
 
 def test_kmeans_from_the_page(workshop: Class, new_page: NewPage) -> None:
+    phone = new_page(390, 844)
+    join(phone, workshop, "<i>Ada</i>")
     page = new_page()
     page.goto(f"{workshop.url}/?token={workshop.token}")
     assert "token" not in page.url
-    page.get_by_role("button", name="Set up a run").click(timeout=30_000)
+    page.get_by_role("button", name="Set up a run").click()
     start = page.get_by_role("button", name="Start the run")
-    start.wait_for(timeout=30_000)
+    start.wait_for()
     number(page, "Clusters", "8")
-    number(page, "Pace", "1")
+    number(page, "Pace", "3")
     start.click()
 
     # The ranks, on the machine, while the run goes on.
     live = page.locator(".ws[data-status]")
-    live.wait_for(timeout=30_000)
-    assert "run=" in page.url
+    live.wait_for()
+    expect(page).to_have_url(re.compile("run="))
     ranks = page.locator(".ws-machine .ws-rank")
-    expect(ranks).to_have_text(["rank 0", "rank 1"], timeout=30_000)
-    expect(page.locator(".ws-machine .ws-figure")).to_contain_text("rank 1", timeout=30_000)
+    expect(ranks).to_have_text(["rank 0", "rank 1"])
+    expect(page.locator(".ws-machine .ws-figure")).to_contain_text("rank 1")
 
     # Inertia falls live: more and more points, lower and lower, without a reload.
     page.evaluate("window.stillTheSamePage = true")
-    page.locator("[data-card=inertia]").wait_for(timeout=30_000)
+    page.locator("[data-card=inertia]").wait_for(timeout=90_000)  # the first iteration compiles
     seen = [inertia(page)]
     while len(seen) < 4:
         points, _ = seen[-1]
-        until(lambda points=points: inertia(page)[0] > points, 30, "another iteration")
+        until(lambda points=points: inertia(page)[0] > points, 60, "another iteration")
         assert live.get_attribute("data-status") == "running"
         seen.append(inertia(page))
     assert [value for _, value in seen] == sorted((value for _, value in seen), reverse=True)
@@ -78,9 +81,8 @@ def test_kmeans_from_the_page(workshop: Class, new_page: NewPage) -> None:
     assert page.evaluate("window.stillTheSamePage")
 
     # Somebody else opens the link while it goes on, on a phone.
-    phone = new_page(390, 844)
-    join(phone, workshop, "<i>Ada</i>", page.url.removeprefix(workshop.url))
-    phone.locator(".ws[data-status=running]").wait_for(timeout=30_000)
+    phone.goto(page.url)
+    phone.locator(".ws[data-status=running]").wait_for()
     assert phone.get_by_role("button", name="Cancel", exact=True).count() == 0, "it is not Ada's run"
     assert page.get_by_role("button", name="Cancel", exact=True).count() == 1
     assert phone.locator("i", has_text="Ada").count() == 0, "a nickname is text"
@@ -89,9 +91,10 @@ def test_kmeans_from_the_page(workshop: Class, new_page: NewPage) -> None:
     # The end: the quantised photo with at most 8 colours, the verdict, the palette.
     page.locator(".ws[data-status=completed]").wait_for(timeout=120_000)
     after = page.get_by_alt_text("After")
-    until(lambda: after.evaluate("image => image.naturalWidth") == 640, 20, "the quantised photo in full size")
+    until(lambda: after.evaluate("image => image.naturalWidth") == 640, 60, "the quantised photo in full size")
     assert 2 <= after.evaluate(COLOURS) <= 8
     before = page.get_by_alt_text("Before")
+    until(lambda: before.evaluate("image => image.naturalWidth"), 30, "the photo as it was")
     assert before.evaluate(COLOURS) > 1000
     expect(page.locator(".ws-verdict")).to_contain_text("Why")
     expect(page.locator("[data-card=photo] .ws-figure svg").first).to_be_visible()
@@ -104,8 +107,8 @@ def test_kmeans_from_the_page(workshop: Class, new_page: NewPage) -> None:
     page.close()
     again = new_page()
     join(again, workshop, "Bo", address.removeprefix(workshop.url))
-    again.locator(".ws[data-status=completed]").wait_for(timeout=30_000)
-    until(lambda: inertia(again) == shown, 10, "the same curve")
+    again.locator(".ws[data-status=completed]").wait_for()
+    until(lambda: inertia(again) == shown, 30, "the same curve")
 
 
 def test_cancel_queue_and_errors(workshop: Class, new_page: NewPage) -> None:
@@ -116,13 +119,13 @@ def test_cancel_queue_and_errors(workshop: Class, new_page: NewPage) -> None:
     waits = client.submit(store, workshop.session, "kmeans", {"clusters": 4})
     page.goto(f"{workshop.url}/session")
     queue = page.locator(".ws-runs").first
-    expect(queue).to_contain_text(f"Run {long.id}", timeout=30_000)
+    expect(queue).to_contain_text(f"Run {long.id}")
     expect(queue).to_contain_text("turn 1")
     queue.get_by_role("link", name=f"Run {long.id}").click()
-    page.locator(".ws[data-status=running]").wait_for(timeout=30_000)
+    page.locator(".ws[data-status=running]").wait_for()
     page.get_by_role("button", name="Cancel", exact=True).click()
-    page.locator(".ws[data-status=cancelled]").wait_for(timeout=30_000)
-    assert client.wait(store, waits.id, timeout=60).status == "completed"
+    page.locator(".ws[data-status=cancelled]").wait_for()
+    assert client.wait(store, waits.id, timeout=120).status == "completed"
 
     # An error on a rank: who, where, what, and the traceback behind a fold.
     refused = store.submit(workshop.session.id, "kmeans", {"image": "china"}, Placement(ranks=2).as_json())
@@ -130,7 +133,7 @@ def test_cancel_queue_and_errors(workshop: Class, new_page: NewPage) -> None:
     assert failed.status == "failed", "it came without its photo"
     page.goto(f"{workshop.url}/run?run={refused.id}")
     error = page.locator(".ws-error")
-    expect(error).to_contain_text("Rank", timeout=30_000)
+    expect(error).to_contain_text("Rank")
     error.locator("summary").click()
     expect(error.locator("pre")).to_contain_text("photo")
 
@@ -143,15 +146,15 @@ def test_an_open_page_outlives_the_dashboard(workshop_home: Path, new_page: NewP
         with served() as (process, port):
             page.goto(f"http://127.0.0.1:{port}/?token={token}")
             page.goto(f"http://127.0.0.1:{port}/run?run={run.id}")
-            page.locator("[data-card=inertia]").wait_for(timeout=30_000)
-            until(lambda: inertia(page)[0] == 3, 10, "the first three points")
+            page.locator("[data-card=inertia]").wait_for()
+            until(lambda: inertia(page)[0] == 3, 30, "the first three points")
             page.evaluate("window.stillTheSamePage = true")
             process.kill()
-            expect(page.get_by_text("Reconnecting to the dashboard")).to_be_visible(timeout=10_000)
+            expect(page.get_by_text("Reconnecting to the dashboard")).to_be_visible()
         seed.tell(store, run.id, 4, 6)
         with served(port):
-            until(lambda: inertia(page)[0] == 6, 30, "the page to go on")
+            until(lambda: inertia(page)[0] == 6, 60, "the page to go on")
             assert page.evaluate("window.stillTheSamePage")
             seed.tell(store, run.id, 7, 7)
-            until(lambda: inertia(page)[0] == 7, 10, "the page to be live again")
+            until(lambda: inertia(page)[0] == 7, 30, "the page to be live again")
             expect(page.get_by_text("Reconnecting to the dashboard")).to_be_hidden()

@@ -32,6 +32,7 @@ def test_a_federation_is_watched_from_its_first_command_to_its_end(workshop_home
         page.get_by_label("Class code").fill(code)
         page.get_by_label("Nickname").fill("Ada")
         page.get_by_role("button", name="Come in").click()
+        page.wait_for_url(lambda url: "/join" not in url, wait_until="commit")
 
         row = page.get_by_role("row")
         expect(row.filter(has_text="fx plan initialize -a localhost")).to_be_visible(timeout=120_000)
@@ -47,8 +48,8 @@ def test_a_federation_is_watched_from_its_first_command_to_its_end(workshop_home
         assert all(words.endswith("yes") for words in signed.all_inner_texts())
         assert "PRIVATE KEY" not in page.content()
 
-        until(lambda: store.session(started["session"]).state == "stopped", 30, "its session to end with it")
-        until(lambda: len(leftovers(workshop_home)) <= 1, 15, "its processes to end; the dashboard stays")
+        until(lambda: store.session(started["session"]).state == "stopped", 60, "its session to end with it")
+        until(lambda: len(leftovers(workshop_home)) <= 1, 60, "its processes to end; the dashboard stays")
         shown = workshop("federation", "status")
         assert "round 3 of 3" in shown.stdout
         assert max(map(len, shown.stdout.splitlines())) <= 80

@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import FloatRect, Locator, expect
 
 from tests.browser.conftest import NewPage
 from tests.study import seed
+from tests.support import until
 from tests.web import seed as class_seed
 from tests.web.studies import seed as grids
 from workshop.bench.viewers import served
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.browser
 
 
 def test_a_study_is_followed_to_its_end(workshop_home: Path, new_page: NewPage) -> None:
@@ -34,15 +35,22 @@ def test_a_study_is_followed_to_its_end(workshop_home: Path, new_page: NewPage) 
 
             seed.end(store, session, goes_on.id, 5)
             store.keep_study(goes_on.id, "seed")
-            expect(page.get_by_text("5 of 9 runs")).to_be_visible(timeout=20_000)
+            expect(page.get_by_text("5 of 9 runs")).to_be_visible()
             for number in range(6, 10):
                 seed.end(store, session, goes_on.id, number)
             store.finish_study(goes_on.id, "seed", "completed")
-            expect(page.get_by_text("completed · 9 of 9 runs")).to_be_visible(timeout=20_000)
+            expect(page.get_by_text("completed · 9 of 9 runs")).to_be_visible()
             expect(page.locator(".js-plotly-plot")).to_have_count(4)
             assert page.evaluate("window.stillTheSamePage")
             page.goto(f"http://127.0.0.1:{port}/studies?study=1")
-            expect(page.get_by_role("heading", name="Strong scaling of mnist")).to_be_visible(timeout=20_000)
+            expect(page.get_by_role("heading", name="Strong scaling of mnist")).to_be_visible()
+
+
+def at_rest(there: Locator) -> FloatRect | None:
+    """Where something is, once it has stayed there for a while."""
+    before = there.bounding_box()
+    there.page.wait_for_timeout(500)
+    return before if before == there.bounding_box() else None
 
 
 def test_a_cell_of_a_heat_map_shows_its_ranks(workshop_home: Path, new_page: NewPage) -> None:
@@ -59,11 +67,11 @@ def test_a_cell_of_a_heat_map_shows_its_ranks(workshop_home: Path, new_page: New
         page.goto(f"http://127.0.0.1:{port}/studies")
         cells = page.locator(".js-plotly-plot .nsewdrag").first
         expect(page.get_by_text("Click at a mark")).to_be_visible(timeout=60_000)
-        box = cells.bounding_box()
+        box = until(lambda: at_rest(cells), 30, "the figure to have found its place")
         assert box is not None
         page.mouse.move(box["x"] + 0.74 * box["width"], box["y"] + 0.75 * box["height"])
         page.mouse.click(box["x"] + 0.75 * box["width"], box["y"] + 0.75 * box["height"])
-        expect(page.get_by_text(f"Where the ranks of run {run.id} were")).to_be_visible(timeout=20_000)
+        expect(page.get_by_text(f"Where the ranks of run {run.id} were")).to_be_visible()
         expect(page.get_by_text("2 ranks, 1 thread · 900 images/s in 1 run")).to_be_visible()
         expect(page.locator(".js-plotly-plot")).to_have_count(2)
 

@@ -14,7 +14,7 @@ from workshop.bench.viewers import served
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.browser
 
 
 def test_a_guess_and_a_step_that_is_followed_to_its_end(workshop_home: Path, new_page: NewPage) -> None:
@@ -35,8 +35,8 @@ def test_a_guess_and_a_step_that_is_followed_to_its_end(workshop_home: Path, new
             guess.fill("1.5")
             guess.press("Tab")
             page.get_by_role("button", name="Keep my guess").click()
-            expect(page.get_by_text("You guessed 1.50x", exact=False)).to_be_visible(timeout=20_000)
-            expect(page.get_by_text("no effect here")).to_be_visible(timeout=20_000)
+            expect(page.get_by_text("You guessed 1.50x", exact=False)).to_be_visible()
+            expect(page.get_by_text("no effect here")).to_be_visible()
             page.evaluate("window.stillTheSamePage = true")
             assert page.evaluate("document.documentElement.scrollWidth") <= 390, "nothing sticks out of a phone"
 
@@ -47,7 +47,7 @@ def test_a_guess_and_a_step_that_is_followed_to_its_end(workshop_home: Path, new
                 waiting = world.wanted(store, goes_on.id)
                 store.add_trials(goes_on.id, "seed", waiting)
             store.finish_study(goes_on.id, "seed", "completed")
-            expect(page.get_by_text("measured 1.00x: too high")).to_be_visible(timeout=30_000)
+            expect(page.get_by_text("measured 1.00x: too high")).to_be_visible()
             assert page.evaluate("window.stillTheSamePage")
             assert page.get_by_role("button", name="Run this step").count() == 0, "that is the instructor's"
     assert token

@@ -55,6 +55,7 @@ def answer(*words: str) -> object:
         (["runs", "list", "--status", "bogus"], "no status 'bogus'"),
         (["run", "kmeans", "--save", "{empty}/folder[/x]"], "can't be written"),
         (["session", "reset", "nobody"], "no session 'nobody'"),
+        (["session", "reclaim", "nobody"], "no session 'nobody'"),
         (["session", "start", "Not A Name"], "can't be a session's name"),
         (["session", "start", "--ranks", "0"], "ranks is 0"),
         (["session", "stop", "nobody"], "no session 'nobody'"),
@@ -161,7 +162,7 @@ def test_ctrl_c_cancels_the_run_and_ends_the_private_session(workshop_home: Path
     with Store.open() as store:
         until(lambda: store.runs() and store.totals(1).get("inertia"), 60, "the run to tell its inertia")
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=40)
+    out, err = process.communicate(timeout=90)
     assert process.returncode == 1, err
     assert json.loads(out)["status"] == "cancelled"
 
@@ -174,6 +175,6 @@ def test_kill_9_of_a_command_ends_its_private_session(workshop_home: Path) -> No
         until(lambda: store.runs() and store.totals(1).get("inertia"), 60, "the run to tell its inertia")
         process.kill()
         process.wait()
-        until(lambda: store.run(1).status in ("cancelled", "interrupted"), 15, "the run to end")
-        until(lambda: store.sessions()[0].state in ("stopped", "lost"), 15, "the session to end")
-    until(lambda: not leftovers(workshop_home), 10, "everything to end")
+        until(lambda: store.run(1).status in ("cancelled", "interrupted"), 60, "the run to end")
+        until(lambda: store.sessions()[0].state in ("stopped", "lost"), 60, "the session to end")
+    until(lambda: not leftovers(workshop_home), 60, "everything to end")

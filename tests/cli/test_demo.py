@@ -17,7 +17,7 @@ from tests.support import need, until
 from workshop.demo import namespaces
 from workshop.store.store import Store
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.mpi
 
 
 def demo(*words: str, seconds: float = 200) -> subprocess.CompletedProcess[str]:
@@ -75,11 +75,11 @@ def test_hosts_that_stay(workshop_home: Path, how: signal.Signals) -> None:
         assert ran.returncode == 0, ran.stderr
         assert [rank["host"] for rank in json.loads(ran.stdout)["rank_map"]["ranks"]] == ["hostA", "hostB"]
         keeper.send_signal(how)
-        keeper.wait(40)
+        keeper.wait(90)
         assert keeper.returncode == (130 if how == signal.SIGINT else -how)
-        _, alive = psutil.wait_procs(ours, timeout=20)
+        _, alive = psutil.wait_procs(ours, timeout=60)
         assert not alive
-        until(lambda: store.session("hosts").state in ("stopped", "lost"), 10, "the session's end")
+        until(lambda: store.session("hosts").state in ("stopped", "lost"), 60, "the session's end")
 
 
 def is_conductor(process: psutil.Process) -> bool:
@@ -98,8 +98,9 @@ def is_conductor(process: psutil.Process) -> bool:
 def test_hosts_end_with_their_session(workshop_home: Path, how: str, code: int, said: str) -> None:
     refused = namespaces.refusal()
     need(refused is None, refused or "")
-    with Store.open() as store, keeping(*WORKSHOP, "demo", "hosts", "--hosts", "2", "--keep") as keeper:
-        until(lambda: [s for s in store.sessions() if s.state == "ready"], 90, "the session")
+    with keeping(*WORKSHOP, "demo", "hosts", "--hosts", "2", "--keep") as keeper:
+        assert keeper.stderr is not None
+        until(lambda: "Ctrl-C ends" in keeper.stderr.readline(), 90, "the command to know that its session is ready")
         ours = psutil.Process(keeper.pid).children(recursive=True)
         if how == "stopped":
             stopped = subprocess.run(
@@ -109,8 +110,8 @@ def test_hosts_end_with_their_session(workshop_home: Path, how: str, code: int, 
         else:
             (conductor,) = [one for one in ours if is_conductor(one)]
             conductor.kill()
-        _, told = keeper.communicate(timeout=40)
+        _, told = keeper.communicate(timeout=90)
         assert keeper.returncode == code
         assert said in told
-        _, alive = psutil.wait_procs(ours, timeout=20)
+        _, alive = psutil.wait_procs(ours, timeout=60)
         assert not alive

@@ -135,15 +135,14 @@ def test_install_says_where_it_is(
 
 
 @pytest.mark.mpi
-@pytest.mark.timeout(300)
 def test_a_federation_on_our_own_ranks_from_start_to_its_end(workshop_home: Path, store: Store) -> None:
     started = answer("federation", "start", *SMALL, "--collaborators", "3", "--rounds", "3", "--minutes", "3")
     assert (started["backend"], started["collaborators"], started["rounds"]) == ("session", 3, 3)
     assert started["session"].startswith("federation-")
     assert started["minutes"] == 3
     until(lambda: store.run(started["run"]).ended, 120, "the federation to end")
-    until(lambda: store.session(started["session"]).state == "stopped", 20, "its session to end with it")
-    until(lambda: not leftovers(workshop_home), 10, "its processes to end")
+    until(lambda: store.session(started["session"]).state == "stopped", 60, "its session to end with it")
+    until(lambda: not leftovers(workshop_home), 60, "its processes to end")
     told = answer("federation", "status")
     assert (told["run"], told["status"], told["round"]) == (started["run"], "completed", 3), told["error"]
     assert 0 < told["accuracy"]["held_out"] <= 1
@@ -153,9 +152,9 @@ def test_a_federation_on_our_own_ranks_from_start_to_its_end(workshop_home: Path
     assert begun.returncode == 0, begun.stderr
     assert max(map(len, begun.stdout.splitlines())) <= 80
     assert f"stop    workshop federation stop {started['run'] + 1}" in begun.stdout
-    until(lambda: store.totals(started["run"] + 1).get("held-out accuracy"), 60, "the first round")
+    until(lambda: store.totals(started["run"] + 1).get("held-out accuracy"), 120, "the first round")
     began = time.monotonic()
     stopped = answer("federation", "stop")
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 60
     assert (stopped["run"], stopped["status"], stopped["session_state"]) == (started["run"] + 1, "cancelled", "stopped")
     assert not leftovers(workshop_home)

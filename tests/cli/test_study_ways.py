@@ -75,7 +75,6 @@ def test_a_study_as_json(store: Store, session: SessionRecord) -> None:
 
 
 @pytest.mark.mpi
-@pytest.mark.timeout(300)
 def test_a_small_one_is_stopped_and_gone_on_with(workshop_home: Path) -> None:
     words = [WORKSHOP, *WAYS, "--seeds", "2", *SMALL, "--private", "--json"]
     environment = os.environ | {"COLUMNS": "80", "NO_COLOR": "1"}
@@ -84,7 +83,7 @@ def test_a_small_one_is_stopped_and_gone_on_with(workshop_home: Path) -> None:
             with Store.open() as store:
                 until(lambda: any(one.status == "completed" for one in store.runs()), 120, "the first seed to end")
             first.send_signal(signal.SIGINT)
-            _, said = first.communicate(timeout=60)
+            _, said = first.communicate(timeout=120)
         finally:
             first.kill()
     with Store.open() as store:

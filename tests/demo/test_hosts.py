@@ -34,7 +34,7 @@ def test_hosts_are_apart_and_reach_each_other(workshop_home: Path) -> None:
     with emulated(3) as hosts:
         assert hosts.names == ["hostA", "hostB", "hostC"]
         assert [hosts.run(name, "hostname").stdout.strip() for name in hosts.names] == hosts.names
-        seen = hosts.run("hostA", "ps", "-e", "-o", "args=").stdout
+        seen = hosts.run("hostA", "ps", "-e", "-ww", "-o", "args=").stdout
         assert "hostA" in seen and "hostB" not in seen, "processes of other hosts are not seen"
 
         done = hosts.run("hostA", str(hosts.ssh), "-x", "-o", "A=b", "hostB", "echo $(hostname) $SHELL; exit 7")
@@ -112,9 +112,9 @@ def test_nothing_is_left_when_the_owner_is_killed(workshop_home: Path, how: sign
         ours = psutil.Process(owner.pid).children(recursive=True)
         assert len(ours) >= 8, "the switch, two hosts, and what is between"
         os.kill(owner.pid, how)
-        _, alive = psutil.wait_procs(ours, timeout=10)
+        _, alive = psutil.wait_procs(ours, timeout=30)
         assert not alive
-    until(lambda: not list((workshop_home / "demo").iterdir()), 5, "the folder to be removed")
+    until(lambda: not list((workshop_home / "demo").iterdir()), 20, "the folder to be removed")
 
 
 def test_too_many_hosts_are_refused(workshop_home: Path) -> None:

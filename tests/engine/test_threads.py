@@ -43,7 +43,7 @@ b = tf.random.normal((900, 900))
 (b @ b).numpy()
 census = Census()
 census.begin()
-worked, end = time.process_time() + 1, time.perf_counter() + 60
+worked, end = time.process_time() + 3, time.perf_counter() + 60
 while time.process_time() < worked and time.perf_counter() < end:
     b @ b
 costs = []

@@ -13,6 +13,7 @@ import threading
 import pytest
 
 from tests import openfl
+from tests.support import until
 from workshop import config
 from workshop.errors import BadInput, WorkshopError
 from workshop.federation import environment, plan
@@ -88,6 +89,7 @@ def test_two_at_once_wait_for_each_other(workshop_home, monkeypatch):
         fcntl.flock(held, fcntl.LOCK_EX)
         other = threading.Thread(target=environment.install, args=(said.append,))
         other.start()
+        until(lambda: said, 20, "it to say that it waits")
         other.join(0.5)
         assert other.is_alive() and not calls
         assert said == ["waiting for somebody else who installs it"]

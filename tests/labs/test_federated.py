@@ -16,7 +16,6 @@ from tests.labs import script
 from tests.labs.script import answer
 from workshop import config
 
-pytestmark = pytest.mark.timeout(240)
 SCRIPT = config.labs_folder() / "federated" / "train.py"
 run = partial(script.run, SCRIPT)
 SHORT = ("--partition", "label", "--rounds", "4", "--rate", "0.05", "--json")

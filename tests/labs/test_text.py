@@ -13,16 +13,25 @@ import typer
 
 from workshop import config
 from workshop.cli.main import app
+from workshop.failures import failures
 from workshop.federated_failures import federated_failures
 from workshop.workloads import workloads
 
-TEXTS = sorted(config.labs_folder().glob("*/README.md"))
-COMMAND = re.compile(r"(?:^ {4}|`)((?:[A-Z_]+=\S+ )?(?:mpirun -n \d+ )?(?:workshop|python) [^`#\n]+)", re.MULTILINE)
+# The texts of a lab, and how many commands there are at least in one of them.
+LEAST = {"README.md": 10, "runsheet.md": 3, "notebook.md": 1, "quiz.yaml": 0}
+TEXTS = sorted(path for name in LEAST for path in config.labs_folder().glob(f"*/{name}"))
+_MPIRUN = r"(?:\S*mpirun (?:-n \d+ |--bind-to \w+ |--map-by \S+ )*)?"
+COMMAND = re.compile(
+    rf"(?:^ {{4,}}|(?<!`)`)((?:[A-Z_]+=\S+ )?{_MPIRUN}(?:\.venv/bin/)?(?:workshop|python) [^`#\n]+)", re.MULTILINE
+)
 
 
 def commands(text: Path) -> list[list[str]]:
     """The commands of a text, from `workshop` or `python` on, where they are written out."""
-    found = [shlex.split(match.strip()) for match in COMMAND.findall(text.read_text())]
+    found = [
+        [word.removeprefix(".venv/bin/") for word in shlex.split(match.strip())]
+        for match in COMMAND.findall(text.read_text())
+    ]
     starts = [next(at for at, word in enumerate(words) if word in ("workshop", "python")) for words in found]
     return [words[start:] for words, start in zip(found, starts, strict=True) if "…" not in words]
 
@@ -46,8 +55,20 @@ def unknown(words: list[str]) -> list[str]:
     for param in command.params:
         known += [*param.opts, *param.secondary_opts]
     if command.context_settings.get("ignore_unknown_options"):  # it takes the workload's own
-        known += [f"--{name.replace('_', '-')}" for one in workloads().values() for name in one.params.model_fields]
+        named = [workloads()[word] for word in words if word in workloads()] or workloads().values()
+        known += [f"--{name.replace('_', '-')}" for one in named for name in one.params.model_fields]
     return [option for option in options(words) if option not in known]
+
+
+def absent(words: list[str], root: Path) -> list[str]:
+    """What a command names that isn't there: files of labs, decks, guided failures."""
+    found = [word for word in words if word.startswith("labs/") and not (root / word).is_file()]
+    if words[:3] == ["workshop", "quiz", "host"]:
+        found += [deck for deck in words[3:4] if not (root / "labs" / deck / "quiz.yaml").is_file()]
+    if "--failure" in words:
+        name = words[words.index("--failure") + 1]
+        found += [name] if name not in {one.name for one in failures(2)} else []
+    return found
 
 
 def arguments(script: Path) -> set[str]:
@@ -57,12 +78,13 @@ def arguments(script: Path) -> set[str]:
     return {call.args[0].value for call in added if call.args and isinstance(call.args[0], ast.Constant)}
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.parent.name)
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: f"{text.parent.name}-{text.stem}")
 def test_what_a_text_tells_to_type_is_there(text: Path):
     root = text.parents[2]
     told = commands(text)
-    assert len(told) >= 10
+    assert len(told) >= LEAST[text.name]
     for words in told:
+        assert absent(words, root) == [], " ".join(words)
         if words[0] == "workshop":
             assert unknown(words) == [], " ".join(words)
         elif words[1].startswith("labs/"):
@@ -104,3 +126,9 @@ def test_a_command_that_is_not_there_is_found():
     assert unknown(["workshop", "study", "run", "nowhere"]) == ["nowhere"]
     assert unknown(["workshop", "study", "run", "path", "--step", "b"]) == ["--step"]
     assert unknown(["workshop", "run", "sgan", "--ranks", "1"]) == []
+    assert unknown(["workshop", "run", "sgan", "--clusters", "16"]) == ["--clusters"], "which is of another workload"
+    root = config.labs_folder().parent
+    assert absent(["python", "labs/first/pi.py"], root) == []
+    assert absent(["python", "labs/first/e.py"], root) == ["labs/first/e.py"]
+    assert absent(["workshop", "place", "--failure", "too-many-cores"], root) == ["too-many-cores"]
+    assert absent(["workshop", "quiz", "host", "kmean"], root) == ["kmean"]

@@ -32,7 +32,7 @@ def test_settings_are_those_of_pyproject():
 def test_the_wheel_carries_what_config_looks_for():
     project = tomllib.loads(config.project_file().read_text())
     carried = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    shipped = (config.app_folder(), config.labs_folder(), config.project_file())
+    shipped = (config.app_folder(), config.labs_folder(), config.notebooks_folder(), config.project_file())
     assert carried == {path.name: f"workshop/_data/{path.name}" for path in shipped}
     assert all(path.exists() for path in shipped)
 
@@ -83,7 +83,7 @@ def test_a_step_that_takes_too_long_leaves_nothing_behind(monkeypatch: pytest.Mo
     with pytest.raises(WorkshopError, match="was not built within"):
         steps.take(["bash", "-c", f"sleep 60 & echo $! > {tmp_path}/pid; wait"], "the engine")
     pid = (tmp_path / "pid").read_text().strip()
-    until(lambda: _ended(pid), 5, "the child to end")
+    until(lambda: _ended(pid), 20, "the child to end")
 
 
 def _ended(pid: str) -> bool:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
-from tests.support import need
+from tests.mpis import left_by_killed
+from tests.support import need, until
 from workshop import topology
 from workshop.errors import BadInput
 from workshop.mpi import openmpi
@@ -32,6 +36,25 @@ def launch(placement: Placement) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=60,
     )
+
+
+def test_what_somebody_said_of_transports_counts_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMPI_MCA_btl", raising=False)
+    assert openmpi.environment()["OMPI_MCA_btl"] == "^ofi"
+    monkeypatch.setenv("OMPI_MCA_btl", "self,sm")
+    assert "OMPI_MCA_btl" not in openmpi.environment()
+    openmpi.without_mpirun()
+    assert os.environ.items() >= {("OMPI_MCA_btl", "self,sm")}
+
+
+@pytest.mark.mpi
+def test_a_world_of_one_in_our_jupyter_needs_no_shared_memory() -> None:
+    alone = (
+        "from workshop.mpi import openmpi; openmpi.without_mpirun()\n"
+        "from mpi4py import MPI; MPI.Get_version()\n"
+        "assert '/dev/shm' not in open('/proc/self/maps').read()"
+    )
+    subprocess.run([sys.executable, "-c", alone], env=os.environ | openmpi.environment(), check=True, timeout=60)
 
 
 @pytest.mark.mpi
@@ -126,3 +149,62 @@ def test_a_mapping_that_makes_too_many_ranks_is_refused_beforehand() -> None:
 def test_a_quiet_end_is_not_a_death() -> None:
     assert openmpi.death("all is well") is None
     assert openmpi.refusal("") == ""
+
+
+@pytest.mark.mpi
+def test_killed_ones_are_not_in_the_way_of_those_that_get_their_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # alone there: numbers are the whole machine's
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    command = [openmpi.launcher(), *openmpi.arguments(Placement(ranks=1), CORES), "-n", "1"]
+    with subprocess.Popen([*command, "sleep", "60"], env=os.environ | openmpi.environment()) as killed:
+        left = tmp_path / f"ompi.{killed.pid}"
+        until(lambda: list(left.glob(f"pmix.*.tool.prterun-*-{killed.pid}@0")), 20, "its contact files")
+        openmpi.clear_way()
+        assert left.is_dir(), "of one that lives"
+        killed.kill()
+    (tmp_path / f"{openmpi.GOING}ompi.1.0").mkdir()  # of one that was killed while it cleared
+    (name,) = (file.name for file in left.glob(f"pmix.*.tool.{killed.pid}"))
+
+    def start() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, "true"], env=os.environ | openmpi.environment(), capture_output=True, text=True, timeout=60
+        )
+
+    made = left_by_killed(tmp_path, name.removesuffix(f".{killed.pid}"))
+    with subprocess.Popen(["true"]) as dead:
+        pass
+    shutil.rmtree(tmp_path / f"ompi.{dead.pid}")
+    elsewhere = tmp_path / f"ompi.{dead.pid}" / f"pmix.elsewhere.tool.{dead.pid}"
+    elsewhere.parent.mkdir()
+    elsewhere.touch()
+    failed = start()
+    assert failed.returncode != 0 and openmpi.passing(failed.stderr), "what is prevented here"
+    openmpi.launcher()
+    there = [folder for folder in made if folder.exists()]
+    assert len(there) < 50 and not left.exists(), "but what has the number of a process that lives"
+    assert elsewhere.exists() and not list(tmp_path.glob(".*"))
+    assert start().returncode == 0
+
+
+def test_what_did_not_come_up_is_asked_once_more(tmp_path: Path) -> None:
+    """A launcher that says the words of one, as often as there are lines in a file."""
+    left = tmp_path / "left"
+    script = f'test -s {left} || {{ echo mapped; exit 0; }}; sed -i 1d {left}; echo "$0" >&2; exit 1'
+    words = f"The {openmpi.PASSING}. We cannot"
+    for times, code in ((0, 0), (1, 0), (2, 1)):
+        left.write_text("again\n" * times)
+        asked = openmpi.asked_twice(["sh", "-c", script, words], os.environ, lambda: 20.0)
+        assert (asked.returncode, asked.stdout) == (code, "" if code else "mapped\n")
+    left.write_text("again\nagain\n")
+    asked = openmpi.asked_twice(["sh", "-c", script, "There are not enough slots"], os.environ, lambda: 20.0)
+    assert (asked.returncode, left.read_text()) == (1, "again\n"), "a refusal is an answer"
+
+
+def test_what_does_not_answer_is_asked_once_more(tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    script = f"echo >> {asked}; exec sleep 60"
+    with pytest.raises(subprocess.TimeoutExpired):
+        openmpi.asked_twice(["sh", "-c", script], os.environ, lambda: 1.0)
+    assert asked.read_text().count("\n") == 2

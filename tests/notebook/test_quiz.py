@@ -142,13 +142,10 @@ def test_answers_come_back_in_another_cell(store: Store, notebook: Kernel, deck:
 
 
 def test_what_can_t_be_is_one_sentence(store: Store, notebook: Kernel, deck: Path) -> None:
-    assert notebook.run(SHOW.format(path=str(deck))) == (
-        "No session is up to run in; start one on the dashboard's page Session, or with `workshop session start`."
-    )
     with seed.alive(store, "class"):
-        assert "There is no " in notebook.run("session = workshop.attach()\nsession.quiz('nothing')")
+        assert "There is no " in notebook.run("import workshop\nsession = workshop.attach()\nsession.quiz('nothing')")
         assert "\n" not in notebook.run("session.quiz('nothing')")
-        assert notebook.run("session") == "Session class is ready: 2 ranks x 1 thread"
+        assert notebook.run("session").startswith("Session class is ready: 2 ranks x 1 thread\n")
         notebook.run(SHOW.format(path=str(deck)))
         for _ in range(3):
             notebook.click("Next")
@@ -173,7 +170,7 @@ def test_a_real_run_checks_a_prediction(notebook: Kernel, deck: Path) -> None:
         (run,) = store.runs()
         assert (run.status, run.identity_id, run.params["points"]) == ("completed", None, 2000)
         lifecycle.stop_session(store, "lab")
-        conductor.wait(10)
+        conductor.wait(60)
 
 
 def test_importing_the_workshop_imports_no_notebook() -> None:

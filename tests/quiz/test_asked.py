@@ -14,9 +14,10 @@ from tests.quiz import nine
 from tests.quiz.decks import decks, questions
 from workshop.errors import BadInput
 from workshop.quiz.asked import Asked, answer, ask, raw, shown, solution
-from workshop.quiz.deck import Deck, Picture
+from workshop.quiz.deck import Deck
 from workshop.quiz.drawing import combinations
 from workshop.quiz.grading import grade
+from workshop.quiz.parts import Picture
 
 SEEDS = st.text("abc123", min_size=1, max_size=6)
 
@@ -314,6 +315,11 @@ def test_what_will_be_run_is_told_in_words() -> None:
     told = shown(asked({"type": "predict", "runs": runs, "truth": "one.seconds", "unit": "s"}), address)
     assert told["runs"] == ["one: k-means (--points 5000), 1 rank x 1 thread"]
     assert (told["unit"], told["whole"]) == ("s", False)
+    polls = {"ranks": 1, "environment": {"OMPI_MCA_mpi_yield_when_idle": "0"}}
+    one = {"workload": "kmeans", "placement": polls}
+    other = asked({"type": "predict", "runs": {"one": one}, "truth": "one.seconds"})
+    assert shown(other, address)["runs"][0].endswith("1 rank x 1 thread, OMPI_MCA_mpi_yield_when_idle=0")
+    assert solution(other, 3.076923077)["html"] == "<p>3.08</p>"
     rank = asked({"type": "predict", **RUNS})
     assert shown(rank, address)["whole"] is True
     assert solution(rank, 3.0)["html"] == "<p>rank 3</p>" and solution(rank)["value"] is None

@@ -9,8 +9,9 @@ from pydantic import ValidationError
 
 from workshop.errors import bad_input
 from workshop.placement import Placement
-from workshop.quiz.deck import Composed, Deck, Range, Tolerance
+from workshop.quiz.deck import Deck
 from workshop.quiz.mending import TYPES
+from workshop.quiz.parts import Composed, Range, Tolerance
 
 TEXT = {"type": "text", "text": "?", "accept": ["x"]}
 

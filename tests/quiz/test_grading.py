@@ -10,8 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from workshop.quiz.asked import Asked, ask
-from workshop.quiz.deck import Deck, Tolerance
+from workshop.quiz.deck import Deck
 from workshop.quiz.grading import Mark, closeness, grade, ordered, within
+from workshop.quiz.parts import Tolerance
 
 NUMBERS = st.floats(-1e9, 1e9)
 
@@ -150,6 +151,10 @@ def test_predictions_by_closeness() -> None:
     assert grade(one, 13.0, 10.0) == Mark(pytest.approx(0.5), False)
     assert grade(one, 15.0, 10.0).share == pytest.approx(0.0)
     assert grade(one, 100.0, 10.0) == Mark(0.0, False)
+    loose = predicted(tolerance={"relative": 0.5})
+    assert grade(loose, 0.0, 10.0).share == grade(loose, 20.0, 10.0).share == 0.0
+    assert grade(loose, 2.0, 3450.0).share < 0.01 and grade(loose, 17.5, 10.0).share == pytest.approx(0.5)
+    assert grade(predicted(tolerance={"relative": 2.0}), 31.0, 10.0).share == 0.0
     exact = predicted(tolerance={"absolute": 0})
     assert grade(exact, 3.0, 3.0) == Mark(1.0, True) and grade(exact, 3.1, 3.0) == Mark(0.0, False)
     with pytest.raises(ValueError, match="has not been measured"):

@@ -11,7 +11,7 @@ from PIL import Image
 
 from workshop.errors import BadInput
 from workshop.quiz import pictures
-from workshop.quiz.deck import Picture
+from workshop.quiz.parts import Picture
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">{}</svg>'
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from tests.sessions import Session
 from tests.web import seed
 from workshop.errors import BadInput
 from workshop.placement import Placement
-from workshop.quiz import truth
+from workshop.quiz import checking, truth
 from workshop.quiz.deck import Predict
 from workshop.session import client, lifecycle
 from workshop.store.records import Identity, Limits, SessionRecord
@@ -128,6 +129,22 @@ def test_the_value_is_that_of_the_expression(store: Store, up: SessionRecord) ->
     assert truth.value(store, question("argmax(one.waits)", **names), runs).value == 1
 
 
+def test_runs_that_were_not_made_together_are_told_and_made_anew(
+    store: Store, up: SessionRecord, learner: Identity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = question("four.x / one.x", four=four(ranks=4), one=four(ranks=1))
+    old = complete(store, up, learner, ranks=4, metrics={"x": 4})
+    monkeypatch.setattr(truth, "APART", 0.2)
+    time.sleep(0.3)
+    assert checking.measuring(store, asked, learner.id, None).words.endswith("2 runs of your own are missing.")
+    new = complete(store, up, learner, ranks=1, metrics={"x": 1})
+    said = truth.value(store, asked, {"four": old, "one": new})
+    assert said.value == 4 and "apart, so what else the machine did" in said.words
+    later = complete(store, up, learner, ranks=4, metrics={"x": 3})
+    said = truth.value(store, asked, {"four": later, "one": new})
+    assert said.value == 3 and "apart" not in said.words
+
+
 def test_seconds_are_those_of_the_run_where_it_tells_none(store: Store, up: SessionRecord) -> None:
     run = store.run(complete(store, up))
     asked = question("a.seconds", a=four())
@@ -179,6 +196,7 @@ def test_runs_that_are_missing_or_go_on_are_told(store: Store, up: SessionRecord
         ("rank", "", 2.0, "rank 2"),
         ("number", "iterations", 3.0, "3 iterations"),
         ("number", "times", 1.8732, "1.87 times"),
+        ("number", "times", 3449.6, "3,450 times"),
         ("number", "", 123456789.0, "1.23e8"),
     ],
 )

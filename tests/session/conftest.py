@@ -1,4 +1,4 @@
-"""A session of two ranks for one test."""
+"""A session of two ranks for one test; a real Slurm for the tests of a file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.sessions import Session
+from tests.slurm import Slurm, slurm
+from tests.support import until
 from workshop.placement import Placement
 from workshop.session import lifecycle
 from workshop.store.store import Store
@@ -22,3 +24,30 @@ def session(workshop_home: Path, probe_workloads: None) -> Iterator[Session]:
     lifecycle.stop_session(store, "test")
     conductor.wait(10)
     store.close()
+
+
+@pytest.fixture(scope="module")
+def slurm_up() -> Iterator[Slurm]:
+    with slurm() as server:
+        yield server
+
+
+@pytest.fixture
+def cluster(slurm_up: Slurm, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slurm]:
+    """The Slurm, found by all commands; a test has to leave it without jobs."""
+    for name, value in slurm_up.environment.items():
+        monkeypatch.setenv(name, value)
+    yield slurm_up
+    left = slurm_up.jobs()
+    for job in left:
+        slurm_up.ask("scancel", job)
+    until(slurm_up.idle, 20, "Slurm to be idle again")
+    assert not left, f"jobs were left behind: {left}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A session's own."""
+    made = tmp_path / "1"
+    made.mkdir()
+    return made

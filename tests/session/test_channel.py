@@ -6,6 +6,8 @@ import json
 import os
 import socket
 import stat
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -60,15 +62,29 @@ def test_everything_arrives_in_order_before_the_last_word(store: Store, channel:
     assert store.totals(run)["late"][3][0] == 1
     assert store.artifact(run, "a.bin").data == b"\0\xff"
     assert store.missing_batches(run) == {}
-    word = channel.words.get(timeout=1)
+    word = channel.words.get(timeout=20)  # the rank hears that all is stored a moment before
     assert (word.kind, word.run, word.rank, word.body["metrics"]) == ("finished", run, 3, {"m": 1})
-    assert channel.memory[3] > 1 << 20
+    assert channel.held()[3] > 1 << 20
     (host,) = channel.hosts.values()
     assert list(channel.hosts) == [socket.gethostname()]
-    assert host.ranks == {3}
+    assert set(host.held) == {3}
     assert 0 < host.available < host.total
     channel.forget_ranks()
     assert channel.hosts == {}
+
+
+def test_a_rank_tells_what_its_neighbours_hold_in_the_same_look(channel: Channel, rank: Reporter) -> None:
+    """One that fills the memory within a second has no turn of its own to tell it in time."""
+    filling = "import time; kept = bytearray(b'1' * (300 << 20)); print(len(kept), flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", filling], stdout=subprocess.PIPE) as neighbour:
+        try:
+            assert neighbour.stdout is not None and neighbour.stdout.readline()
+            rank.neighbours = {3: os.getpid(), 4: neighbour.pid}
+            told = until(lambda: channel.held().get(4), 20, "the rank to tell of its neighbour")
+            assert told > 300 << 20
+            assert set(channel.hosts[socket.gethostname()].held) == {3, 4}
+        finally:
+            neighbour.kill()
 
 
 def test_what_the_store_refuses_for_a_while_is_sent_again(
@@ -99,10 +115,10 @@ def test_a_stop_request_reaches_the_rank(store: Store, channel: Channel, rank: R
     rank.begin(run)
     assert not rank.stop_requested()
     rank.emit("value", 1, 1, 1.0)
-    until(lambda: store.events(run), 5, "the rank to be known")
+    until(lambda: store.events(run), 20, "the rank to be known")
     channel.stop(run + 1)
     channel.stop(run)
-    until(rank.stop_requested, 5, "the stop request")
+    until(rank.stop_requested, 20, "the stop request")
 
 
 def test_strangers_are_not_heard(store: Store, channel: Channel) -> None:

@@ -20,7 +20,7 @@ from workshop.mpi import openmpi
 from workshop.placement import Placement
 from workshop.session import client
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.mpi
 SMALL = {"data": "digits", "images": 300, "model": "dense", "partition": "label"}
 ENDLESS = {**SMALL, "rounds": 10_000}
 ROUND_WITHOUT_END = {**SMALL, "rounds": 2, "steps": 100_000, "batch": 300}
@@ -55,7 +55,7 @@ def test_a_federation_lives_by_rounds_and_ends_within_one(session: Session) -> N
     asked = time.monotonic()
     client.cancel(session.store, deaf.id)
     assert session.wait(deaf).status == "cancelled"
-    assert time.monotonic() - asked < 10, "it doesn't wait for the round to end"
+    assert time.monotonic() - asked < 20, "it doesn't wait for the round to end"
     assert rounds(session, deaf.id) == []
 
     killed = session.submit("federated", **ENDLESS)

@@ -18,15 +18,17 @@ import pytest
 from tests import mpis
 from tests.control_groups import control_group, join
 from tests.hosts import WORKSHOP, emulated, running, session_on
+from tests.sessions import why_gone
 from tests.support import need, until
 from workshop import topology
 from workshop.demo.hosts import EmulatedHosts
 from workshop.errors import BadInput
 from workshop.placement import Placement, hosts_from
 from workshop.session import hosts as site
+from workshop.session import lease, lending
 from workshop.store.store import Store
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.mpi
 SSHD = """\
 Port 2222
 HostKey {folder}/key
@@ -107,6 +109,31 @@ def test_a_lost_host_ends_the_run_with_its_name(workshop_home: Path, probe_workl
         until(lambda: not running(hosts, "hostA"), 15, "hostA to be clean")
 
 
+def test_a_notebook_has_the_ranks_until_a_host_is_lost(workshop_home: Path) -> None:
+    """One notebook where the session was started, whose line to the ranks is encrypted; and one elsewhere, of which
+    nothing but its heartbeat is known there."""
+    code = (
+        "import os, socket\n"
+        "from workshop.session import lease\n"
+        "from workshop.store.store import Store\n"
+        "store = Store.open()\n"
+        "with lease.take(store, store.session('test'), 'ada', timeout=60) as held:\n"
+        "    view = held.ranks.view\n"
+        "    print(view.apply_sync(socket.gethostname), held.ranks.client.curve_serverkey != b'')\n"
+    )
+    with emulated(2) as hosts, session_on(hosts, workshop_home, "hostA:1,hostB:1") as session:
+        told = hosts.run("hostA", sys.executable, "-c", code, seconds=120)
+        assert (told.returncode, told.stdout) == (0, "['hostA', 'hostB'] True\n"), told
+        with lease.take(session.store, session.now, "bob's notebook") as held:
+            time.sleep(lending.SILENT + 2)
+            assert held.check().state == "leased", "its heart beats"
+            hosts.kill("hostB")
+            why = until(lambda: why_gone(held), 40, "the holder to hear that hostB is lost")
+        assert why.startswith("The ranks of session test are gone: it is failed (") and "hostB is lost" in why, why
+        assert session.now.state == "failed"
+        until(lambda: not running(hosts, "hostA"), 15, "hostA to be clean")
+
+
 def test_a_killed_conductor_leaves_nothing_on_other_hosts(workshop_home: Path, probe_workloads: None) -> None:
     with emulated(2) as hosts, session_on(hosts, workshop_home, "hostA:1,hostB:1") as session:
         run = session.submit("tell", events=100_000, every=0.02)
@@ -119,7 +146,7 @@ def test_a_killed_conductor_leaves_nothing_on_other_hosts(workshop_home: Path, p
 
 def test_one_command_brings_up_hosts_and_the_dashboard(workshop_home: Path) -> None:
     with emulated(2) as hosts, Store.open() as store, ThreadPoolExecutor(1) as aside:
-        words = ["up", "--hosts", "hostA:1,hostB:1", "--bind-to", "none", "--port", "8501", "--json"]
+        words = ["up", "--no-lab", "--hosts", "hostA:1,hostB:1", "--bind-to", "none", "--port", "8501", "--json"]
         ended = aside.submit(hosts.run, "hostA", *WORKSHOP, *words, seconds=120.0)
         try:
             ask = "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/join', timeout=5)"

@@ -50,13 +50,13 @@ def test_who_takes_too_much_is_ended_with_all_others(processes: list[Process]) -
     ranks = {rank: process.pid for rank, process in enumerate(processes)}
     with Lookout(ranks, 100 * MIB) as lookout:
         take(processes[1], 30)
-        time.sleep(0.7)
+        until(lambda: lookout.held and lookout.held[0] < lookout.held[1], 20, "a look at what was taken")
         assert lookout.found is None
         assert 0 < lookout.held[0] < lookout.held[1] < 60 * MIB
         assert [process.poll() for process in processes] == [None, None]
         assert processes[1].stdin is not None
         print(60, file=processes[1].stdin, flush=True)
-        codes = [process.wait(3) for process in processes]
+        codes = [process.wait(20) for process in processes]
     assert codes == [-signal.SIGKILL] * 2
     assert lookout.found is not None and lookout.found.rank == 1
     assert "than WORKSHOP_MEMORY allows: rank 1 had most" in lookout.found.words
@@ -98,7 +98,7 @@ print(json.dumps([code, found.words]), flush=True)
 @pytest.mark.parametrize(
     ("mib", "says"),
     [
-        (4, "the memory that "),
+        (1, "the memory that "),  # slowly enough for a look to come in time
         (600, "the kernel of |the memory that "),  # whoever of the two is faster
     ],
 )
@@ -116,7 +116,7 @@ def test_a_control_group_with_too_little(mib: int, says: str) -> None:
 def test_one_that_ends_by_itself_is_no_reason(processes: list[Process]) -> None:
     ranks = {rank: process.pid for rank, process in enumerate(processes)}
     with Lookout(ranks, 100 * MIB) as lookout:
-        until(lambda: lookout.held, 5, "a look")
+        until(lambda: lookout.held, 20, "a look")
         os.kill(processes[0].pid, signal.SIGKILL)
         processes[0].wait()
         time.sleep(0.7)

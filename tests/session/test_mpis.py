@@ -17,7 +17,7 @@ from workshop.errors import BadInput
 from workshop.placement import Placement
 from workshop.session import processes, segments
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.mpi
 BLOBS = {"data": "blobs", "points": 30_000, "features": 4, "clusters": 5, "backend": "numpy"}
 CORES = topology.allowed_cores(topology.machine())
 
@@ -73,14 +73,14 @@ def test_kill_9_of_a_rank_names_it(session: Session, mpi: str) -> None:
     assert "SIGKILL" in ended.error["message"]
     following = session.run("tell", on(mpi), events=1)
     assert following.status == "completed", following.error
-    assert following.finished_at - ended.finished_at < 20
+    assert following.finished_at - ended.finished_at < 60, "new ranks come by themselves"
     jobs = [segment.name.rpartition("_")[0] for segment in made]
     left = [path for job in jobs for path in Path("/dev/shm").glob(f"{job}_*")]
     assert not left, "shared memory of the dead is removed"
 
     os.kill(session.now.conductor_pid, signal.SIGKILL)
     tag = processes.session_tag(session.record.id)
-    until(lambda: not processes.tagged(processes.TAG, tag), 10, "launcher and ranks to end without their conductor")
+    until(lambda: not processes.tagged(processes.TAG, tag), 30, "launcher and ranks to end without their conductor")
     segments.remove(config.session_folder(session.record.id))  # as the session's next start does
 
 

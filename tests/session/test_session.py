@@ -19,7 +19,7 @@ from workshop.session import client, lifecycle, processes
 from workshop.store.records import Identity, Limits, RunRecord
 from workshop.store.store import Store
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.mpi
 
 
 def test_runs_go_down_and_events_come_up(session: Session) -> None:
@@ -100,39 +100,42 @@ def test_cancelling(session: Session) -> None:
 def test_a_rank_that_raises_does_not_leave_the_others_waiting(session: Session, how: str) -> None:
     run = session.submit("break", rank=1, how=how)
     session.started(run, "before")
-    ended = session.wait(run, 8)
+    ended = session.wait(run, 20)
     assert ended.status == "failed"
     assert ended.error["rank"] == 1
     assert ended.error["type"] == {"raise": "ArithmeticError", "leave": "SystemExit"}[how]
     if how == "raise":
         assert ended.error["message"] == "this rank can't go on"
         assert "raise ArithmeticError" in ended.error["traceback"]
-    assert ended.finished_at - min(event.time for event in session.store.events(run.id)) < 0.2 + 5
+    # Counted from when that rank began: the other one may have begun earlier.
+    assert ended.finished_at - min(event.time for event in session.store.events(run.id, rank=1)) < 0.2 + 5
     following = session.run("tell", events=1)
     assert following.status == "completed"
-    assert following.finished_at - ended.finished_at < 20
+    assert following.finished_at - ended.finished_at < 60
 
 
 def test_kill_9_of_a_rank(session: Session) -> None:
     segments = session.segments()
-    run = session.submit("break", rank=1, how="kill")
-    ended = session.wait(run, 20)
+    # Rank 0 may begin later than rank 1, and tells what it has to tell a moment afterwards.
+    run = session.submit("break", rank=1, how="kill", after=3)
+    ended = session.wait(run, 30)
     assert ended.status == "failed"
     assert (ended.error["rank"], ended.error["type"]) == (1, "RankDied")
     assert "SIGKILL" in ended.error["message"]
     assert session.store.totals(run.id)["before"][0] == (1, 1.0), "events up to then are kept"
     assert segments, "ranks of one host share memory"
-    assert not any(segment.exists() for segment in segments), "shared memory of the dead is removed"
+    # The run has ended a moment before what is left of its ranks is cleared away.
+    until(lambda: not any(segment.exists() for segment in segments), 20, "shared memory of the dead to be removed")
     following = session.run("tell", events=1)
     assert following.status == "completed"
-    assert following.finished_at - ended.finished_at < 20
+    assert following.finished_at - ended.finished_at < 60
 
 
 def test_kill_9_of_the_controller(session: Session) -> None:
     run = session.submit("tell", events=10_000, every=0.02)
     session.started(run)
     tag = processes.session_tag(session.record.id)
-    controllers = [p for p in processes.tagged(processes.TAG, tag) if "ipyparallel.controller" in p.cmdline()]
+    controllers = [p for p in processes.tagged(processes.TAG, tag) if "ipyparallel.controller" in processes.command(p)]
     for process in controllers:
         process.kill()
     assert controllers
@@ -149,10 +152,9 @@ def test_kill_9_of_the_conductor(session: Session) -> None:
     tag = processes.session_tag(session.record.id)
     segments = session.segments()
     os.kill(session.now.conductor_pid, 9)
-    killed = time.monotonic()
-    until(lambda: session.store.run(run.id).status == "interrupted", 8, "the run to read interrupted")
+    until(lambda: session.store.run(run.id).status == "interrupted", 20, "the run to read interrupted")
     assert session.now.state == "lost"
-    until(lambda: not processes.tagged(processes.TAG, tag), 10 - (time.monotonic() - killed), "the engines to end")
+    until(lambda: not processes.tagged(processes.TAG, tag), 30, "the engines to end")
     told = session.store.totals(run.id)["value"]
 
     # Starting the session again goes on with its queue and keeps what was told.
@@ -171,7 +173,12 @@ def test_reset_and_stop(session: Session) -> None:
     pids = {rank["pid"] for rank in session.now.rank_map["ranks"]}
     session.store.request_reset(session.record.id)
     assert session.wait(run, 15).status == "cancelled"
-    until(lambda: session.now.state == "ready" and not session.now.reset_requested, 20, "the session to be ready again")
+
+    def ready_again() -> bool:
+        now = session.now  # in one look: the request is taken back while ranks are being started anew
+        return now.state == "ready" and not now.reset_requested
+
+    until(ready_again, 60, "the session to be ready again")
     assert not pids & {rank["pid"] for rank in session.now.rank_map["ranks"]}
 
     last = session.submit("tell", events=100_000, every=0.02)
@@ -211,14 +218,17 @@ def test_a_slow_conductor_is_not_a_dead_one(session: Session) -> None:
     session.started(run)
     os.kill(session.now.conductor_pid, signal.SIGSTOP)
     try:
-        until(lambda: session.store.run(run.id).status == "interrupted", 8, "the run to read interrupted")
+        until(lambda: session.store.run(run.id).status == "interrupted", 20, "the run to read interrupted")
         ended: list[RunRecord] = []
-        waiter = threading.Thread(target=lambda: ended.append(session.wait(run)))
+        looks: list[RunRecord] = []
+        waiter = threading.Thread(
+            target=lambda: ended.append(client.wait(session.store, run.id, looks.append, timeout=60))
+        )
         waiter.start()
-        time.sleep(0.5)
+        until(lambda: len(looks) > 1, 20, "the second look at the run")  # not longer: the ranks hear nothing meanwhile
     finally:
         os.kill(session.now.conductor_pid, signal.SIGCONT)
-    waiter.join(30)
+    waiter.join(60)
     assert ended[0].status == "completed", ended[0].error
 
 
@@ -243,7 +253,7 @@ def test_stopping_while_it_starts(workshop_home: Path, probe_workloads: None) ->
         until(lambda: store.session(record.id).conductor_pid, 30, "the conductor")
         asked = time.monotonic()
         assert lifecycle.stop_session(store, "race").state == "stopped"
-        assert time.monotonic() - asked < 10
+        assert time.monotonic() - asked < lifecycle.STOPPED, "nobody had to end it by force"
         conductor.wait(10)
 
 
@@ -259,12 +269,13 @@ def test_learners_stay_within_limits_and_take_what_is_theirs(session: Session) -
     for placement, words in (
         ({"ranks": 3}, "at most 2"),
         ({"threads": 3}, "at most 2"),
-        ({"environment": {"OMP_NUM_THREADS": "64"}}, "can't set OMP_NUM_THREADS"),
+        ({"environment": {"OMP_NUM_THREADS": "64"}}, "OMP_NUM_THREADS is 64: this session allows 1 to 2"),
+        ({"environment": {"OMP_NUM_THREADS": "000001999"}}, "OMP_NUM_THREADS is 000001999: this session allows 1 to 2"),
         ({"environment": {"LD_PRELOAD": "x.so"}}, "can't set LD_PRELOAD"),
     ):
         with pytest.raises(BadInput, match=words):
             submit(eve, **placement)
-    run = submit(eve, environment={"OMP_PROC_BIND": "true"})
+    run = submit(eve, environment={"OMP_PROC_BIND": "true", "OMP_NUM_THREADS": "2"})
     with pytest.raises(BadInput, match="1 unfinished run"):
         submit(eve)
     with pytest.raises(BadInput, match="your own runs"):

@@ -67,13 +67,15 @@ def test_room_is_what_is_left_until_then() -> None:
 
 
 def test_hosts_elsewhere() -> None:
-    held = {0: GIB, 1: 4 * GIB, 2: 9 * GIB}
-    hosts = {"hostA": Host(20 * GIB, 32 * GIB, frozenset({0})), "hostB": Host(GIB // 2, 16 * GIB, frozenset({1, 2}))}
-    found = shortage.elsewhere(hosts, held, "hostA")
+    hosts = {
+        "hostA": Host(20 * GIB, 32 * GIB, {0: GIB}),
+        "hostB": Host(GIB // 2, 16 * GIB, {1: 4 * GIB, 2: 9 * GIB}),
+    }
+    found = shortage.elsewhere(hosts, "hostA")
     assert found is not None and (found.host, found.rank) == ("hostB", 2)
     assert found.words.startswith("the memory of hostB ran out: rank 2 had most, 9.00 GiB, and all 2 together 13.0 GiB")
-    assert shortage.elsewhere(hosts, held, "hostB") is None, "this host is looked at directly"
-    assert shortage.elsewhere({}, {}, "hostA") is None
+    assert shortage.elsewhere(hosts, "hostB") is None, "this host is looked at directly"
+    assert shortage.elsewhere({}, "hostA") is None
 
 
 def test_where_the_kernel_was_faster() -> None:

@@ -19,7 +19,7 @@ from workshop.session import client
 from workshop.workloads import workload
 from workshop.workloads.forms import going_on
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.mpi
 SMALL = {"data": "digits", "images": 400, "batch": 32, "epochs": 6, "model": "dense", "trace": 4, "target": 0.2}
 
 
@@ -30,7 +30,7 @@ def test_a_run_that_lost_a_rank_is_gone_on_from_and_ends_as_one_that_did_not(ses
     assert whole.metrics["exchange"] == "horovod"
     assert len(set(whole.metrics["weights"])) == 1
 
-    paced = session.submit("mnist", **SMALL, pace=0.15)
+    paced = session.submit("mnist", **SMALL, pace=0.3)
     until(lambda: len(told(session, paced.id)) >= 2, 90, "two epochs")
     generated = list((config.session_folder(session.record.id) / config.TEMPORARY).glob("__autograph_*"))
     os.kill(session.now.rank_map["ranks"][1]["pid"], signal.SIGKILL)

@@ -18,10 +18,10 @@ import pytest
 
 from tests.conftest import leftovers
 from tests.support import until
-from workshop.session import client
+from workshop.session import client, processes
 from workshop.store.store import Store
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.mpi
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 
 
@@ -39,7 +39,7 @@ class Up:
     store: Store
 
     def dashboard(self) -> psutil.Process | None:
-        found = [p for p in leftovers(self.home) if "workshop.web" in p.cmdline()]
+        found = [p for p in leftovers(self.home) if "workshop.web" in processes.command(p)]
         return found[0] if found else None
 
     def answers(self) -> bool:
@@ -52,7 +52,7 @@ class Up:
 
 @pytest.fixture
 def up(workshop_home: Path, probe_workloads: None) -> Iterator[Up]:
-    words = [WORKSHOP, "up", "--port", str(free_port()), "--json"]
+    words = [WORKSHOP, "up", "--no-lab", "--port", str(free_port()), "--json"]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     text = ""
     while not text.rstrip().endswith("}\n}") and (line := process.stdout.readline()):
@@ -62,7 +62,7 @@ def up(workshop_home: Path, probe_workloads: None) -> Iterator[Up]:
         yield Up(process, json.loads(text), workshop_home, store)
     process.kill()
     process.communicate(timeout=20)
-    until(lambda: not leftovers(workshop_home), 15, "everything to end after kill -9 of `workshop up`")
+    until(lambda: not leftovers(workshop_home), 40, "everything to end after kill -9 of `workshop up`")
 
 
 def test_it_comes_up_stays_up_and_ends_on_ctrl_c(up: Up) -> None:
@@ -106,7 +106,7 @@ def test_kill_9_leaves_nothing(up: Up) -> None:
     run = client.submit(up.store, up.store.session("workshop"), "tell", {"events": 1000, "every": 0.05})
     until(lambda: up.store.totals(run.id).get("value"), 30, "the run to tell something")
     up.process.kill()
-    until(lambda: not leftovers(up.home), 20, "everything to end")
+    until(lambda: not leftovers(up.home), 40, "everything to end")
     assert up.store.run(run.id).status in ("cancelled", "interrupted")
 
 

@@ -29,7 +29,7 @@ def test_the_first_to_end_is_told_with_its_signal(processes: list[subprocess.Pop
     vigil = Vigil(process.pid for process in processes)
     assert vigil.first is None
     os.kill(processes[1].pid, signal.SIGTERM)
-    assert until(lambda: vigil.first, 5, "the vigil") == (processes[1].pid, signal.SIGTERM)
+    assert until(lambda: vigil.first, 20, "the vigil") == (processes[1].pid, signal.SIGTERM)
     processes[0].kill()
     processes[0].wait()
     assert vigil.first == (processes[1].pid, signal.SIGTERM)
@@ -46,4 +46,4 @@ def test_an_end_without_a_signal(processes: list[subprocess.Popen[bytes]]) -> No
     vigil = Vigil([processes[0].pid])
     assert processes[0].stdin is not None
     processes[0].stdin.close()
-    assert until(lambda: vigil.first, 5, "the vigil") == (processes[0].pid, None)
+    assert until(lambda: vigil.first, 20, "the vigil") == (processes[0].pid, None)

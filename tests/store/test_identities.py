@@ -30,7 +30,26 @@ def test_settings(store: Store) -> None:
     assert store.setting("class_code") == "b2" and store.setting("other") == ""
 
 
-def test_nicknames_that_are_taken(store: Store) -> None:
-    assert not store.nickname_taken("ada")
-    store.add_identity("learner", "ada", "2" * 64)
-    assert store.nickname_taken("ada") and not store.nickname_taken("bob")
+def test_a_nickname_that_is_taken_gets_a_number(store: Store) -> None:
+    first, second, other = (
+        store.add_identity("learner", name, str(number) * 64, numbered=True)
+        for number, name in enumerate(("ada", "ada", "bob"), 2)
+    )
+    assert [first.nickname, second.nickname, other.nickname] == ["ada", "ada 2", "bob"]
+    assert store.identity("3" * 64) == second
+
+
+def test_a_notebooks_learner_is_nobody_from_the_door(store: Store) -> None:
+    """The same nickname is two people, whoever came first, and each keeps what is theirs."""
+    from_notebook = store.learner("grace")
+    from_door = store.add_identity("learner", "grace", "5" * 64, numbered=True)
+    assert (from_notebook.nickname, from_door.nickname) == ("grace", "grace 2")
+    assert store.learner("grace") == from_notebook != from_door
+    ada = store.add_identity("learner", "ada", "6" * 64, numbered=True)
+    other = store.learner("ada")
+    assert (other.role, other.nickname) == ("learner", "ada 2")
+    assert store.learner("ada") == other and store.learner("ada 2").nickname == "ada 2 2"
+    assert store.identity("6" * 64) == ada
+    # Who only took part in a quiz submits nothing, and keeps nobody from their name.
+    store.add_identity("player", "eve", "7" * 64)
+    assert store.learner("eve").nickname == "eve"

@@ -56,7 +56,7 @@ def version(url: str) -> int:
 def test_everything_is_found_again(old: str) -> None:
     assert version(old) == 1
     with Store.open(old) as store:
-        assert version(old) == tables.VERSION == 5
+        assert version(old) == tables.VERSION == 7
         assert [(run.id, run.status) for run in store.runs()] == [(3, "queued"), (2, "failed"), (1, "completed")]
         done = store.run(1)
         assert (done.submitted_by, done.metrics, done.params["clusters"]) == ("Ada", {"inertia": 4.25}, 4)
@@ -76,6 +76,8 @@ def test_everything_is_found_again(old: str) -> None:
         assert run.id == 4, "numbers go on where they were"
         assert store.trials(study.id)[0].run_id == 4
         assert store.keep_guess(None, "study/1", 2).value == 2
+        quiz = store.add_round("live", {"deck": "try", "title": "Try"})
+        assert store.take_room(quiz.id, "me", "here") is None
     with Store.open(old) as store:
         assert len(store.runs()) == 4 and len(store.studies()) == 1
 

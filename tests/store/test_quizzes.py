@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,9 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.store.test_processes import GATE, OPEN, together
-from workshop.errors import BadInput
-from workshop.store.records import QuizAnswer
+from workshop.errors import BadInput, WorkshopError
+from workshop.store.records import QuizAnswer, QuizStanding
+from workshop.store.sessions import SILENT
 from workshop.store.store import Store
+from workshop.store.tables import quiz_rooms
 
 DECK = {"deck": "try", "title": "A <b>try</b> \0 漢", "questions": []}
 KEEPER = (
@@ -26,6 +29,28 @@ for number in range(40):
     kept += [number * 10 + one.player_id for one, new in zip(given, store.keep_answers(given)) if new]
 print(json.dumps(kept))
 """
+)
+
+
+JOINER = (
+    OPEN
+    + "from workshop.errors import BadInput\nstore = Store.open(sys.argv[1])\n"
+    + GATE
+    + """
+came = []
+for number in range(30):
+    try:
+        came.append(store.add_player(1, None, f"{sys.argv[2]}/{number}", most=50).id)
+    except BadInput:
+        pass
+print(json.dumps(came))
+"""
+)
+TAKER = (
+    OPEN
+    + "store = Store.open(sys.argv[1])\n"
+    + GATE
+    + "print(json.dumps([number for number in range(1, 21) if store.take_room(number, sys.argv[2], '') is None]))"
 )
 
 
@@ -89,6 +114,59 @@ def test_names_are_everybodys_own_and_who_is_in_stays_who_they_are(store: Store)
     assert store.player(first.id) == again and store.player(99) is None
 
 
+def test_a_round_takes_so_many_and_those_who_are_in_always(store: Store) -> None:
+    one, other = new_round(store), new_round(store, code="OTHERS")
+    ada, bob = (store.add_identity("player", name, name) for name in ("Ada", "Bob"))
+    first = store.add_player(one, ada.id, "Ada", most=2)
+    gone = store.add_player(one, None, "Eve", most=2)
+    with pytest.raises(BadInput, match=r"full: 2 players are in it.*ask its host to remove"):
+        store.add_player(one, bob.id, "Bob", most=2)
+    assert store.add_player(one, ada.id, "Ada", most=1) == first
+    assert store.add_player(other, bob.id, "Bob", most=2).nickname == "Bob", "another round has room of its own"
+    store.remove_player(gone.id)
+    assert store.add_player(one, bob.id, "Bob", most=2).nickname == "Bob", "who was removed takes nobody's place"
+
+
+def test_several_processes_fill_a_round_to_the_last_place(store: Store, url: str) -> None:
+    this = new_round(store)
+    came = together(JOINER, *[(url, who) for who in "ABC"])
+    assert sorted(one for some in came for one in some) == [one.id for one in store.players(this)]
+    assert len(store.players(this)) == 50
+
+
+def test_a_round_is_hosted_by_one_that_lives(store: Store) -> None:
+    this = new_round(store)
+    assert store.take_room(this, "a", "process 1 on here") is None
+    assert store.take_room(this, "a", "process 1 on here") is None, "again, by the same one"
+    held = store.take_room(this, "b", "process 2 on here")
+    assert held is not None and (held.round_id, held.host, held.place) == (this, "a", "process 1 on here")
+    assert store.keep_room(this, "a") and not store.keep_room(this, "b")
+    later = store.take_room(this, "b", "process 2 on here")
+    assert later is not None and later.heartbeat_at > held.heartbeat_at
+    store.leave_room(this, "b")
+    assert store.keep_room(this, "a"), "nobody leaves for somebody else"
+    with store.database.writing() as connection:
+        connection.execute(quiz_rooms.update().values(heartbeat_at=time.time() - SILENT - 1))
+    assert store.take_room(this, "b", "process 2 on here") is None, "who is silent is dead"
+    assert not store.keep_room(this, "a")
+    with pytest.raises(WorkshopError, match="taken over by another dashboard"):
+        store.set_round_state(this, {"phase": "podium"}, ended=True, host="a")
+    assert (store.round(this).state, store.round(this).ended_at) == ({}, None)
+    store.set_round_state(this, {"phase": "podium"}, host="b")
+    assert store.round(this).state == {"phase": "podium"}
+    store.leave_room(this, "b")
+    assert store.take_room(this, "c", "process 3 on here") is None
+    with pytest.raises(BadInput, match="no quiz round 99"):
+        store.take_room(99, "c", "process 3 on here")
+
+
+def test_one_of_several_processes_hosts_a_round(store: Store, url: str) -> None:
+    for number in range(20):
+        new_round(store, code=f"CODE{number}")
+    taken = together(TAKER, *[(url, who) for who in "ABC"])
+    assert sorted(one for some in taken for one in some) == list(range(1, 21))
+
+
 def test_the_first_answer_stays(store: Store) -> None:
     this = new_round(store)
     ada, bob = player(store, this), player(store, this, "Bob")
@@ -145,6 +223,28 @@ def test_answers_are_on_the_disk_when_that_is_promised(store: Store, url: str) -
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
     with store.database.writing() as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 1
+
+
+def test_how_far_everybody_has_come(store: Store) -> None:
+    assert store.quiz_standings() == []
+    this, alone = new_round(store), store.add_round("alone", {**DECK, "deck": "other"}).id
+    bob = store.add_identity("learner", "Bob", "hash b")
+    first, second = player(store, this), store.add_player(alone, bob.id, "Bob").id
+    gone, quiet = player(store, this, "Eve"), player(store, this, "Quiet")
+    store.keep_answers(
+        [answer(this, first, at=5.0), answer(this, first, "two", at=7.0), answer(this, first, "poll", at=6.0)]
+    )
+    store.keep_answers([answer(this, gone), answer(alone, second, at=9.0)])
+    store.remove_player(gone)
+    before = {one.player_id: (one.answered, one.share) for one in store.quiz_standings()}
+    assert before == {first: (3, 0.0), second: (1, 0.0)}, "nothing is judged yet"
+    for question, mark in (("one", (0.5, False, 1.0)), ("two", (1.0, True, 2.0)), ("poll", (0.0, None, 0.0))):
+        store.judge_answers(this, question, {first: mark})
+    assert store.quiz_standings() == [
+        QuizStanding(this, "live", "try", first, None, "Ada", 3, 1.5, 7.0),
+        QuizStanding(alone, "alone", "other", second, bob.id, "Bob", 1, 0.0, 9.0),
+    ]
+    assert quiet not in before
 
 
 def test_somebodys_data_is_removed(store: Store) -> None:

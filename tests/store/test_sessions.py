@@ -78,8 +78,9 @@ def test_requests(store: Store) -> None:
     assert store.session("demo").stop_requested and not store.session("demo").reset_requested
     store.request_reset(made.id)
     assert store.session("demo").reset_requested
-    store.clear_requests(made.id)
-    assert not store.session("demo").stop_requested and not store.session("demo").reset_requested
+    store.clear_reset(made.id)
+    assert not store.session("demo").reset_requested
+    assert store.session("demo").stop_requested, "who asks for an end while ranks are being reset is heard"
 
 
 def test_a_session_whose_conductor_is_silent_reads_lost(store: Store) -> None:
@@ -118,6 +119,6 @@ def test_a_session_that_is_not_there(store: Store) -> None:
         store.session("dem")
     with pytest.raises(BadInput, match="no session 99"):
         store.session(99)
-    for change in (store.heartbeat, store.request_stop, store.clear_requests):
+    for change in (store.heartbeat, store.request_stop, store.clear_reset):
         with pytest.raises(BadInput, match="99"):
             change(99)

@@ -43,7 +43,7 @@ class Visitor:
         return self.ask("POST", path, urlencode(form or {}), given)
 
     def ask(self, method: str, path: str, body: str | None, headers: Mapping[str, str]) -> Answer:
-        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         line.request(method, path, body, {"Cookie": self.cookie, **named} if self.cookie else named)
         answer = line.getresponse()
@@ -87,4 +87,4 @@ class Dashboard:
 
 def sections(line: ClientConnection) -> dict[str, Any]:
     """The next message of a live page."""
-    return json.loads(line.recv(timeout=10))["sections"]
+    return json.loads(line.recv(timeout=60))["sections"]

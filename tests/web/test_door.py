@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 from websockets.exceptions import InvalidStatus
 
 from tests.web.dashboard import Dashboard
 from workshop.store.store import Store
-from workshop.web import address
-from workshop.web.auth import hashed
+from workshop.web import address, door
+from workshop.web.auth import hashed, new_ticket
 
 HTML = {"Accept": "text/html"}
 
@@ -28,6 +29,13 @@ def test_strangers_are_sent_to_the_door_and_back_to_where_they_wanted(dashboard:
     let_in = stranger.post("/join", {"code": dashboard.code, "nickname": "Ada", "next": "/run?run=12"})
     assert (let_in.status, let_in.headers["location"]) == (303, "/run?run=12")
     assert stranger.get("/run?run=12", **HTML).status == 200
+
+
+def test_an_address_of_any_bytes_leads_to_the_door() -> None:
+    """Some parsers of HTTP let them through."""
+    scope = {"path": "/run", "query_string": b"run=\xff\xfe"}
+    assert door._way_in(scope) == "/join?next=%2Frun%3Frun%3D%FF%FE"
+    assert door._way_in({"path": "/\udcff\ufffd", "query_string": b""}) == "/join?next=%2F%3F%EF%BF%BD"
 
 
 @pytest.mark.parametrize("path", ["/artifact/1/original.png", "/_stcore/host-config", "/component/x"])
@@ -134,11 +142,30 @@ def test_origins_and_ways_on_that_are_no_addresses(dashboard: Dashboard) -> None
     assert dashboard.stranger().post("/join", form).headers["location"] == "/"
 
 
+def test_a_ticket_is_worth_one_visit_soon(dashboard: Dashboard) -> None:
+    ticket = new_ticket(dashboard.store)
+    visitor = dashboard.stranger()
+    answer = visitor.get(f"/?ticket={ticket}", **HTML)
+    assert (answer.status, answer.headers["location"]) == (303, "/session")
+    identity = dashboard.store.identity(hashed(visitor.cookie.partition("=")[2]))
+    assert identity is not None and identity.role == "instructor"
+    again = dashboard.stranger().get(f"/?ticket={ticket}", **HTML)
+    assert again.headers["location"] == "/join?wrong=ticket"
+    assert "set-cookie" not in again.headers
+    assert "open it again" in dashboard.stranger().get("/join?wrong=ticket").text
+
+    dashboard.store.add_ticket(hashed("late"), time.time() - 1)
+    assert dashboard.stranger().get("/?ticket=late", **HTML).headers["location"] == "/join?wrong=ticket"
+    dashboard.store.add_ticket(hashed("soon"), time.time() + 30)  # late ones are forgotten
+    assert dashboard.store.setting(f"ticket:{hashed('late')}") is None
+    assert dashboard.stranger().get("/?ticket=", **HTML).headers["location"].startswith("/join")
+
+
 def test_pages_tell_browsers_to_be_careful(dashboard: Dashboard) -> None:
     for path in ("/join", "/assets/join.css", "/assets/plotly.min.js"):
         headers = dashboard.stranger().get(path).headers
         assert headers["x-content-type-options"] == "nosniff"
-        assert "frame-ancestors 'self'" in headers["content-security-policy"]
+        assert headers["content-security-policy"].endswith("frame-ancestors 'self'")
     assert "default-src 'none'" in dashboard.stranger().get("/join").headers["content-security-policy"]
     assert dashboard.stranger().get("/assets/../auth.py").status != 200
 

@@ -144,7 +144,7 @@ def test_a_browser_that_takes_too_long_is_ended(workshop_home: Path) -> None:
     began = time.monotonic()
     with pytest.raises(WorkshopError, match="has not drawn 400 figures within 5 s"):
         rendering.render([shares({"a": 1.0})] * 400, limit=5.0)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
     assert not leftovers(workshop_home)
 
 

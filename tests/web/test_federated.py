@@ -105,7 +105,7 @@ def test_a_finished_federation_says_what_each_way_came_to(store: Store, session:
     store.finish(run.id, "completed", metrics=metrics, error=None, verdict=None)
     there = shown(store, run)
     rows = part(there["ways-table"], "table")["rows"]
-    assert rows[0] == ["Federated", "96.1 %", "97.0 %", "34\u202f500", "updates, 54 MB; no image"]
+    assert rows[0] == ["Federated", "96.1 %", "97.0 %", "34,500", "updates, 54 MB; no image"]
     assert [row[-1] for row in rows[1:]] == ["all 1150 images, 902 kB", "nothing"]
     (published, apart) = part(there["ways-table"], "words")["lines"]
     assert "17 %" in published["text"]

@@ -55,12 +55,12 @@ def test_a_live_run_is_pushed(dashboard: Dashboard, session: SessionRecord) -> N
         assert lines(first["verdict"][0])[0] == "So far"
         assert set(first["panels"]) <= first.keys(), "each panel has told whether it has something to show"
 
-        told = time.time()
+        told = time.monotonic()
         seed.tell(dashboard.store, run.id, 6, 7)
         news = sections(line)
         while "curves" not in news:
             news |= sections(line)
-        assert time.time() - told < 5
+        assert time.monotonic() - told < 20
         assert len(figure(news["curves"][0])["data"][0]["y"]) == 7
         assert not {"machine", "panels", "files"} & news.keys(), "what has not changed isn't sent again"
 
@@ -69,7 +69,7 @@ def test_a_live_run_is_pushed(dashboard: Dashboard, session: SessionRecord) -> N
             news |= sections(line)
         assert part(news["photo"][0], "pictures")["pictures"][0]["label"] == "So far"
         dashboard.store.finish(run.id, "completed", metrics={"inertia": float("nan"), "palette": seed.PALETTE})
-        while not news["run"]["ended"] or not news.get("metrics"):
+        while not news.get("run", {}).get("ended") or not news.get("metrics"):
             news |= sections(line)
         assert {"label": "inertia", "value": "not a number"} in part(news["metrics"][0], "tiles")["tiles"]
         assert len(figure(news["photo"][0])["data"]) == 4
@@ -94,6 +94,8 @@ def test_a_session_is_pushed(dashboard: Dashboard, session: SessionRecord) -> No
         assert ranks == ["rank 0", "rank 1"]
         store.submit(session.id, "kmeans", seed.PARAMS, seed.PLACEMENT, submitted_by="<i>Eve</i>")
         news = sections(line)
+        while "queue" not in news:
+            news |= sections(line)
         assert news["queue"]["waiting"][0]["who"] == "<i>Eve</i>"
         assert news["queue"]["waiting"][0]["wait"] == "any moment"
 
@@ -206,8 +208,8 @@ def test_it_ends_soon_with_viewers_on_the_line(dashboard: Dashboard, session: Se
         sections(line)
         began = time.monotonic()
         dashboard.process.send_signal(signal.SIGTERM)
-        until(lambda: dashboard.process.status() == "zombie", 5, "the dashboard to end")
-        assert time.monotonic() - began < 4
+        until(lambda: dashboard.process.status() == "zombie", 60, "the dashboard to end")
+        assert time.monotonic() - began < 15, "it would wait for as long as they stay"
     log = (config.home() / "dashboard.log").read_text()
     assert dashboard.token not in log
     assert learner.cookie.partition("=")[2] not in log

@@ -27,7 +27,7 @@ from workshop.web import runners
 from workshop.web.runners import Runners
 
 __all__ = ["own_lock", "session"]
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.mpi
 
 INSTRUCTOR = Identity(1, "instructor", "Ina", 0.0)
 LEARNER = Identity(2, "learner", "Leo", 0.0)
@@ -97,9 +97,9 @@ def test_started_by_a_thread_that_ends_stopped_killed_with_the_dashboard_and_gon
     child = psutil.Process(int(dashboard.stdout.readline()))
     working(store, 2)
     dashboard.kill()
-    dashboard.communicate(timeout=10)
-    until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, 10, "its study's process to end")
-    until(lambda: store.study(study.id).state == "interrupted", 15, "the study to read interrupted")
+    dashboard.communicate(timeout=60)
+    until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, 60, "its study's process to end")
+    until(lambda: store.study(study.id).state == "interrupted", 60, "the study to read interrupted")
 
     # It can be gone on with, in the same session: what was left running isn't run again.
     again = here.start(store, INSTRUCTOR, study.id, session.now)
@@ -125,9 +125,11 @@ def test_one_that_fails_says_why_and_one_that_is_deaf_is_killed(
     monkeypatch.setattr(runners, "GIVE_UP", 0.5)
     os.kill(running.process.pid, signal.SIGSTOP)
     here.stop(INSTRUCTOR, deaf.id)
-    assert running.ended.wait(20), "it is killed"
+    assert running.ended.wait(60), "it is killed"
     assert running.process.returncode == -signal.SIGKILL
     store.request_cancel(run.id)
+    # Its conductor says what becomes of the session: only after its last word the test may have one.
+    until(lambda: store.run(run.id).ended and session.now.state == "ready", 60, "the session to be ready again")
 
     store.update_session(session.record.id, state="stopped")
     with pytest.raises(BadInput, match="Session test is stopped"):

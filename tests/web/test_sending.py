@@ -54,7 +54,7 @@ def test_what_was_sent_stands_by_kind_against_plain_updates(store: Store, sessio
     card = shown(store, session, {"sending": TOLD})["sending"]
     assert [tile["value"] for tile in part(card, "tiles")["tiles"]] == ["1.2 MB", "600 kB", "2 times as many"]
     rows = part(card, "table")["rows"]
-    assert rows[1] == ["up", "masked update", "an update and its weight, hidden", "1\u202f500", "1.2 MB"]
+    assert rows[1] == ["up", "masked update", "an update and its weight, hidden", "1,500", "1.2 MB"]
     assert [row[0] for row in rows] == ["up", "up", "down"]
     about, silent = (one["lines"][0]["text"] for one in card.parts if one["kind"] == "words")
     assert "can read no update" in about

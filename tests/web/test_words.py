@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from dataclasses import replace
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.analysis.cases import run
 from workshop.analysis.words import size
-from workshop.web.words import dumps, metrics, value_words, waiting
+from workshop.store.records import Lease, SessionState
+from workshop.web.words import SESSION, dumps, metrics, metrics_of, turn_words, value_words, waiting
 
 anything = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),
@@ -49,7 +52,15 @@ def test_metrics_are_those_that_fit_on_a_line() -> None:
         {"label": "size after", "value": "66.6 kB"},
     ]
     assert value_words("loss", math.inf) == "not a number"
-    assert value_words("points", 1_000_000) == "1\u202f000\u202f000"
+    assert value_words("points", 1_000_000) == "1,000,000"
+
+
+def test_what_a_workload_names_as_its_results_leads() -> None:
+    told = {"features": 3, "iterations": 8, "inertia": 1493.21, "clusters": 16}
+    labels = [shown["label"] for shown in metrics_of(run(workload="kmeans", metrics=told), {"clusters"})]
+    assert labels == ["inertia", "iterations", "features"]
+    unknown = run(workload="somebody's", metrics=told)
+    assert metrics_of(unknown) == metrics(told)
 
 
 def test_metrics_of_training_have_their_units_and_no_hashes() -> None:
@@ -76,3 +87,15 @@ def test_metrics_of_training_have_their_units_and_no_hashes() -> None:
         ("checkpoints differ", "no"),
         ("exchange", "horovod"),
     ]
+
+
+def test_when_a_run_s_turn_comes() -> None:
+    lease = Lease(1, 1, "ada's notebook", "host", 7, 1.0, "held", "", 1.0, 1.0, 1.0, None)
+    assert turn_words(2, None, 30.0) == "Number 2 in the queue, expected to start: about 30 s."
+    assert turn_words(1, lease, 30.0) == "Number 1 in the queue, after ada's notebook, which has the ranks."
+    wanted = replace(lease, state="wanted", held_at=None)
+    assert turn_words(1, wanted, None) == "Number 1 in the queue, after ada's notebook, which gets the ranks first."
+
+
+def test_every_state_of_a_session_has_its_words() -> None:
+    assert set(SESSION) == set(get_args(SessionState))

@@ -8,7 +8,7 @@ from typing import Any
 
 from workshop import topology
 from workshop.analysis.balance import Balance, Totals, balance
-from workshop.analysis.oversubscription import Crowd, oversubscription
+from workshop.analysis.oversubscription import Crowd, oversubscription, threads_of
 from workshop.store.records import RunRecord
 
 
@@ -28,7 +28,7 @@ class Facts:
 
     run: RunRecord
     ranks: int
-    threads: int  # per rank
+    threads: int  # per rank, that compute
     reports: list[Mapping[str, Any]]  # of the rank map
     units: list[Mapping[str, Any]]  # of all machines that are known, with their `host`
     crowds: list[Crowd]
@@ -83,7 +83,7 @@ def facts(run: RunRecord, totals: Totals) -> Facts:
     """The facts of a run; `totals` are its events' (`Store.totals`)."""
     machine, reports = run.machine or {}, (run.rank_map or {}).get("ranks") or []
     ranks = len(reports) or run.placement.get("ranks") or 1
-    threads = run.placement.get("threads") or run.placement.get("cores_per_rank") or 1
+    threads = threads_of(run)
     crowds = oversubscription(run.rank_map, machine, threads)
     units = [{**row, "host": host} for host, one in topology.machines(machine).items() for row in one["units"]]
     return Facts(run, ranks, threads, reports, units, crowds, balance(totals, ranks, run.metrics))

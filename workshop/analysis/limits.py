@@ -107,9 +107,12 @@ def _ideal(row: Row, weak: bool) -> Finding:
     if row.cores and _fitting(row) > row.ranks:
         following = f"There are cores for {words.ranks(_fitting(row))}: how far does it go?"
     elif weak:
-        following = "Compare with the same work for all numbers of ranks: leave --weak out."
+        following = "Compare with the same work for all numbers of ranks."
     else:
-        following = "Every core is at work. Predict what more ranks than cores do, and what --weak changes; then try."
+        following = (
+            "Every core is at work. Predict what more ranks than cores do, and what work that grows with the ranks "
+            "changes (--weak); then try."
+        )
     return Finding(f"{words.capital(_close(row))} the ideal: {_gain(row)}.", " ".join(why), following)
 
 
@@ -117,8 +120,9 @@ def _communication(row: Row, weak: bool) -> Finding:
     return Finding(
         f"Communication limits: {_gain(row)}.",
         _blame(row, "communicate"),
-        f"Give each rank more to do between two exchanges (a larger batch{'' if weak else ', or --weak'}), or compare "
-        "ways to exchange (--set exchange=…) where the workload has several.",
+        "Give each rank more to do between two exchanges, by a larger batch"
+        f"{'' if weak else ' or work that grows with the ranks (--weak)'}; or compare ways to exchange, where the "
+        "workload has several.",
     )
 
 
@@ -136,10 +140,10 @@ def _oversubscription(row: Row, weak: bool) -> Finding:
         following = f"This machine has cores for {words.ranks(_fitting(row))}" + (
             ": more than that take turns."
             if row.threads == 1
-            else f" of {words.count(row.threads, 'thread')}; or try --threads 1."
+            else f" of {words.count(row.threads, 'thread')}; or try one each (--threads 1)."
         )
     else:
-        following = "There are cores for all of them: try --map-by core --bind-to core."
+        following = "There are cores for all of them: try to bind them (--map-by core --bind-to core)."
     return Finding(
         f"Oversubscribed: {_who(row)}{where} are {row.speed_up or 0.0:.2f}x as fast as {_base(row)}.", why, following
     )
@@ -156,7 +160,8 @@ def _stragglers(row: Row, weak: bool) -> Finding:
     return Finding(
         f"Waiting limits: {_gain(row)}.",
         f"{_blame(row, 'wait')} {row.waited or 'Which rank came last, the runs do not tell.'}",
-        "See what else works on this machine, end it and start the study again; --bind-to core keeps ranks in place.",
+        "See what else works on this machine, end it and start the study again; bound ranks keep their place "
+        "(--bind-to core).",
     )
 
 
@@ -178,7 +183,8 @@ def _slower(row: Row, weak: bool) -> Finding:
         + ("." if weak else ", and small batches keep a core less busy."),
         "Try a smaller model or batch, which fits the caches: does computing still get slower?"
         if weak
-        else "Compare with --weak, which leaves each rank its whole batch: does computing still get slower?",
+        else "Compare with work that grows with the ranks (--weak), where each keeps its whole batch: does computing "
+        "still get slower?",
     )
 
 
@@ -187,7 +193,7 @@ def _noise(row: Row, weak: bool) -> Finding:
     return Finding(
         f"Too noisy to tell: the repeats of a placement differ more than {_base(row)} and {_who(row)} do.",
         f"{_who(base)} reached {_span(base)}, {_who(row)} {_span(row)}: that fits no speed-up as well as an ideal one.",
-        "Measure longer runs and more --repeats, and see what else works on this machine.",
+        "Measure longer runs and more of them (--repeats), and see what else works on this machine.",
     )
 
 

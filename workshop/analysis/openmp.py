@@ -37,7 +37,7 @@ def why(run: RunRecord | None = None, variable: str = "OMP_NUM_THREADS", who: st
         return f"OpenMP threads worked in {who}, so {variable} may well matter here."
     said = (
         f"{variable} is for OpenMP libraries, and stock TensorFlow has none: it runs its kernels, oneDNN's too, on "
-        f"Eigen's thread pool, whose size {INSTEAD} sets (as --threads does)."
+        f"Eigen's thread pool, whose size {INSTEAD} sets, as a run's threads do (--threads)."
     )
     if run is None or worked is None:
         return said

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from workshop import topology
+from workshop.store.records import RunRecord
+
+COMPILED = "numba"  # the backend of kernels that compute in one thread a rank, whatever they are allowed
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,17 @@ def oversubscription(
         kind = "units" if threads > len(units) else "cores"
         crowds.append(Crowd(host, tuple(sorted(inside)), tuple(sorted(units)), cores, threads, kind))
     return crowds
+
+
+def asked_threads(placement: Mapping[str, Any]) -> int:
+    """The threads that each rank may have by a stored placement."""
+    return placement.get("threads") or placement.get("cores_per_rank") or 1
+
+
+def threads_of(run: RunRecord) -> int:
+    """The threads with which each rank of a run computes: those that its placement asks for, where it has a use for
+    them."""
+    return 1 if run.params.get("backend") == COMPILED else asked_threads(run.placement)
 
 
 def _cores(machine: Mapping[str, Any] | None) -> dict[tuple[str, int], Any]:

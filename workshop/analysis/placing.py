@@ -19,13 +19,14 @@ def oversubscribed(facts: Facts) -> Finding | None:
     more = f", and {len(facts.crowds) - 4} more groups likewise" if len(facts.crowds) > 4 else ""
     why = f"{words.capital(shares)}{more}."
     polls = _polls(facts)
+    yielding = f"without {POLLING}=0"
+    if facts.run.placement.get("mpi") == "mpich":
+        yielding = "--mpi openmpi"
     if polls and facts.ranks > 1 and any(len(crowd.ranks) > 1 for crowd in facts.crowds):
         return Finding(
             "Ranks that wait keep their cores from those that work.",
             f"{why} {polls}",
-            "Try the same on Open MPI, whose ranks yield while they wait"
-            f"{' (--mpi openmpi)' if facts.run.placement.get('mpi') == 'mpich' else f' (without {POLLING}=0)'}, "
-            f"or {words.ranks(facts.fitting)}.",
+            f"Try the same with ranks that yield while they wait ({yielding}), or {words.ranks(facts.fitting)}.",
         )
     if all(crowd.kind == "cores" for crowd in facts.crowds):
         return Finding(

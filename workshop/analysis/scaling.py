@@ -18,7 +18,7 @@ from typing import Any
 
 from workshop.analysis.balance import PHASES, Balance, Totals
 from workshop.analysis.findings import facts
-from workshop.analysis.oversubscription import Crowd
+from workshop.analysis.oversubscription import Crowd, asked_threads
 from workshop.analysis.waiting import sentence, waiting
 from workshop.store.records import RunRecord
 
@@ -109,7 +109,7 @@ def measurement(run: RunRecord, totals: Totals, rate: str) -> Measurement:
     A run that completed without that metric counts as failed: there is nothing to compare.
     """
     known = facts(run, totals)
-    told = {"ranks": known.ranks, "threads": known.threads, "run": run.id, "cores": known.cores}
+    told = {"ranks": known.ranks, "threads": asked_threads(run.placement), "run": run.id, "cores": known.cores}
     if run.status == "failed":
         error = run.error or {}
         return Measurement(**told, failed=f"{error.get('type') or 'failed'}: {error.get('message') or 'no word why'}")

@@ -124,10 +124,10 @@ def _following(facts: Facts) -> str:
     missed = number(told.get("target")) and told.get("time_to_target") is None
     if missed and params.get("method") != "supervised" and isinstance(iterations, int):
         twice = 2 * iterations
-        return f"Train for longer ({twice} iterations: --iterations {twice}), and see whether it comes to its target."
+        return f"Train for longer (--iterations {twice}), and see whether it comes to its target."
     if missed and isinstance(epochs, int):
         twice, word = (2 * params["steps"], "steps") if _cut_short(facts) else (2 * epochs, "epochs")
-        return f"Train for longer ({twice} {word}: --{word} {twice}), and see whether it comes to its target."
+        return f"Train for longer (--{word} {twice}), and see whether it comes to its target."
     if params.get("method") == "supervised":
         return "Compare with the same labels and all unlabelled images (--method sgan): what do these add?"
     if facts.ranks == 1:

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 from workshop.analysis import words
-from workshop.analysis.oversubscription import Crowd, oversubscription
+from workshop.analysis.oversubscription import Crowd, oversubscription, threads_of
 from workshop.store.records import RunRecord
 
 HARDLY = 0.03  # of a step: waiting below that is how much steps differ anyway
@@ -126,9 +126,8 @@ def _late(costs: Sequence[float], waited: Sequence[float]) -> tuple[int, ...]:
 def _cause(run: RunRecord, late: tuple[int, ...], inputs: Sequence[float], waited: float) -> tuple[Any, str]:
     """Why these ranks are late, as far as their places and their phases show it."""
     reports = {report["rank"]: report for report in (run.rank_map or {}).get("ranks") or []}
-    threads = run.placement.get("threads") or run.placement.get("cores_per_rank") or 1
     plural = len(late) > 1
-    for crowd in oversubscription(run.rank_map, run.machine, threads):
+    for crowd in oversubscription(run.rank_map, run.machine, threads_of(run)):
         if set(late) <= set(crowd.ranks):
             return "shares", _sharing(crowd, late, _cores(run, crowd))
     if all(rank in reports for rank in range(len(inputs))):

@@ -57,8 +57,10 @@ def thousands(number: float) -> str:
 
 
 def short(value: float) -> str:
-    """A number with three digits, however large: 24.3, 4.4e6."""
+    """A number with three digits, however large: 24.3, 3,450, 4.4e6."""
     digits, _, power = f"{value:.3g}".partition("e")
+    if power and 1e3 <= abs(rounded := float(f"{value:.3g}")) < 1e6:
+        return thousands(rounded)
     return f"{digits}e{int(power)}" if power else digits
 
 

@@ -35,6 +35,7 @@ PACE = 0.25  # seconds between changes
 # So many colours take longer to settle than anybody watches.
 PARAMS = {"image": "china", "clusters": 256, "iterations": 10_000, "tolerance": 0, "pace": PACE}
 SERVER_READY = 60.0  # seconds
+COMPILED = 120.0  # seconds within which a run must have begun
 HOST = "127.0.0.1"
 
 
@@ -50,8 +51,7 @@ def run(viewers: int = 40, seconds: float = 20) -> dict[str, Any]:
             with served() as (server, port):
                 session = lifecycle.wait_ready(store, session, conductor)
                 watched = client.submit(store, session, "kmeans", PARAMS)
-                while not store.last_event_id(watched.id):
-                    time.sleep(0.1)
+                _begun(store, watched.id)
                 browsers = [Browser(HOST, port, code, number) for number in range(viewers)]
                 share, since = asyncio.run(_watch(browsers, watched.id, server, seconds))
                 status = store.run(watched.id).status
@@ -60,6 +60,15 @@ def run(viewers: int = 40, seconds: float = 20) -> dict[str, Any]:
     if status != "running":
         raise WorkshopError(f"The run that was watched did not last: it is {status}.")
     return bench.document("viewers", where, _rows(browsers, share, since, seconds), {})
+
+
+def _begun(store: Store, run_id: int) -> None:
+    """Wait until the run iterates: its first iteration compiles. Raises WorkshopError."""
+    deadline = time.monotonic() + COMPILED
+    while len(store.events(run_id, ["inertia"], limit=2)) < 2:
+        if time.monotonic() > deadline:
+            raise WorkshopError(f"The run that is watched has not begun within {COMPILED:.0f} s.")
+        time.sleep(0.1)
 
 
 def _rows(browsers: list[Browser], share: float, since: float, seconds: float) -> list[dict[str, Any]]:

@@ -29,9 +29,10 @@ def _show(document: dict[str, Any], as_json: bool) -> None:
         value = row.get("value")
         table.add_row(row["name"], "-" if value is None else f"{value:.4g}", row.get("note") or row.get("unit", ""))
     intervals = document.get("intervals", {})
+    notes = {row["name"]: f", {row['note']}" for row in document["rows"] if row.get("note")}
     for name, value in document["ratios"].items():
         ends = f" ({intervals[name][0]:.3f} to {intervals[name][1]:.3f})" if name in intervals else ""
-        table.add_row(name, f"{value:.3f}" if ends else f"{value:.2f}", f"x{ends}")
+        table.add_row(name, f"{value:.3f}" if ends else f"{value:.2f}", f"x{ends}{notes.get(name, '')}")
     Console(highlight=False).print(table)
 
 

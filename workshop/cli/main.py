@@ -6,7 +6,8 @@ import sys
 
 import typer
 
-from workshop.cli import bench, demo, federation, horovod, mpi, place, quiz, runs, session, study, tune, up
+from workshop.cli import bench, demo, federation, horovod, labs, mpi, place, quiz, runs, session, study, tune, up
+from workshop.cli import record as record_commands
 from workshop.cli import run as run_commands
 from workshop.errors import WorkshopError
 
@@ -25,8 +26,10 @@ app.command("doctor")(up.doctor)
 app.add_typer(session.app, name="session")
 app.add_typer(run_commands.app, name="run")
 app.add_typer(runs.app, name="runs")
+app.command("record")(record_commands.record)
 app.add_typer(study.app, name="study")
 app.add_typer(quiz.app, name="quiz")
+app.add_typer(labs.app, name="labs")
 app.command("tune")(tune.tune)
 app.command("place")(place.place)
 app.add_typer(federation.app, name="federation")

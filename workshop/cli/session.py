@@ -85,20 +85,24 @@ def show(name: Name = "workshop", as_json: common.JSON = False) -> None:
     """Show one session: its state, its ranks, its queue."""
     from rich.console import Console
 
-    from workshop.cli.show import runs_table, session_json, sessions_table
+    from workshop.cli.show import leases_json, runs_table, session_json, sessions_table
     from workshop.store.store import Store
 
     store = Store.open()
     session = store.session(name)
-    queue = store.queue(session.id)
+    queue, leases = store.queue(session.id), store.leases(session.id)
     if as_json:
-        common.answer(session_json(session) | {"queue": [run.as_json() for run in queue]})
+        common.answer(
+            session_json(session) | {"queue": [run.as_json() for run in queue], "leases": leases_json(leases)}
+        )
         return
     out = Console(highlight=False)
     out.print(sessions_table([session]))
     for rank in (session.rank_map or {"ranks": []})["ranks"]:
         units = ", ".join(map(str, rank["units"]))
         out.print(f"  rank {rank['rank']}  on {rank['host']}, units {units}, process {rank['pid']}", markup=False)
+    for lease in leases:
+        out.print(f"  {lease.holder} {'has' if lease.state == 'held' else 'waits for'} the ranks", markup=False)
     if queue:
         out.print(runs_table(queue))
 
@@ -115,6 +119,17 @@ def reset(name: Name = "workshop") -> None:
         raise BadInput(f"Session {name} is {session.state}; start it with: workshop session start {name}")
     store.request_reset(session.id)
     common.stderr().print(f"Session {name} starts its ranks anew.")
+
+
+@app.command()
+def reclaim(name: Name = "workshop") -> None:
+    """Take the session's ranks back from the notebook that has them; new ranks are started, and the queue goes on."""
+    from workshop.session import client
+    from workshop.store.store import Store
+
+    store = Store.open()
+    holders = client.reclaim(store, store.session(name))
+    common.stderr().print(f"The ranks of session {name} are taken back from {', '.join(holders)}.", markup=False)
 
 
 @app.command()

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -13,9 +14,9 @@ from rich.text import Text
 from workshop.errors import BadInput
 from workshop.placement import Placement
 from workshop.session import client
-from workshop.store.records import RunRecord, SessionRecord
+from workshop.store.records import Lease, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.web.words import metrics
+from workshop.web.words import metrics_of
 
 COLOURS = {"completed": "green", "failed": "red", "cancelled": "yellow", "interrupted": "red", "running": "cyan"}
 
@@ -36,7 +37,8 @@ def watch_run(store: Store, run: RunRecord, err: Console) -> RunRecord:
             if now.status == "queued":
                 ahead = [queued.id for queued in store.queue(now.session_id)]
                 position = ahead.index(now.id) + 1 if now.id in ahead else 1
-                bar.update(task, description=f"run {now.id}: queued, number {position}")
+                before = "".join(f", after {escape(lease.holder)}" for lease in store.leases(now.session_id)[:1])
+                bar.update(task, description=f"run {now.id}: queued, number {position}{before}")
             else:
                 done, total = now.progress or (0, None)
                 bar.update(task, description=f"run {now.id}: {now.workload}", completed=done, total=total)
@@ -60,7 +62,7 @@ def show_run(run: RunRecord, err: Console) -> None:
             f"  took {run.finished_at - run.started_at:.2f} s after {run.started_at - run.queued_at:.2f} s of waiting"
         )
     table = Table(box=None, show_header=False, padding=(0, 1))
-    for shown in metrics(run.metrics):
+    for shown in metrics_of(run):
         table.add_row(shown["label"], Text(shown["value"]))
     if table.row_count:
         out.print(table)
@@ -95,6 +97,12 @@ def sessions_table(sessions: list[SessionRecord]) -> Table:
         where = Placement.parse(session.placement).describe()
         table.add_row(session.name, session.state, where, Text(session.message))
     return table
+
+
+def leases_json(leases: list[Lease]) -> list[dict[str, Any]]:
+    """Who has a session's ranks, and who waits for them."""
+    names = "id holder host pid state asked_at held_at"
+    return [{name: getattr(lease, name) for name in names.split()} for lease in leases]
 
 
 def session_json(session: SessionRecord) -> dict[str, Any]:

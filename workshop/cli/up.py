@@ -1,16 +1,29 @@
-"""Bring up a session and the dashboard, print their links, and end both on Ctrl-C."""
+"""Bring up a session, the dashboard and JupyterLab, print their links, and end them all on Ctrl-C."""
 
 from __future__ import annotations
 
+import re
 import signal
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workshop.cli import common, sites
+from workshop.cli import common, replaying, sites
+from workshop.errors import BadInput
+
+if TYPE_CHECKING:
+    from workshop.jupyter.child import JupyterLab
+    from workshop.session.children import Dashboard
+    from workshop.session.supervisor import Child
+    from workshop.store.store import Store
+
+_ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?", re.I)
 
 
 def up(
+    context: typer.Context,
+    recording: replaying.Recording = None,
     name: Annotated[str, typer.Option("--session", metavar="NAME", help="The session's name.")] = "workshop",
     ranks: common.Ranks = None,
     map_by: common.MapBy = None,
@@ -35,38 +48,90 @@ def up(
         typer.Option(metavar="ADDRESS", help="Where the dashboard listens; others can reach it only if you say so."),
     ] = "127.0.0.1",
     port: Annotated[str, typer.Option(metavar="N", help="The dashboard's port.")] = "8501",
+    framed_by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN",
+            help="Whose pages may show the dashboard in a frame, besides JupyterLab's own: a JupyterHub's, like "
+            "http://lab.example.org:8000. Can be given several times.",
+        ),
+    ] = None,
+    lab: Annotated[bool, typer.Option("--lab/--no-lab", help="Whether to start JupyterLab, too.")] = True,
+    lab_port: Annotated[str | None, typer.Option(metavar="N", help="JupyterLab's port; a free one without it.")] = None,
+    replay: replaying.Replay = False,
     as_json: common.JSON = False,
 ) -> None:
-    from workshop.session.supervisor import Supervisor, check_port, only_one
+    if replay or recording is not None:
+        return replaying.show(context, recording if replay else "", host, port, as_json)
+
+    from workshop.session.children import Conductor, Dashboard
+    from workshop.session.supervisor import check_port, only_one
     from workshop.store.store import Store
-    from workshop.web.auth import new_secrets
 
     placement = common.placement_from(
         {}, ranks, map_by, per_resource, cores_per_rank, bind_to, threads, env, hosts, mpi, oversubscribe
     )
     at = sites.site_from(placement, address, slurm, partition, account, time, nodes, wait, template)
-    err = common.stderr()
+    say = common.stderr().print
     with only_one():
-        number = check_port(host, port)
+        dashboard = Dashboard(host, check_port(host, port), say)
+        dashboard.framed_by = " ".join(_origins(framed_by or []))
+        jupyter = _jupyter(dashboard, lab_port) if lab else None
         store = Store.open()
-        supervisor = Supervisor(store, name, placement, host, number, err.print, at)
-        for asked in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(asked, lambda *_: supervisor.ending.set())
-        try:
-            supervisor.start()
-            token, code = new_secrets(store)
-            links = {"instructor": f"{supervisor.url}/?token={token}", "learners": f"{supervisor.url}/join?code={code}"}
-            if as_json:
-                common.answer({"session": name, "url": supervisor.url, "class_code": code, "links": links})
-            else:
-                print(f"\n  Instructor  {links['instructor']}\n  Learners    {links['learners']}", end="")
-                print(f"\n  Class code  {code}\n", flush=True)
-            err.print("Ctrl-C ends everything.")
-            supervisor.watch()
-        finally:
-            err.print("Ending the session and the dashboard ...")
-            supervisor.stop()
-            err.print("Everything has ended.")
+        children: list[Child] = [Conductor(store, name, placement, say, at), dashboard]
+        if jupyter is not None:
+            children.append(jupyter)
+        keep_up(store, children, dashboard, jupyter, name, as_json)
+
+
+def _jupyter(dashboard: Dashboard, port: str | None) -> JupyterLab:
+    """JupyterLab with a panel for the dashboard, whose pages it may show."""
+    from workshop.jupyter.child import JupyterLab
+
+    jupyter = JupyterLab.asked_for(port, dashboard.say, dashboard.port)
+    jupyter.dashboard = dashboard.url_here
+    dashboard.framed_by = f"{jupyter.origins} {dashboard.framed_by}".strip()
+    return jupyter
+
+
+def _origins(given: Sequence[str]) -> list[str]:
+    """Origins as a policy names them. Raises BadInput for anything else, which could widen the policy."""
+    origins = [one.rstrip("/") for one in given]
+    for one in origins:
+        if not _ORIGIN.fullmatch(one):
+            raise BadInput(f"--framed-by is {one!r:.80}; it should be like http://lab.example.org:8000.")
+    return origins
+
+
+def keep_up(
+    store: Store, children: Sequence[Child], dashboard: Dashboard, jupyter: JupyterLab | None, name: str, as_json: bool
+) -> None:
+    """Start all children, print the links, keep them up until somebody asks for an end, and end them."""
+    from workshop.session.supervisor import Supervisor
+    from workshop.web.auth import new_secrets
+
+    supervisor = Supervisor(children, dashboard.say)
+    for asked in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(asked, lambda *_: supervisor.ending.set())
+    try:
+        supervisor.start()
+        token, code = new_secrets(store)
+        links = {"instructor": f"{dashboard.url}/?token={token}", "learners": f"{dashboard.url}/join?code={code}"}
+        if jupyter is not None and jupyter.alive():
+            links["jupyterlab"] = jupyter.link
+        if as_json:
+            common.answer({"session": name, "url": dashboard.url, "class_code": code, "links": links})
+        else:
+            print(f"\n  Instructor  {links['instructor']}\n  Learners    {links['learners']}\n  Class code  {code}")
+            if "jupyterlab" in links:
+                print(f"  JupyterLab  {links['jupyterlab']}\n              a shell with your rights: for you alone")
+            print(flush=True)
+        dashboard.say("Ctrl-C ends everything.")
+        supervisor.watch()
+    finally:
+        dashboard.say("Ending everything ...")
+        supervisor.stop()
+        dashboard.say("Everything has ended.")
 
 
 def doctor(hosts: common.Hosts = None, as_json: common.JSON = False) -> int:

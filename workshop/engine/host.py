@@ -33,17 +33,18 @@ def _world() -> Any:
     return MPI.COMM_WORLD
 
 
-def _local_rank(world: Any) -> int:
-    """This rank's number among those of its host."""
-    hosts = world.allgather(socket.gethostname())
-    return hosts[: world.rank].count(hosts[world.rank])
+def _neighbours(world: Any) -> dict[int, int]:
+    """The processes of this host's ranks, this one's among them, by rank. Collective."""
+    here = socket.gethostname()
+    processes = enumerate(world.allgather((here, os.getpid())))
+    return {rank: pid for rank, (host, pid) in processes if host == here}
 
 
 def report() -> dict[str, Any]:
     """What this rank is, the shared memory it made, and, from the first rank of each host, its machine. Collective."""
     world = _world()
     assert _reporter is not None, "an engine starts with its reporter"
-    local_rank = _local_rank(world)
+    local_rank = list(_reporter.neighbours).index(world.rank)
     measured = rankmap.measure(world.rank, local_rank, _reporter.threads)
     return {
         "report": measured,
@@ -112,6 +113,7 @@ def main() -> None:
     # This module is __main__ here, but the conductor's calls arrive at its importable name.
     sys.modules["workshop.engine.host"] = sys.modules[__name__]
     _reporter = Reporter(channel, _world().rank)
+    _reporter.neighbours = _neighbours(_world())  # from here on somebody ends us, however long this waits
     engine_main()
 
 

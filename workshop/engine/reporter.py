@@ -21,10 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil
 import zmq
 
-from workshop.memory import Gauge
+from workshop.memory import Gauge, held
 from workshop.rankmap import Threads
 
 EVERY = 0.1  # seconds between batches
@@ -53,6 +52,7 @@ class Reporter:
 
     def __init__(self, channel: dict[str, str], rank: int) -> None:
         self.rank = rank
+        self.neighbours: Mapping[int, int] = {rank: os.getpid()}  # the processes of this host's ranks, by rank
         self.threads = Threads()
         self._channel = channel
         self._lock = threading.Lock()
@@ -139,7 +139,7 @@ class Reporter:
             now = time.monotonic()
             if now - greeting > 1.0:
                 greeting = now
-                self._send(line, {"kind": "alive", **_memory(gauge)})
+                self._send(line, {"kind": "alive", **_memory(gauge, self.neighbours)})
                 self.threads.look()
             if line.poll(EVERY * 1000):
                 silent = 0.0
@@ -205,11 +205,14 @@ class Reporter:
         line.send_multipart(sealed)
 
 
-def _memory(gauge: Gauge) -> dict[str, Any]:
-    """What this rank holds, and what its host, or what limits it there, has left, in bytes."""
+def _memory(gauge: Gauge, neighbours: Mapping[int, int]) -> dict[str, Any]:
+    """What the ranks of this host hold, and what the host, or what limits them there, has left, in bytes.
+
+    In one look: a rank that fills the memory within a second would not have told its own part of it yet when another
+    one tells that there is nothing left, and that other one would be blamed."""
     host = gauge.tightest()
     return {
-        "rss": psutil.Process().memory_info().rss,
+        "held": {rank: count for rank, pid in neighbours.items() if (count := held(pid)) is not None},
         "host": socket.gethostname(),
         "available": host.available,
         "total": host.total,

@@ -47,7 +47,7 @@ def shares(labels: Sequence[Sequence[int]]) -> go.Figure:
         ygap=2 if written else 0,
         showscale=not written,
         colorbar={"title": {"text": "images", "side": "right"}, "outlinewidth": 0, "thickness": 16},
-        text=[[f"{count:,}".replace(",", " ") for count in row] for row in labels],
+        text=[[f"{count:,}" for count in row] for row in labels],
         hovertemplate="institution %{y}, digit %{x}<br>%{z} images<extra></extra>",
     )
     notes = []

@@ -18,6 +18,7 @@ from workshop.figures.units import Scale, Unit, hover_words, rectangle, text, un
 FEW = 16  # units up to which each one has room for words
 GROUPS = (("numa", "NUMA node"), ("l3", "L3 cache"))  # of cores, within a package
 MANY = 64  # units from which on there is no room for anything but numbers
+TIGHT = 0.5  # share of a core's width that its name may take; pictures are shown narrower than they are laid out
 WIDTH = 900  # pixels that the picture is laid out for
 
 
@@ -170,6 +171,9 @@ def _frame(box: Box) -> dict[str, Any]:
 
 def _title(box: Box, scale: Scale) -> dict[str, Any]:
     wanted = {"host": 16, "package": 15}.get(box.kind, 14)
-    size = scale.font(wanted, box.head, len(box.title), box.width - GAP)
+    words = box.title
+    if box.kind == "core" and scale.font(wanted, box.head, len(words), TIGHT * box.width) < wanted:
+        words = words.replace("core ", "c")  # which fits where the picture is narrow, too
+    size = scale.font(wanted, box.head, len(words), box.width - GAP)
     colour = theme.INK if box.kind == "host" else theme.MUTED
-    return text(box.x + GAP, box.y + (box.head + GAP) / 2, box.title, size, colour, xanchor="left", yanchor="middle")
+    return text(box.x + GAP, box.y + (box.head + GAP) / 2, words, size, colour, xanchor="left", yanchor="middle")

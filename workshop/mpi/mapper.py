@@ -240,15 +240,7 @@ def _run(
     with _believing(described) as belief:
         known = os.environ if described.real and local else _plain()
         try:
-            return subprocess.run(
-                command,
-                env={**known, **belief, **variables},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=max(limit.left(), 0),
-            )
+            return openmpi.asked_twice(command, {**known, **belief, **variables}, limit.left)
         except subprocess.TimeoutExpired:
             raise WorkshopError(
                 f"{whose} mapper has not answered within {limit.seconds:g} s; ask about fewer ranks or cores."

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shutil
+import socket
 import subprocess
 import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from workshop.errors import BadInput, WorkshopError
 from workshop.mpi import REFUSES
@@ -22,7 +31,14 @@ NAME = "Open MPI"
 # so many seconds.
 PATIENT = {"OMPI_MCA_opal_abort_delay": "2"}
 
+# Where there is no fabric for it, the transport over libfabric sleeps a second as it is put away: in every MPI_Init.
+# Fabrics that matter are reached past it, by UCX and by libfabric's own matching.
+WITHOUT = {"OMPI_MCA_btl": "^ofi"}
+
 REFUSED = f"{NAME} {REFUSES}"
+# What it says where the folder of a killed mpirun is in its way, on another host or another user's: see `clear_way`.
+PASSING = "PMIx server's listener thread failed to start"
+GOING = ".workshop-removes-"  # begins the names of folders that are being removed
 MAPPED = 20.0  # seconds within which the mapper must have answered; it takes a tenth of one
 LARGER = ("l3cache", "numa", "package")  # than a core
 _DIED = re.compile(r"process rank (\d+) with PID (\d+) on node (\S+)\s+exited\s+on\s+signal\s+(\d+)")
@@ -30,11 +46,39 @@ _RULE = re.compile(r"^-{20,}\s*$", re.M)
 
 
 def launcher() -> str:
-    """The environment's own mpirun: another Open MPI's would start worlds of size 1. Raises BadInput."""
+    """The environment's own mpirun, with its way cleared: another Open MPI's would start worlds of size 1. Raises
+    BadInput."""
     mpirun = Path(sys.prefix) / "bin" / "mpirun"
     if not mpirun.exists():
         raise BadInput(f"Open MPI's mpirun is not in {mpirun.parent}; install the package openmpi there.")
+    clear_way()
     return str(mpirun)
+
+
+def clear_way() -> None:
+    """Remove what killed mpiruns of ours left in the temporary folder.
+
+    One of process P keeps its contact files in `ompi.P` there, and makes them only where there are none: left behind,
+    they keep from starting whichever mpirun gets the same number next. PMIx 6 takes them over; 5 doesn't.
+    """
+    base, host = Path(tempfile.gettempdir()), socket.gethostname().split(".")[0]
+    for half in base.glob(f"{GOING}ompi.*"):  # whoever removed that was killed
+        with contextlib.suppress(OSError):
+            if not half.is_symlink() and half.stat().st_uid == os.geteuid():
+                shutil.rmtree(half, ignore_errors=True)
+    for left in base.glob("ompi.*"):
+        number = left.name.removeprefix("ompi.")
+        with contextlib.suppress(OSError):  # another one was faster
+            if (
+                re.fullmatch(r"[0-9]{1,9}", number)
+                and not left.is_symlink()
+                and left.stat().st_uid == os.geteuid()
+                and any(left.glob(f"pmix.{host}.*{number}"))  # not of a host that shares the folder
+                and not psutil.pid_exists(int(number))
+            ):
+                # At once, so that no mpirun begins in a folder that is half removed.
+                gone = left.rename(base / f"{GOING}{left.name}.{uuid.uuid4().hex}")
+                shutil.rmtree(gone, ignore_errors=True)
 
 
 def arguments(placement: Placement, cores: int) -> list[str]:
@@ -75,28 +119,28 @@ def arguments(placement: Placement, cores: int) -> list[str]:
 
 
 def environment(placement: Placement | None = None) -> dict[str, str]:
-    """Variables for mpirun itself, for any placement. As root it refuses to start unless told twice."""
+    """Variables for mpirun itself, for any placement; what somebody has said of transports stays. As root it refuses
+    to start unless told twice."""
+    transports = {name: value for name, value in WITHOUT.items() if name not in os.environ}
     if os.geteuid() != 0:
-        return {}
-    return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        return transports
+    return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **transports}
 
 
 def without_mpirun() -> None:
     """Prepare a process that no mpirun started: Open MPI would leave a segment in /dev/shm behind for it, which a
     world of one doesn't need. To be called before mpi4py initialises MPI."""
     if not {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"} & os.environ.keys():
-        os.environ.setdefault("OMPI_MCA_btl", "self")
+        os.environ.update({name: "self" for name, value in WITHOUT.items() if os.environ.get(name, value) == value})
 
 
 def check(placement: Placement, cores: int) -> None:
     """Ask mpirun's mapper, which starts nothing, whether it takes a placement. Raises BadInput with its own words."""
     asking = ["--do-not-launch", "--display", "map", "-n", str(placement.ranks)]
     command = [launcher(), *asking, *arguments(placement, cores), "true"]
-    variables = os.environ | environment()
+    deadline = time.monotonic() + MAPPED
     try:
-        asked = subprocess.run(
-            command, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=MAPPED
-        )
+        asked = asked_twice(command, os.environ | environment(), lambda: deadline - time.monotonic())
     except subprocess.TimeoutExpired:
         raise WorkshopError(f"Open MPI's mapper has not answered within {MAPPED:.0f} s.") from None
     words = miscounted(asked.stdout, placement)
@@ -104,6 +148,35 @@ def check(placement: Placement, cores: int) -> None:
         words = refusal(asked.stdout + asked.stderr) or f"exit code {asked.returncode}"
     if words is not None:
         raise BadInput(f"{REFUSED}\n{words}")
+
+
+def passing(words: str) -> bool:
+    """Whether mpirun says that it did not come up at all, for a reason that is gone with another process number."""
+    return PASSING in words
+
+
+def asked_twice(
+    command: Sequence[str], variables: Mapping[str, str], left: Callable[[], float]
+) -> subprocess.CompletedProcess[str]:
+    """Run an mpirun that launches nothing; once more where it did not come up, or has not answered in half of
+    the `left()` seconds. Raises TimeoutExpired where it doesn't answer then, either."""
+
+    def ask(seconds: float) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=max(seconds, 0),
+        )
+
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        asked = ask(left() / 2)
+        if not passing(asked.stdout + asked.stderr):
+            return asked
+    return ask(left())
 
 
 def miscounted(output: str, placement: Placement) -> str | None:

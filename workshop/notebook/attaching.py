@@ -1,62 +1,103 @@
-"""A notebook's hold on the session that is up."""
+"""Finding the session that is up, or starting one of this notebook's own, which ends with it."""
 
 from __future__ import annotations
 
-import getpass
-from typing import TYPE_CHECKING
+import atexit
+import subprocess
+from contextlib import suppress
 
+from IPython import get_ipython
+
+from workshop.errors import BadInput, WorkshopError
+from workshop.notebook import html, learner, opened
+from workshop.notebook.display import Line, draw_offline
+from workshop.notebook.session import Session
 from workshop.placement import Placement
 from workshop.session import lifecycle
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
-if TYPE_CHECKING:
-    from workshop.notebook.quiz import Quiz
+RANKS = 2  # of a private session
+ENDS = 4.0  # seconds for a private session's end: Jupyter gives a kernel five
+NEXT = "`workshop.attach()` without a name takes the newest that is up, or starts one of your own"
+
+_held: Session | None = None  # what this notebook is attached to
 
 
-class Session:
-    """A session that is up, as a notebook holds it."""
+def attach(name: str | None = None, *, private: bool = False) -> Session:
+    """The running session of that name; without one the session that this notebook has already, else the shared one
+    that was started last, else a private one of two ranks, which is started and ends with this notebook.
 
-    def __init__(self, store: Store, record: SessionRecord) -> None:
-        self._store = store
-        self._id = record.id
-        self.name = record.name
-
-    @property
-    def record(self) -> SessionRecord:
-        """What the store says of it now."""
-        return self._store.session(self._id)
-
-    def quiz(self, name: str) -> Quiz:
-        """The questions of a lab's deck (or of a deck's file), one by one; answers that were given before come back.
-
-        Predictions are checked against one's own runs in this session. Raises BadInput where there is no such deck.
-        """
-        from workshop.notebook.quiz import Quiz
-        from workshop.quiz import alone, reading, shelf
-
-        path = reading.find(name)
-        mine = alone.begin(self._store, shelf.read(path), alone.Whose(None, _user()), path.parent)
-        return Quiz(mine, self._id, path.parent)
-
-    def __repr__(self) -> str:
-        now = self.record
-        return f"Session {now.name} is {now.state}: {Placement.parse(now.placement).describe()}"
+    `private` asks for one of one's own in any case. Raises BadInput where no session of that name is up, and for a
+    learner's name that can't be a nickname; WorkshopError where a private one doesn't start.
+    """
+    global _held
+    if name is not None and private:
+        raise BadInput("attach takes the name of a session or private=True, not both.")
+    if _held is not None and _is_meant(_held, name, private):
+        return _held
+    learner.name()  # one that can't be is refused before anything starts
+    store = opened.store()
+    found = None if private else _named(store, name) if name is not None else _newest(store)
+    record = found or _start(store, "You asked for" if private else "No session is up, so this starts")
+    draw_offline()
+    _held = Session(store, record)
+    _magics(_held)
+    return _held
 
 
-def attach() -> Session:
-    """The session that was started last and is up. Raises BadInput where there is none."""
-    store = Store.open()
+def _is_meant(held: Session, name: str | None, private: bool) -> bool:
+    """Whether the session that is held is still up, and the one that is asked for."""
     try:
-        return Session(store, lifecycle.newest_session(store))
+        record = held.record
+    except WorkshopError:  # another state folder, or a database that is gone
+        return False
+    return record.up and (name is None or record.name == name) and (record.private or not private)
+
+
+def _newest(store: Store) -> SessionRecord | None:
+    up = [session for session in store.sessions() if session.up and not session.private]
+    return max(up, key=lambda session: session.created_at, default=None)
+
+
+def _named(store: Store, name: str) -> SessionRecord:
+    known = {session.name: session for session in store.sessions()}
+    if name not in known:
+        up = ", ".join(session.name for session in known.values() if session.up and not session.private)
+        raise BadInput(f"There is no session {name!r}; {f'up are {up}, and' if up else 'none is up;'} {NEXT}.")
+    if not known[name].up:
+        raise BadInput(f"Session {name} is {known[name].state}; {NEXT}.")
+    return known[name]
+
+
+def _start(store: Store, why: str) -> SessionRecord:
+    """A private session, which ends with this process however that ends."""
+    said = f"{why} a private one of {RANKS} ranks. It ends with this notebook."
+    shown = Line()
+    shown.last(f"{said} It takes a few seconds.", html.box(html.line(said) + html.muted("It takes a few seconds.")))
+    name = lifecycle.private_name("notebook")
+    session, conductor = lifecycle.start_session(store, name, Placement(ranks=RANKS), private=True, attached=True)
+    atexit.register(_end, conductor)
+    try:
+        ready = lifecycle.wait_ready(store, session, conductor)
     except BaseException:
-        store.close()
+        shown.last("The private session did not start.", html.box(html.line("The private session did not start.")))
         raise
+    shown.last(said, html.box(html.line(said)))
+    return ready
 
 
-def _user() -> str:
-    """Whose answers they are: nobody has come in through a door here."""
-    try:
-        return getpass.getuser()[:20]
-    except (KeyError, OSError):  # a user without a name, as in some containers
-        return "notebook"
+def _end(conductor: subprocess.Popen[bytes]) -> None:
+    """End a private session; where that takes longer than there is time, its conductor ends it by itself."""
+    conductor.terminate()
+    with suppress(subprocess.TimeoutExpired):
+        conductor.wait(ENDS)
+
+
+def _magics(session: Session) -> None:
+    """`%%ranks` and `%%px`, where there is a notebook."""
+    if get_ipython() is None:
+        return
+    from workshop.notebook import magics
+
+    magics.register(session)

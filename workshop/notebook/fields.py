@@ -61,7 +61,7 @@ def _choices(options: list[dict[str, str]], one: bool) -> Field:
     if one:
         for button in buttons.values():
             button.observe(only, "value")
-    rows = [HBox([buttons[option["key"]], HTML(option["html"])]) for option in options]
+    rows = [_beside(buttons[option["key"]], html=option["html"]) for option in options]
 
     def read() -> Any:
         return (chosen() or [None])[0] if one else chosen() or None
@@ -106,7 +106,7 @@ def _order(items: list[dict[str, str]]) -> Field:
         up.on_click(mover(item["key"], -1))
         down.on_click(mover(item["key"], 1))
         arrows += [up, down]
-        rows[item["key"]] = HBox([up, down, HTML(item["html"])])
+        rows[item["key"]] = _beside(up, down, html=item["html"])
     place()
 
     def write(raw: Any) -> None:
@@ -123,7 +123,7 @@ def _match(lefts: list[dict[str, str]], rights: list[dict[str, str]]) -> Field:
     letters = [("choose", ""), *((right["key"].upper(), right["key"]) for right in rights)]
     chosen = {left["key"]: Dropdown(options=letters, value="", layout=_fixed("7em")) for left in lefts}
     listed = [HTML(f"<b>{right['key'].upper()}</b>&ensp;{_inline(right['html'])}") for right in rights]
-    rows = [HBox([chosen[left["key"]], HTML(left["html"])]) for left in lefts]
+    rows = [_beside(chosen[left["key"]], html=left["html"]) for left in lefts]
 
     def read() -> Any:
         raw = {key: dropdown.value for key, dropdown in chosen.items()}
@@ -134,6 +134,11 @@ def _match(lefts: list[dict[str, str]], rights: list[dict[str, str]]) -> Field:
             chosen[key].value = value
 
     return Field(VBox([VBox(listed), VBox(rows)]), read, write, tuple(chosen.values()))
+
+
+def _beside(*controls: Widget, html: str) -> HBox:
+    """A text at the height of what it belongs to."""
+    return HBox([*controls, HTML(_inline(html))], layout=Layout(align_items="center"))
 
 
 def _inline(html: str) -> str:

@@ -7,15 +7,16 @@ import json
 import re
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from workshop.errors import BadInput
 from workshop.quiz import asked, checking, grading, truth
 from workshop.quiz.asked import Asked
-from workshop.quiz.deck import Base, Deck, Picture, Predict
+from workshop.quiz.deck import Base, Deck, Predict
 from workshop.quiz.drawing import alone_seed
+from workshop.quiz.parts import Picture
 from workshop.store.records import Identity, QuizAnswer, QuizPlayer, QuizRound, SessionRecord
 from workshop.store.store import Store
 
@@ -68,6 +69,7 @@ class Alone:
     round: QuizRound
     player: QuizPlayer
     whose: Whose
+    session: int | None = None  # where predictions are measured; None: in the newest that everybody may use
 
     def asked(self, question_id: str) -> Asked:
         """A question with one's own numbers and order. Raises BadInput where the deck has no such question."""
@@ -106,7 +108,8 @@ class Alone:
             raise BadInput("There is nothing to run for this question.")
         if question_id not in self.answers():
             raise BadInput("Predict first: the runs are made once your prediction is kept.")
-        return checking.run(self.store, question, self.whose.identity, self.whose.runs, session)
+        there = session if session is not None or self.session is None else self.store.session(self.session)
+        return checking.run(self.store, question, self.whose.identity, self.whose.runs, there)
 
     def view(self, question_id: str, source: Source) -> dict[str, Any]:
         """One question for a browser, as JSON; what would tell the right answer only once it is due."""
@@ -127,7 +130,9 @@ class Alone:
         if isinstance(this.question, Predict):
             measured = checking.measured(self.store, this.question, self.whose.runs)
             if measured is None or measured.value is None:
-                told["measuring"] = asdict(checking.measuring(self.store, this.question, self.whose.runs, measured))
+                there = None if self.session is None else self.store.session(self.session)
+                now = checking.measuring(self.store, this.question, self.whose.runs, measured, there)
+                told["measuring"] = asdict(now)
                 return told
             value = measured.value
             said = truth.said(this.question, value)
@@ -153,7 +158,8 @@ class Alone:
 
     def start_over(self) -> Alone:
         """The next attempt, with other numbers and nothing answered; this one is kept."""
-        return _with_player(self.store, self.deck, self.round, self.whose, self.player.attempt + 1)
+        anew = _with_player(self.store, self.deck, self.round, self.whose, self.player.attempt + 1)
+        return replace(anew, session=self.session)
 
     def _worth(self, this: Asked, mark: grading.Mark) -> dict[str, Any]:
         points = mark.share * self.deck.points_of(this.question)

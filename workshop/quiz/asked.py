@@ -11,20 +11,9 @@ from workshop.commands import params_of
 from workshop.placement import Placement
 from workshop.quiz import grading, placing
 from workshop.quiz.answers import answer, most_ranks, raw
-from workshop.quiz.deck import (
-    Base,
-    Choice,
-    Match,
-    Number,
-    Order,
-    Picture,
-    Place,
-    Poll,
-    Predict,
-    RunWanted,
-    Text,
-)
-from workshop.quiz.drawing import Asked, ask, written
+from workshop.quiz.deck import Base, Choice, Match, Number, Order, Place, Poll, Predict, Text
+from workshop.quiz.drawing import Asked, ask, measured, written
+from workshop.quiz.parts import Picture, RunWanted
 from workshop.quiz.rendering import html
 from workshop.workloads import workload
 
@@ -86,7 +75,9 @@ def _run(name: str, run: RunWanted) -> str:
     """What will be run, in words: k-means (--points 5000) on 4 ranks x 1 thread."""
     known = workload(run.workload)
     options = " ".join(params_of(known, run.params))
-    return f"{name}: {known.title}{f' ({options})' if options else ''}, {Placement.parse(run.placement).describe()}"
+    where = Placement.parse(run.placement)
+    variables = "".join(f", {name}={value}" for name, value in where.environment.items())
+    return f"{name}: {known.title}{f' ({options})' if options else ''}, {where.describe()}{variables}"
 
 
 def _given(given: Mapping[str, Any]) -> str:
@@ -98,6 +89,8 @@ def _plainly(value: Any) -> str:
     if isinstance(value, bool):
         return ("no", "yes")[value]
     if isinstance(value, Mapping):
+        if value.keys() == {"name", "slots"}:
+            return "{name}:{slots}".format_map(value)  # a host, as on a command line
         return words.listed(f"{name}={one}" for name, one in value.items())
     if isinstance(value, Sequence) and not isinstance(value, str):
         return words.listed(map(_plainly, value))
@@ -116,12 +109,12 @@ def solution(asked: Asked, truth: float | None = None) -> dict[str, Any]:
             return told | _of_options(asked, question)
         case Number():
             value = grading.value_of(asked, question.answer)
-            return told | {"html": _quantity(value, question.unit), "value": value}
+            return told | {"html": _quantity(written(value), question.unit), "value": value}
         case Predict():
             whose = "rank " if question.kind == "rank" else ""
             said = f"<p>{whose}{round(truth)}</p>" if whose and truth is not None else ""
             if truth is not None and not whose:
-                said = _quantity(truth, question.unit)
+                said = _quantity(measured(truth), question.unit)
             return told | {"html": said, "value": truth}
         case Order():
             lines = "".join(f"<li>{html(item, asked.numbers)}</li>" for item in question.items)
@@ -158,5 +151,5 @@ def _of_options(asked: Asked, question: Choice) -> dict[str, Any]:
     }
 
 
-def _quantity(value: float, unit: str) -> str:
-    return f"<p>{escape(f'{written(value)} {unit}'.strip(), quote=False)}</p>"
+def _quantity(number: str, unit: str) -> str:
+    return f"<p>{escape(f'{number} {unit}'.strip(), quote=False)}</p>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from workshop.analysis import words
@@ -36,17 +37,21 @@ def measured(store: Store, question: Predict, whose: int | None) -> Truth | None
 def run(
     store: Store, question: Predict, identity: Identity | None, whose: int | None, session: SessionRecord | None
 ) -> dict[str, int]:
-    """Have those runs made that are missing and not under way, in this session (None: the newest): run ids by name.
-    Raises BadInput, also where no session is up."""
+    """Have those runs made that are missing and not under way, in this session (None: the newest), and those anew that
+    are too old to be compared with them: run ids by name. Raises BadInput, also where no session is up."""
     there = truth.latest(store, question, whose)
     have = {name: run.id for name, run in there.items() if run.status == "completed" or not run.ended}
     if len(have) == len(question.runs):
         return {}
+    have = {name: run.id for name, run in _fresh(there).items()}
     return truth.submit(store, session or lifecycle.newest_session(store), question, identity, have)
 
 
-def measuring(store: Store, question: Predict, whose: int | None, came: Truth | None) -> Measuring:
-    """What there is to say as long as there is no value; `came` is what `measured` said. Raises BadInput."""
+def measuring(
+    store: Store, question: Predict, whose: int | None, came: Truth | None, session: SessionRecord | None = None
+) -> Measuring:
+    """What there is to say as long as there is no value; `came` is what `measured` said, `session` where runs would be
+    made (None: in the newest). Raises BadInput."""
     if came is not None:
         return Measuring(f"{KEPT}.", problem=came.problem)
     found = truth.latest(store, question, whose)
@@ -57,14 +62,22 @@ def measuring(store: Store, question: Predict, whose: int | None, came: Truth | 
         return Measuring(
             f"{KEPT}; it is checked when {told} {_are(len(going))} done.", (done, len(question.runs)), problem
         )
-    missing = len(question.runs) - sum(run.status == "completed" for run in found.values())
+    missing = len(question.runs) - len(_fresh(found))
     problem = " ".join(truth.why_not(run) for run in found.values() if run.status != "completed")
     try:
-        lifecycle.newest_session(store)
+        if session is None or not session.up:
+            lifecycle.newest_session(store)
     except BadInput as error:
         return Measuring(f"{KEPT}.", problem=f"{problem} {error}".strip())
     told = f"{KEPT}. To check it, {words.count(missing, 'run')} of your own {_are(missing)} missing."
     return Measuring(told, problem=problem, run=True)
+
+
+def _fresh(found: Mapping[str, RunRecord]) -> dict[str, RunRecord]:
+    """Those that needn't be made where others have to be: what is compared is made at about the same time."""
+    return {
+        name: run for name, run in found.items() if not run.ended or (run.status == "completed" and truth.recent(run))
+    }
 
 
 def _stuck(store: Store, run: RunRecord) -> str:

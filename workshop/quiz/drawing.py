@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from workshop.quiz.deck import Base, Choice, Deck, Match, Order, Poll, Range
+from workshop.analysis import words
+from workshop.quiz.deck import Base, Choice, Deck, Match, Order, Poll
+from workshop.quiz.parts import Range
 
 if TYPE_CHECKING:
     from workshop.store.records import QuizPlayer, QuizRound
@@ -123,6 +125,11 @@ def combinations(numbers: Mapping[str, Range]) -> Iterator[dict[str, float]]:
     chance = random.Random("combinations")
     for _ in range(FEW):
         yield {name: _draw(one, chance) for name, one in numbers.items()}
+
+
+def measured(value: float) -> str:
+    """A measured number: a whole one as it is, any other with three digits: 3, 1.87, 3,450."""
+    return written(value) if value == round(value) and abs(value) < 1e6 else words.short(value)
 
 
 def written(value: float) -> str:

@@ -9,20 +9,9 @@ from typing import Any
 
 from workshop.analysis import words
 from workshop.quiz import expressions, placing, typed
-from workshop.quiz.deck import (
-    Choice,
-    Match,
-    Multiple,
-    Number,
-    Order,
-    Place,
-    Poll,
-    Predict,
-    Single,
-    Text,
-    Tolerance,
-)
+from workshop.quiz.deck import Choice, Match, Multiple, Number, Order, Place, Poll, Predict, Single, Text
 from workshop.quiz.drawing import Asked
+from workshop.quiz.parts import Tolerance
 from workshop.quiz.rendering import html
 
 LOST_AT = 5.0  # tolerances at which a prediction gets nothing any more
@@ -91,13 +80,15 @@ def ordered(places: Sequence[int]) -> float:
 
 
 def closeness(answer: float, truth: float, tolerance: Tolerance) -> float:
-    """1 within the tolerance; beyond it in a straight line down to 0 at five times the tolerance."""
+    """1 within the tolerance; beyond it in a straight line down to 0 at five times the tolerance, or, where that is a
+    share, as far off as the right answer is large, if that comes before: whoever says nothing gets nothing."""
     if within(answer, truth, tolerance):
         return 1.0
     allowed = tolerance.around(truth)
     if not allowed:
         return 0.0
-    return max(0.0, (LOST_AT * allowed - abs(answer - truth)) / ((LOST_AT - 1) * allowed))
+    lost = LOST_AT * allowed if tolerance.relative is None else min(LOST_AT * allowed, abs(truth))
+    return max(0.0, (lost - abs(answer - truth)) / (lost - allowed)) if lost > allowed else 0.0
 
 
 def _multiple(asked: Asked, question: Multiple, answer: Sequence[int]) -> Mark:

@@ -12,7 +12,7 @@ from defusedxml.common import DefusedXmlException
 from PIL import Image
 
 from workshop.errors import BadInput
-from workshop.quiz.deck import Picture
+from workshop.quiz.parts import Picture
 
 LARGEST = 2 * 1024 * 1024  # bytes
 MOST_PIXELS = 40_000_000

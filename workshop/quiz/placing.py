@@ -17,7 +17,8 @@ from workshop.mpi import command_lines, mapper, openmpi
 from workshop.mpi.mapper import Prediction
 from workshop.placement import THREAD_VARIABLES, Binding, Placement, Resource
 from workshop.quiz import typed
-from workshop.quiz.deck import NearPlacement, Place
+from workshop.quiz.deck import Place
+from workshop.quiz.parts import NearPlacement
 
 # What the fields are called where somebody fills them in, and the words that some have to choose from.
 _LABELS = {

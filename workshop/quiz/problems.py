@@ -16,9 +16,10 @@ from workshop.analysis import words
 from workshop.errors import BadInput
 from workshop.placement import Placement
 from workshop.quiz import expressions, grading, pictures, placing, rendering, typed
-from workshop.quiz.deck import Base, Choice, Match, Number, Order, Place, Poll, Predict, RunWanted, Text
+from workshop.quiz.deck import Base, Choice, Match, Number, Order, Place, Poll, Predict, Text
 from workshop.quiz.drawing import combinations, written
 from workshop.quiz.mistakes import Mistake, Where, mistakes, named, nearest
+from workshop.quiz.parts import RunWanted
 from workshop.workloads import workload, workloads
 
 SEEN = 50  # combinations of numbers with which texts are looked at

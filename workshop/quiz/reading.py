@@ -161,23 +161,7 @@ class _Lines:
         self.node, self.document = node, document
 
     def problem(self, mistake: Mistake) -> Problem:
-        return Problem(self._line(mistake.path), self._where(mistake.path), mistake.text.rstrip("."))
-
-    def _line(self, path: Where) -> int:
-        """The line of the innermost part on the way that there is; of a part with a name, the line of its name."""
-        at, line = self.node, self.node.start_mark.line
-        for part in path:
-            if isinstance(at, yaml.MappingNode):
-                pair = next((pair for pair in reversed(at.value) if pair[0].value == str(part)), None)
-                if pair is None:
-                    break
-                line, at = pair[0].start_mark.line, pair[1]
-            elif isinstance(at, yaml.SequenceNode) and isinstance(part, int) and part < len(at.value):
-                at = at.value[part]
-                line = at.start_mark.line
-            else:
-                break
-        return line + 1
+        return Problem(yaml_files.line_of(self.node, mistake.path), self._where(mistake.path), mistake.text.rstrip("."))
 
     def _where(self, path: Where) -> str:
         if len(path) < 2 or path[0] != "questions":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -11,12 +12,13 @@ from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
 from workshop.quiz import expressions
 from workshop.quiz.deck import Predict
-from workshop.quiz.drawing import written
+from workshop.quiz.drawing import measured
 from workshop.session import client
 from workshop.store.records import Identity, RunRecord, RunStatus, SessionRecord
 from workshop.store.store import Store
 from workshop.workloads import workload
 
+APART = 600.0  # seconds; runs further apart may have met different machines
 PAGE = 100  # runs that are read at a time
 
 T = TypeVar("T")
@@ -142,7 +144,7 @@ def value(store: Store, question: Predict, runs: Mapping[str, int]) -> Truth:
     for run in found.values():
         if run.status != "completed":
             return Truth(None, why_not(run), "")
-    told = "; ".join(described(run) for run in found.values())
+    told = "; ".join(described(run) for run in found.values()) + _apart(list(found.values()))
     try:
         came = expressions.evaluate(question.truth, {name: metrics(run) for name, run in found.items()})
     except ValueError as error:
@@ -150,12 +152,25 @@ def value(store: Store, question: Predict, runs: Mapping[str, int]) -> Truth:
     return Truth(came, "", told)
 
 
+def recent(run: RunRecord) -> bool:
+    """Whether a run is recent enough to be compared with one that is made now."""
+    return time.time() - (run.finished_at or run.queued_at) <= APART
+
+
+def _apart(runs: list[RunRecord]) -> str:
+    """What to say of runs that are compared and weren't made together."""
+    times = [run.started_at for run in runs if run.started_at is not None]
+    between = max(times, default=0.0) - min(times, default=0.0)
+    if between <= APART:
+        return ""
+    return f"; they were made {words.long(between)} apart, so what else the machine did may be part of the difference"
+
+
 def said(question: Predict, value: float) -> str:
     """A measured or guessed value in a sentence: 24.3 images/s, rank 2."""
     if question.kind == "rank":
         return f"rank {round(value)}"
-    number = written(value) if value == round(value) and abs(value) < 1e6 else words.short(value)
-    return f"{number} {question.unit}".strip()
+    return f"{measured(value)} {question.unit}".strip()
 
 
 def metrics(run: RunRecord) -> dict[str, Any]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -33,7 +31,7 @@ def begin(
     client.inputs_of(store, chosen, chosen.check(values), where)
     session, conductor = lifecycle.start_session(
         store,
-        f"{purpose}-{os.getpid()}-{int(time.time()) % 100_000}",
+        lifecycle.private_name(purpose),
         where,
         limits=Limits(minutes=minutes, everybody=True),
         private=True,

@@ -50,7 +50,7 @@ class Host:
 
     available: int
     total: int
-    ranks: frozenset[int] = frozenset()
+    held: Mapping[int, int] = field(default_factory=dict)  # by each of its ranks
 
 
 @dataclass
@@ -61,7 +61,6 @@ class Channel:
     file: Path
     host: str = "127.0.0.1"
     words: queue.Queue[Word] = field(default_factory=queue.Queue)
-    memory: dict[int, int] = field(default_factory=dict)  # rank -> resident bytes
     hosts: dict[str, Host] = field(default_factory=dict)  # those that have ranks
     heard: dict[int, float] = field(default_factory=dict)  # rank -> when it was last heard of, on the monotonic clock
     address: str | None = None  # at which ranks find `host`, where that is another
@@ -97,6 +96,10 @@ class Channel:
         for thread in self._threads:
             thread.start()
 
+    def held(self) -> dict[int, int]:
+        """The bytes that each rank has for itself, as they were told last."""
+        return {rank: count for host in list(self.hosts.values()) for rank, count in host.held.items()}
+
     def stop(self, run: int) -> None:
         """Ask every rank to end the run at its next opportunity."""
         self._stops.put(run)
@@ -104,7 +107,6 @@ class Channel:
     def forget_ranks(self) -> None:
         """The engines are gone; new ones will introduce themselves."""
         self._ranks = {}
-        self.memory.clear()
         self.hosts.clear()
         self.heard.clear()
 
@@ -137,10 +139,8 @@ class Channel:
         self._ranks[message["rank"]] = identity
         self.heard[message["rank"]] = time.monotonic()
         if message["kind"] == "alive":
-            self.memory[message["rank"]] = message["rss"]
-            host = self.hosts.get(message["host"]) or Host(0, 0)
-            ranks = host.ranks | {message["rank"]}
-            self.hosts[message["host"]] = Host(message["available"], message["total"], ranks)
+            held = {int(rank): count for rank, count in message["held"].items()}
+            self.hosts[message["host"]] = Host(message["available"], message["total"], held)
         else:
             self._inbox.put((identity, message, frames))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -9,15 +10,16 @@ from typing import Any
 
 from workshop.analysis.verdict import verdict
 from workshop.errors import BadInput, WorkshopError
-from workshop.placement import POLLING, Placement
+from workshop.placement import POLLING, THREAD_VARIABLES, Placement
 from workshop.session import processes, site
+from workshop.store.recorded import refuse_in
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.workloads import Artifacts, Workload, workload
 from workshop.workloads.forms import is_run_number, param_of_runs
 
 # What a learner may set on ranks: knobs of threads and libraries, nothing that names a file, loads or starts anything.
-# How many threads there are is the placement's own field, which has a limit.
+# How many threads there are is the placement's own field, which has a limit; the same one holds for the variables.
 LEARNERS_VARIABLES = frozenset(
     [
         "OMP_PROC_BIND",
@@ -59,6 +61,9 @@ def placement_in(
     return placement
 
 
+_COUNT = re.compile(r"[1-9][0-9]{0,5}")  # a number of threads
+
+
 def check_limits(placement: Placement, limits: Limits, processes: int = 0) -> None:
     """Refuse what the instructor's limits don't allow a learner; `processes` are those that a run starts beside its
     ranks. Raises BadInput."""
@@ -73,8 +78,11 @@ def check_limits(placement: Placement, limits: Limits, processes: int = 0) -> No
         raise BadInput(
             f"threads is {placement.threads_per_rank} per rank: this session allows at most {limits.threads}."
         )
-    for name in placement.environment:
-        if name not in LEARNERS_VARIABLES:
+    for name, value in placement.environment.items():
+        if name in THREAD_VARIABLES:
+            if not _COUNT.fullmatch(value) or int(value) > limits.threads:
+                raise BadInput(f"{name} is {value:.60}: this session allows 1 to {limits.threads} threads per rank.")
+        elif name not in LEARNERS_VARIABLES:
             raise BadInput(f"Learners can't set {name}, only {', '.join(sorted(LEARNERS_VARIABLES))}.")
 
 
@@ -97,6 +105,7 @@ def submit(
     the run keeps them where the given ones mean nothing to others, like the path of an uploaded file. `trial` is
     the study and the number of the trial whose run this is.
     """
+    refuse_in(store.database)
     if session.state in ("stopped", "failed"):
         raise BadInput(
             f"Session {session.name} is {session.state}; start it first (workshop session start {session.name})."
@@ -165,6 +174,16 @@ def cancel(store: Store, run_id: int, identity: Identity | None = None) -> None:
     store.request_cancel(run_id)
 
 
+def reclaim(store: Store, session: SessionRecord) -> list[str]:
+    """Take a session's ranks back from the notebook that has them, and from those that wait for them; the queue goes
+    on. Returns who they were. Raises BadInput where nobody has them."""
+    open_ = store.leases(session.id)
+    if not open_:
+        raise BadInput(f"No notebook has the ranks of session {session.name}; it is {session.state}.")
+    store.end_leases(session.id, "the instructor took them back")
+    return [lease.holder for lease in open_]
+
+
 def read(store: Store, run_id: int) -> RunRecord:
     """A run with its verdict, also where no conductor was left to say it. Raises BadInput if there is no such run."""
     run = store.run(run_id)
@@ -193,7 +212,7 @@ def wait(
             session, looked = store.session(run.session_id), time.monotonic()
         lost_since = None if session.state != "lost" else lost_since or time.monotonic()
         given_up = lost_since is not None and time.monotonic() - lost_since > REVIVED
-        if run.ended and (run.status != "interrupted" or given_up or not _has_conductor(session)):
+        if run.ended and (run.status != "interrupted" or given_up or not has_conductor(session)):
             return read(store, run_id)
         if run.status == "queued" and (given_up or session.state in ("stopped", "failed")):
             raise WorkshopError(
@@ -205,7 +224,7 @@ def wait(
         time.sleep(0.1)
 
 
-def _has_conductor(session: SessionRecord) -> bool:
+def has_conductor(session: SessionRecord) -> bool:
     """Whether a session that reads lost still has its conductor, on this machine."""
     return (
         session.state == "lost"

@@ -24,6 +24,7 @@ from traitlets.config import Config
 from workshop import rankmap, topology
 from workshop.engine import host as engine
 from workshop.errors import WorkshopError
+from workshop.mpi import openmpi
 from workshop.placement import Placement
 from workshop.session import processes, segments, temporary
 from workshop.session.engines import Engines, EnginesFailed
@@ -118,6 +119,14 @@ class Cluster:
 
         Raises EnginesFailed with the MPI's own words where it refuses, or with what went wrong.
         """
+        try:
+            return self._start(placement)
+        except EnginesFailed as error:
+            if not openmpi.passing(str(error)) or self._ending.is_set():
+                raise
+        return self._start(placement)
+
+    def _start(self, placement: Placement) -> Engines:
         self.stop_engines()
         if not self.controller_alive:
             self.stop()
@@ -181,6 +190,8 @@ class Cluster:
 
     def call(self, function: Any, *arguments: Any) -> Any:
         """Call a function on all ranks; returns ipyparallel's AsyncResult."""
+        assert self.engines is not None, "started before"
+        self.engines.used = True
         return self._client[:].apply_async(function, *arguments)
 
     def stop_engines(self) -> None:

@@ -28,16 +28,17 @@ from workshop.analysis.verdict import verdict
 from workshop.engine import host as engine
 from workshop.errors import WorkshopError
 from workshop.placement import Placement
-from workshop.session import processes, segments, temporary
+from workshop.session import processes
 from workshop.session import site as sites
 from workshop.session.channel import Channel
 from workshop.session.cluster import Cluster
 from workshop.session.engines import EnginesFailed
-from workshop.session.lifecycle import cancel_queue
+from workshop.session.lending import Lending
+from workshop.session.lifecycle import cancel_queue, end_left
 from workshop.session.lookout import Lookout
 from workshop.session.measuring import GaveUp, measuring_lock
 from workshop.session.watch import Outcome, Watch, problem
-from workshop.store.records import RunRecord
+from workshop.store.records import RunRecord, SessionState
 from workshop.store.store import Store
 
 LOOK = 0.1  # seconds between looks at the store
@@ -62,6 +63,7 @@ class Conductor:
         self.site = sites.of(self.session.site, self.folder, Placement.parse(self.session.placement))
         self.channel: Channel  # both from when the site is prepared
         self.cluster: Cluster
+        self.lending = Lending(self)
         self._baseline: dict[int, int] = {}  # resident bytes of each rank after its first run
 
     def log(self, text: str) -> None:
@@ -74,21 +76,18 @@ class Conductor:
         signal.signal(signal.SIGTERM, lambda *_: self.ending.set())
         signal.signal(signal.SIGINT, lambda *_: self.ending.set())
         # What a conductor before us left: its engines end themselves, but not before we would want theirs.
+        end_left(self.store, self.session, "the session was started anew")
         tag = processes.session_tag(self.id)
-        processes.end_all(processes.TAG, tag)
-        self.site.clear_up()
-        segments.remove(self.folder)
-        temporary.remove(self.folder)
-        self.store.interrupt_left(self.id)
-        self._say("starting", "starting the controller and the ranks", conductor_pid=os.getpid(), machine=self.machine)
+        self.say("starting", "starting the controller and the ranks", conductor_pid=os.getpid(), machine=self.machine)
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
-        state, message = "stopped", ""
+        state: SessionState = "stopped"
+        message = ""
         with contextlib.ExitStack() as left:
             left.callback(processes.end_all, processes.TAG, tag)
             left.callback(self.site.close)
             try:
                 self._settle(left)
-                self._bring_up(Placement.parse(self.session.placement))
+                self.bring_up(Placement.parse(self.session.placement))
                 self._take_runs()
                 cancel_queue(self.store, self.id)
             except Exception as error:
@@ -96,13 +95,14 @@ class Conductor:
                     self.log(traceback.format_exc())
                     state = "failed"
                     message = str(error) if isinstance(error, WorkshopError) else f"{type(error).__name__}: {error}"
-        self._say(state, message)  # the very last word: whoever reads it may start the session again
+        self.log(f"{state} {message}")
+        self.store.end_session(self.id, state, message)  # the very last word: who reads it may start it again
 
     def _settle(self, left: contextlib.ExitStack) -> None:
         """Prepare the site, and what ranks there talk to."""
 
         def say(message: str) -> None:
-            self._say("starting", message)
+            self.say("starting", message)
 
         self.site.prepare(say, self.ending.is_set)
         reach = self.site.reach
@@ -161,7 +161,7 @@ class Conductor:
                 self.ending.set()
             time.sleep(HEARTBEAT)
 
-    def _say(self, state: str, message: str, **more: Any) -> None:
+    def say(self, state: str, message: str, **more: Any) -> None:
         self.log(f"{state} {message}")
         self.store.update_session(self.id, state=state, message=message, **more)
 
@@ -172,32 +172,34 @@ class Conductor:
         elif lost := self.lost():
             raise sites.SiteLost(lost)
         elif session.reset_requested:
-            self._say("restarting", "starting all anew, as the instructor asked")
-            self.store.clear_requests(self.id)
+            self.say("restarting", "starting all anew, as the instructor asked")
+            self.store.clear_reset(self.id)
             self.cluster.stop()
-            self._bring_up(Placement.parse(session.placement))
+            self.bring_up(Placement.parse(session.placement))
+        elif self.lending.serve():
+            pass  # and look again
         elif run := self.store.take_next(self.id):
             self._conduct(run)
         elif self.until_idle:
             self.ending.set()
         elif not self.cluster.alive:
-            self._say("restarting", "the ranks are gone; starting new ones")
-            self._bring_up(Placement.parse(session.placement))
+            self.say("restarting", "the ranks are gone; starting new ones")
+            self.bring_up(Placement.parse(session.placement))
 
-    def _bring_up(self, placement: Placement) -> None:
-        """Start engines for a placement, and tell everybody what runs where."""
+    def bring_up(self, placement: Placement, state: SessionState = "ready", message: str = "") -> None:
+        """Start engines for a placement, and tell everybody what runs where, and in which state the session is then."""
         self.channel.forget_ranks()
         self._baseline = {}
         engines = self.cluster.start_engines(placement)
         self.store.update_session(
-            self.id, state="ready", message="", rank_map=engines.rank_map, machine=engines.machine
+            self.id, state=state, message=message, rank_map=engines.rank_map, machine=engines.machine
         )
 
     # The life of a run.
 
     def _conduct(self, run: RunRecord) -> None:
         try:
-            self._say("running", f"run {run.id}: {run.workload} on {Placement.parse(run.placement).describe()}")
+            self.say("running", f"run {run.id}: {run.workload} on {Placement.parse(run.placement).describe()}")
             if run.measured:
                 with measuring_lock(give_up=lambda: self.ending.is_set() or self.store.run(run.id).cancel_requested):
                     outcome = self._run(run)
@@ -213,7 +215,7 @@ class Conductor:
         if not outcome.reusable:
             self.cluster.stop_engines()
         if not self.ending.is_set():
-            self._say("ready" if self.cluster.alive else "restarting", "")
+            self.say("ready" if self.cluster.alive else "restarting", "")
 
     def _finish(self, run: RunRecord, outcome: Outcome) -> None:
         outcome.metrics = {**self.store.run(run.id).metrics, **outcome.metrics}  # some may be known from before
@@ -262,15 +264,13 @@ class Conductor:
         placement = Placement.parse(run.placement)
         engines = self.cluster.engines
         if self.cluster.alive and engines is not None and engines.placement == placement and not run.measured:
-            grown = {
-                rank: now - self._baseline.setdefault(rank, now) for rank, now in dict(self.channel.memory).items()
-            }
+            grown = {rank: now - self._baseline.setdefault(rank, now) for rank, now in self.channel.held().items()}
             there = self.memory_limit or memory.Gauge().tightest().total
             if max(grown.values(), default=0) < MEMORY_GROWTH and sum(grown.values()) < MEMORY_KEPT * there:
                 return
         self.store.update_session(self.id, message=f"starting {placement.describe()} for run {run.id}")
-        self._bring_up(placement)
-        self._say("running", f"run {run.id}: {run.workload} on {placement.describe()}")
+        self.bring_up(placement)
+        self.say("running", f"run {run.id}: {run.workload} on {placement.describe()}")
 
 
 def main() -> None:

@@ -36,6 +36,7 @@ class Engines:
         self.rank_map: dict[str, Any] = {}
         self.machine: dict[str, Any] = {}
         self.vigil: Vigil | None = None
+        self.used = False  # whether anything has run on them
         self._gauge = Gauge()
         self._killed = self._gauge.kills()
         launcher.on_stop(lambda _: self.died.set())

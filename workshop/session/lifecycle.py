@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from workshop.errors import BadInput, WorkshopError
 from workshop.mpi import REFUSES
 from workshop.placement import Placement
 from workshop.session import processes, segments, site, temporary
+from workshop.store.recorded import refuse_in
 from workshop.store.records import Limits, SessionRecord, SessionState
 from workshop.store.store import Store
 
@@ -53,6 +55,7 @@ def start_session(
     `attached` sessions end with this process, `until_idle` ones when they are up and no run waits; `at` is the site,
     see `workshop.session.site`. Raises BadInput where the session runs already or the placement can't.
     """
+    refuse_in(store.database)
     site.check(at, placement)
     config.memory_limit()  # which the conductor will want to know
     known = next((session for session in store.sessions() if session.name == name), None)
@@ -87,7 +90,7 @@ def wait_ready(
         while conductor.poll() is None:
             now = store.session(session.id)
             on_look(now)
-            if now.state in ("ready", "running"):
+            if now.state in ("ready", "running", "leased"):
                 return now
             if time.monotonic() > deadline:
                 raise WorkshopError(f"Session {session.name} was not ready within {seconds:.0f} s: {now.message}")
@@ -146,23 +149,33 @@ def cancel_queue(store: Store, session_id: int) -> None:
 
 def clean_up(store: Store, session: SessionRecord, state: SessionState = "stopped") -> None:
     """End and record what a dead conductor left behind; a session that is stopped loses its queue, too."""
+    end_left(store, session, "the session was stopped" if state == "stopped" else "its conductor had died")
+    if state == "stopped":
+        cancel_queue(store, session.id)
+    store.update_session(session.id, state=state, message="")
+
+
+def end_left(store: Store, session: SessionRecord, why: str) -> None:
+    """End what an earlier conductor of a session left behind, and the leases of its ranks."""
     processes.end_all(processes.TAG, processes.session_tag(session.id))
     folder = config.session_folder(session.id)
     segments.remove(folder)
     temporary.remove(folder)
     site.of(session.site, folder, Placement.parse(session.placement)).clear_up()
     store.interrupt_left(session.id)
-    if state == "stopped":
-        cancel_queue(store, session.id)
-    store.update_session(session.id, state=state, message="")
+    store.end_leases(session.id, why)
+
+
+def private_name(what: str) -> str:
+    """A name for a private session that nobody else's has: in containers that share a store, processes have the same
+    numbers at the same time."""
+    return f"{what}-{os.getpid()}-{secrets.token_hex(4)}"
 
 
 @contextmanager
 def private_session(store: Store, placement: Placement, at: Mapping[str, Any] = site.LOCAL) -> Iterator[SessionRecord]:
     """A session of this process's own, that ends with it."""
-    session, conductor = start_session(
-        store, f"private-{os.getpid()}-{int(time.time()) % 100_000}", placement, private=True, attached=True, at=at
-    )
+    session, conductor = start_session(store, private_name("private"), placement, private=True, attached=True, at=at)
     try:
         yield wait_ready(store, session, conductor)
     finally:
@@ -189,6 +202,7 @@ def shared_session(store: Store, name: str | None) -> SessionRecord | None:
 
 def newest_session(store: Store) -> SessionRecord:
     """The shared session that was started last and is up. Raises BadInput where there is none."""
+    refuse_in(store.database)
     up = [s for s in store.sessions() if s.up and not s.private]
     if not up:
         start = "start one on the dashboard's page Session, or with `workshop session start`"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Collection
 
 import psutil
 
@@ -13,6 +14,7 @@ from workshop import config
 TAG = "WORKSHOP_SESSION_TAG"  # every process of a session
 UP_TAG = "WORKSHOP_UP"  # every process under a `workshop up`, whose number it is
 ENGINES_TAG = "WORKSHOP_ENGINES_TAG"  # every process of one set of engines
+KILLED = 10.0  # seconds within which those have ended that were killed
 
 
 def session_tag(session_id: int) -> str:
@@ -20,14 +22,17 @@ def session_tag(session_id: int) -> str:
     return f"{config.home()}#{session_id}"
 
 
-def tagged(name: str, value: str) -> list[psutil.Process]:
-    """This user's processes that carry the tag, ourselves left out."""
+def tagged(name: str, value: str, but: Collection[str] = ()) -> list[psutil.Process]:
+    """This user's processes that carry the tag, ourselves left out, and those that carry one of the tags `but`."""
     found = []
     for process in psutil.process_iter():
         if process.pid == os.getpid():
             continue
         with contextlib.suppress(psutil.Error, OSError):
-            if process.environ().get(name) == value and process.status() != psutil.STATUS_ZOMBIE:
+            variables = process.environ()
+            if variables.get(name) != value or not variables.keys().isdisjoint(but):
+                continue
+            if process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
     return found
 
@@ -64,11 +69,12 @@ def kill(pid: int, name: str, value: str) -> None:
             psutil.Process(pid).kill()
 
 
-def end_all(name: str, value: str, seconds: float = 3.0) -> int:
-    """End every process that carries the tag: ask, wait at most `seconds`, then kill. Returns how many there were."""
+def end_all(name: str, value: str, seconds: float = 3.0, but: Collection[str] = ()) -> int:
+    """End every process that carries the tag and none of `but`: ask, wait at most `seconds`, then kill, and wait at
+    most KILLED seconds more. Returns how many there were."""
     ended: set[int] = set()
     deadline = time.monotonic() + seconds
-    while processes := tagged(name, value):
+    while processes := tagged(name, value, but):
         patient = time.monotonic() < deadline
         for process in processes:
             if patient and process.pid in ended:
@@ -77,6 +83,6 @@ def end_all(name: str, value: str, seconds: float = 3.0) -> int:
             with contextlib.suppress(psutil.Error):
                 process.terminate() if patient else process.kill()
         psutil.wait_procs(processes, timeout=0.2)
-        if time.monotonic() > deadline + 10:
+        if time.monotonic() > deadline + KILLED:
             break  # in uninterruptible sleep: nobody can end those
     return len(ended)

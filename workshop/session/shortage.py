@@ -47,11 +47,10 @@ def judge(host: str, held: Mapping[int, int], places: Iterable[Memory], limit: i
     return None
 
 
-def elsewhere(hosts: Mapping[str, Host], held: Mapping[int, int], here: str) -> Shortage | None:
+def elsewhere(hosts: Mapping[str, Host], here: str) -> Shortage | None:
     """A host other than `here` whose memory has run out, as its ranks told last."""
     for name, told in hosts.items():
-        there = {rank: held[rank] for rank in told.ranks if rank in held}
-        if name != here and (found := judge(name, there, [Memory(told.total, told.available)], None)):
+        if name != here and (found := judge(name, told.held, [Memory(told.total, told.available)], None)):
             return found
     return None
 

@@ -1,6 +1,6 @@
-"""What `workshop up` keeps running: one session's conductor and the dashboard, until somebody asks for an end.
+"""What `workshop up` keeps running until somebody asks for an end: its children, whatever they are.
 
-Both are children that end with this process, whatever ends it, and are started anew when they die before that.
+Each ends with this process, whatever ends it, and is started anew when it dies before that.
 """
 
 from __future__ import annotations
@@ -10,30 +10,47 @@ import errno
 import fcntl
 import os
 import socket
-import subprocess
-import sys
 import threading
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Protocol
 
 import psutil
 
 from workshop import config
 from workshop.errors import BadInput, WorkshopError
-from workshop.placement import Placement
-from workshop.session import lifecycle, processes, site
-from workshop.session.guard import guarded
-from workshop.store.records import SessionRecord
-from workshop.store.store import Store
+from workshop.session import lifecycle, processes
 
-DASHBOARD_READY = 60.0  # seconds
-RESTARTS = 5  # within RESTARTS_WITHIN seconds, after which something is really wrong
+RESTARTS = 5  # of one child within RESTARTS_WITHIN seconds, after which something is really wrong
 RESTARTS_WITHIN = 60.0
+
+
+class Child(Protocol):
+    """Something that `workshop up` keeps running. All are started at once, and by the main thread: the kernel ends a
+    child with the thread that has started it."""
+
+    name: str  # in sentences: "dashboard"
+    answers: str  # what is told, with the time, once it is ready: "The dashboard answers"
+    needed: bool  # whether nothing goes on without it
+
+    def start(self) -> None:
+        """Launch it, or launch it anew after it died; returns at once. Raises WorkshopError."""
+
+    def wait_ready(self, ending: threading.Event) -> None:
+        """Wait until it answers or somebody asks for an end. Raises WorkshopError with the reason where it doesn't."""
+
+    def alive(self) -> bool: ...
+
+    def done(self) -> str | None:
+        """A sentence where it has ended because somebody wanted that, and is not to be started anew."""
+
+    def ask_to_end(self) -> None: ...
+
+    def end(self) -> None:
+        """Wait until it has ended, with all that it started; kill what takes too long."""
 
 
 @contextmanager
@@ -55,7 +72,7 @@ def only_one() -> Iterator[None]:
         yield
 
 
-def check_port(host: str, port: int | str) -> int:
+def check_port(host: str, port: int | str, option: str = "--port") -> int:
     """The port as a number. Raises BadInput where it isn't one, or nobody can listen there."""
     if not str(port).isdecimal() or not 1 <= int(port) <= 65535:
         raise BadInput(f"The port is {port!r}; it should be a whole number from 1 to 65535.")
@@ -66,103 +83,110 @@ def check_port(host: str, port: int | str) -> int:
             probe.bind((host, int(port)))
         except OSError as error:
             why = "is in use" if error.errno == errno.EADDRINUSE else f"can't be used ({error.strerror or error})"
-            raise BadInput(f"Port {port} of {host} {why}; choose another with --port.") from None
+            raise BadInput(f"Port {port} of {host} {why}; choose another with {option}.") from None
     return int(port)
 
 
 @dataclass
 class Supervisor:
-    """Start with `start()`, then `watch()` until `ending` is set; `stop()` ends both children."""
+    """Start with `start()`, then `watch()` until `ending` is set; `stop()` ends all children."""
 
-    store: Store
-    name: str
-    placement: Placement
-    host: str
-    port: int
+    children: Sequence[Child]
     say: Callable[[str], None]
-    at: Mapping[str, Any] = field(default_factory=lambda: site.LOCAL)  # where the ranks run
     ending: threading.Event = field(default_factory=threading.Event)
-    session: SessionRecord | None = None
-    _conductor: subprocess.Popen[bytes] | None = None
-    _dashboard: subprocess.Popen[bytes] | None = None
-    _restarts: list[float] = field(default_factory=list)
-
-    @property
-    def url(self) -> str:
-        return f"http://{'[' + self.host + ']' if ':' in self.host else self.host}:{self.port}"
+    _kept: list[Child] = field(default_factory=list)  # those that are started anew when they die
+    _restarts: dict[str, list[float]] = field(default_factory=dict)
+    _asked: dict[Future[None], Child] = field(default_factory=dict)  # of those that aren't needed: whether they answer
 
     def start(self) -> None:
-        """Bring up both at once, and wait until both answer. Raises WorkshopError with the reason where one doesn't."""
+        """Bring up all at once, and wait until those answer that are needed. Raises WorkshopError with the reason
+        where one of them doesn't; without the others, it goes on."""
         began = time.monotonic()
-        self.say(f"Starting session {self.name}: {self.placement.describe()}")
-        session, self._conductor = lifecycle.start_session(
-            self.store, self.name, self.placement, attached=True, at=self.at
-        )
-        self.say("Starting the dashboard")
-        self._dashboard = self._start_dashboard()
-        self.session = lifecycle.wait_ready(
-            self.store, session, self._conductor, give_up=self.ending.is_set, on_look=lifecycle.saying(self.say)
-        )
-        self.say(f"The session's ranks are ready after {time.monotonic() - began:.1f} s")
-        self._wait_dashboard()
-        self.say(f"The dashboard answers after {time.monotonic() - began:.1f} s")
+        pool = ThreadPoolExecutor(len(self.children))
+        waiting: dict[Future[None], Child] = {}
+        try:
+            self._kept = [child for child in self.children if self._started(child)]
+            for child in self._kept:
+                (waiting if child.needed else self._asked)[pool.submit(self._answers, child, began, "")] = child
+            while waiting:
+                for ready in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    del waiting[ready]
+                    ready.result()
+        except BaseException:
+            self.ending.set()
+            raise
+        finally:
+            pool.shutdown(wait=False)
 
-    def _start_dashboard(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "workshop.web", "--host", self.host, "--port", str(self.port)]
-        with open(config.home() / "dashboard.log", "ab") as log:
-            return subprocess.Popen(
-                guarded(command),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                env=os.environ | {processes.UP_TAG: str(os.getpid())},
-            )
-
-    def _wait_dashboard(self) -> None:
-        assert self._dashboard is not None, "started before"
-        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, self.url.partition("//")[2].rpartition(":")[0])
-        deadline = time.monotonic() + DASHBOARD_READY
-        while not self.ending.is_set():
-            try:
-                with urllib.request.urlopen(f"http://{host}:{self.port}/join", timeout=5):
-                    return
-            except urllib.error.HTTPError as error:
-                raise WorkshopError(
-                    f"The dashboard answers with an error ({error}); see {config.home()}/dashboard.log."
-                ) from None
-            except OSError:
-                pass
-            if self._dashboard.poll() is not None:
-                raise WorkshopError(f"The dashboard did not start; see {config.home() / 'dashboard.log'}.")
-            if time.monotonic() > deadline:
-                raise WorkshopError(f"The dashboard has not answered within {DASHBOARD_READY:.0f} s.")
-            self.ending.wait(0.1)
+    def _started(self, child: Child) -> bool:
+        try:
+            child.start()
+        except WorkshopError as error:
+            if child.needed:
+                raise
+            self.say(f"{error} All else goes on without it.")
+            return False
+        return True
 
     def watch(self) -> None:
-        """Until `ending`: start anew what dies. Raises WorkshopError when that happens again and again."""
-        while not self.ending.wait(0.3):
-            if self._dashboard is not None and self._dashboard.poll() is not None:
-                self._count_restart("dashboard")
-                self._dashboard = self._start_dashboard()
-            if self._conductor is not None and self._conductor.poll() is not None and self.session is not None:
-                now = self.store.session(self.session.id)
-                if now.stop_requested or now.state == "stopped":
-                    self.say("The session was stopped; Ctrl-C ends the dashboard, too.")
-                    self._conductor = None
-                else:
-                    self._count_restart("session's conductor")
-                    self._conductor = lifecycle.revive(self.store, now, attached=True)
+        """Until `ending`: start anew what dies, and see that it answers as it did at first. Raises WorkshopError when
+        that happens again and again."""
+        pool = ThreadPoolExecutor(len(self.children))
+        try:
+            while not self.ending.wait(0.3):
+                self._hear()
+                self._start_anew(pool)
+        finally:
+            pool.shutdown(wait=False)
 
-    def _count_restart(self, what: str) -> None:
+    def _start_anew(self, pool: ThreadPoolExecutor) -> None:
+        asked = list(self._asked.values())
+        for child in [child for child in self._kept if child not in asked and not child.alive()]:
+            if why := child.done():
+                self.say(why)
+                self._kept.remove(child)
+            elif self._too_often(child):
+                why = f"The {child.name} died {RESTARTS} times within a minute; see the logs in {config.home()}."
+                if child.needed:
+                    raise WorkshopError(why)
+                self.say(f"{why} All else goes on without it.")
+                self._kept.remove(child)
+            else:
+                self.say(f"The {child.name} died; starting it anew")
+                began = time.monotonic()
+                if not self._started(child):
+                    self._kept.remove(child)
+                elif not child.needed:  # of the others everybody sees whether they are there
+                    self._asked[pool.submit(self._answers, child, began, " again")] = child
+
+    def _answers(self, child: Child, began: float, again: str) -> None:
+        """Raises WorkshopError where a child that was started doesn't answer in time, or something else does."""
+        child.wait_ready(self.ending)
+        if not self.ending.is_set():
+            self.say(f"{child.answers}{again} after {time.monotonic() - began:.1f} s")
+
+    def _hear(self) -> None:
+        """End a child that isn't needed and doesn't answer; one that has died meanwhile is started anew again."""
+        for asked in [asked for asked in self._asked if asked.done()]:
+            child = self._asked.pop(asked)
+            try:
+                asked.result()
+            except WorkshopError as error:
+                if child.alive():
+                    self.say(f"{error} All else goes on without it.")
+                    child.ask_to_end()
+                    self._kept.remove(child)
+
+    def _too_often(self, child: Child) -> bool:
+        """Count another death of it."""
         now = time.monotonic()
-        self._restarts = [then for then in self._restarts if now - then < RESTARTS_WITHIN] + [now]
-        if len(self._restarts) > RESTARTS:
-            raise WorkshopError(f"The {what} died {RESTARTS} times within a minute; see the logs in {config.home()}.")
-        self.say(f"The {what} died; starting it anew")
+        before = self._restarts.get(child.name, [])
+        self._restarts[child.name] = [then for then in before if now - then < RESTARTS_WITHIN] + [now]
+        return len(self._restarts[child.name]) > RESTARTS
 
     def stop(self) -> None:
-        """End both, and the sessions that were launched from the dashboard."""
+        """End all children, and the sessions that were launched from one of them."""
+        self.ending.set()
         launched = [
             process
             for process in processes.tagged(processes.UP_TAG, str(os.getpid()))
@@ -171,16 +195,10 @@ class Supervisor:
         for process in launched:
             with contextlib.suppress(psutil.Error):
                 process.terminate()
-        if self._dashboard is not None:
-            self._dashboard.terminate()
-        if self._conductor is not None:
-            lifecycle.end_conductor(self._conductor)
-        if self._dashboard is not None:
-            try:
-                self._dashboard.wait(5)
-            except subprocess.TimeoutExpired:
-                self._dashboard.kill()
-                self._dashboard.wait()
+        for child in self.children:
+            child.ask_to_end()
+        for child in self.children:
+            child.end()
         _, late = psutil.wait_procs(launched, timeout=lifecycle.STOPPED)
         for process in late:
             with contextlib.suppress(psutil.Error):

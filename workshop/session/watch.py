@@ -100,11 +100,11 @@ class Watch:
         if self.lookout.found:
             return _out_of_memory(self.lookout.found)
         if not cluster.alive:
-            return self._last_words() if self.failed else self._death()
+            return self._last_words() if self.failed else death(self.conductor, self.lookout, self.killed)
         if self.result.ready() and not self.result.successful():
             # Its controller may know of a rank's death before mpirun has said so.
             if cluster.engines is not None and cluster.engines.died.wait(GRACE):
-                return self._death()
+                return death(self.conductor, self.lookout, self.killed)
             # The engine itself gave up, for instance because the conductor could not store what it said.
             failure = problem("EngineError", str(self.result.exception() or "a rank gave up without a word"))
             return Outcome("failed", error=failure, reusable=False)
@@ -126,32 +126,6 @@ class Watch:
             return self.because
         return Outcome("completed", metrics=metrics)
 
-    def _death(self) -> Outcome:
-        engines = self.conductor.cluster.engines
-        died = engines.death() if engines is not None and engines.died.is_set() else None
-        here = died is None or died.host == socket.gethostname()
-        killed = died is None or died.signal == signal.SIGKILL
-        if here and killed and (found := self.lookout.killed(died.rank if died else None)):
-            return _out_of_memory(found)
-        if not self.conductor.cluster.controller_alive:
-            failure = problem("ControllerDied", "the session's controller died in the middle of the run")
-            return Outcome("failed", error=failure, reusable=False)
-        if lost := self.conductor.lost():
-            return Outcome("failed", error=problem("SiteLost", lost), reusable=False)
-        assert engines is not None, "a run has engines until it has ended"
-        if died is not None and killed and not here and self.conductor.site.kills() > self.killed:
-            return _out_of_memory(shortage.killed(died.host, died.rank, {}))
-        if died is None:
-            words = engines.mpi.refusal(engines.output) or "without a word"
-            message = f"the launcher of {engines.mpi.NAME} ended: {words}"
-            return Outcome("failed", error=problem("EnginesDied", message), reusable=False)
-        if died.signal == signal.SIGABRT and "std::bad_alloc" in engines.output:
-            return _out_of_memory(shortage.refused(died.rank, died.host, engines.placement.ranks))
-        name = signal.Signals(died.signal).name if died.signal in signal.valid_signals() else f"signal {died.signal}"
-        who = "a rank" if died.rank is None else f"rank {died.rank}"
-        message = f"{who} (process {died.pid} on {died.host}) was ended by {name}"
-        return Outcome("failed", error=problem("RankDied", message, died.rank, died.host), reusable=False)
-
     def _ask_to_end(self) -> None:
         """Look for a reason to end the run early, and ask the ranks to."""
         conductor, run = self.conductor, self.run
@@ -169,9 +143,7 @@ class Watch:
         elif limited and time.monotonic() - self.started > minutes * 60:
             words = f"the run took longer than the {minutes:g} minutes that this session allows"
             because = Outcome("failed", error=problem("TimeLimit", words))
-        elif short := shortage.elsewhere(
-            dict(conductor.channel.hosts), dict(conductor.channel.memory), socket.gethostname()
-        ):
+        elif short := shortage.elsewhere(dict(conductor.channel.hosts), socket.gethostname()):
             because = _out_of_memory(short)
         else:
             return
@@ -179,3 +151,32 @@ class Watch:
         hopeless = because.error is not None and because.error["type"] in (OUT_OF_MEMORY, "SiteLost")
         self.deadline = time.monotonic() + (0.0 if hopeless else CANCEL)
         conductor.channel.stop(run.id)
+
+
+def death(conductor: Conductor, lookout: Lookout, killed: int) -> Outcome:
+    """Of what a conductor's ranks have died. `killed` is what `Site.kills` said before."""
+    engines = conductor.cluster.engines
+    died = engines.death() if engines is not None and engines.died.is_set() else None
+    here = died is None or died.host == socket.gethostname()
+    by_force = died is None or died.signal == signal.SIGKILL
+    if here and by_force and (found := lookout.killed(died.rank if died else None)):
+        return _out_of_memory(found)
+    if not conductor.cluster.controller_alive:
+        failure = problem("ControllerDied", "the session's controller died")
+        return Outcome("failed", error=failure, reusable=False)
+    if lost := conductor.lost():
+        return Outcome("failed", error=problem("SiteLost", lost), reusable=False)
+    assert engines is not None, "whoever watches ranks has some"
+    if died is not None and by_force and not here and conductor.site.kills() > killed:
+        return _out_of_memory(shortage.killed(died.host, died.rank, {}))
+    if died is None:
+        words = engines.mpi.refusal(engines.output) or "without a word"
+        message = f"the launcher of {engines.mpi.NAME} ended: {words}"
+        return Outcome("failed", error=problem("EnginesDied", message), reusable=False)
+    if died.signal == signal.SIGABRT and "std::bad_alloc" in engines.output:
+        return _out_of_memory(shortage.refused(died.rank, died.host, engines.placement.ranks))
+    name = signal.Signals(died.signal).name if died.signal in signal.valid_signals() else f"signal {died.signal}"
+    who = "a rank" if died.rank is None else f"rank {died.rank}"
+    pid = died.pid or engines.local.get(-1 if died.rank is None else died.rank, 0)  # Open MPI may say 0
+    message = f"{who} ({f'process {pid} ' if pid else ''}on {died.host}) was ended by {name}"
+    return Outcome("failed", error=problem("RankDied", message, died.rank, died.host), reusable=False)

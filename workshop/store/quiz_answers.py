@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, case, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from workshop.store.database import Database
-from workshop.store.records import QuizAnswer
-from workshop.store.tables import quiz_answers, quiz_players
+from workshop.store.records import QuizAnswer, QuizStanding
+from workshop.store.tables import quiz_answers, quiz_players, quiz_rounds
 
 
 class QuizAnswers:
@@ -40,6 +40,31 @@ class QuizAnswers:
                 query = query.where(quiz_answers.c[column] == wanted)
         with self.database.reading() as connection:
             return [QuizAnswer(**row._mapping) for row in connection.execute(query)]
+
+    def quiz_standings(self) -> list[QuizStanding]:
+        """How far everybody has come in every round in which they have answered, the newest attempt last. Who was
+        removed from a round is left out."""
+        judged = case((quiz_answers.c.right.is_(None), 0.0), else_=quiz_answers.c.share)
+        query = (
+            select(
+                quiz_rounds.c.id.label("round_id"),
+                quiz_rounds.c.kind,
+                quiz_rounds.c.name.label("deck"),
+                quiz_players.c.id.label("player_id"),
+                quiz_players.c.identity_id,
+                quiz_players.c.nickname,
+                func.count().label("answered"),
+                func.coalesce(func.sum(judged), 0.0).label("share"),
+                func.max(quiz_answers.c.received_at).label("last_at"),
+            )
+            .join(quiz_players, quiz_players.c.id == quiz_answers.c.player_id)
+            .join(quiz_rounds, quiz_rounds.c.id == quiz_players.c.round_id)
+            .where(quiz_players.c.removed.is_(False))
+            .group_by(quiz_rounds.c.id, quiz_players.c.id)
+            .order_by(quiz_players.c.id)
+        )
+        with self.database.reading() as connection:
+            return [QuizStanding(**row._mapping) for row in connection.execute(query)]
 
     def judge_answers(
         self, round_id: int, question: str, judged: Mapping[int, tuple[float, bool | None, float]]

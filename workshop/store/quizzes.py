@@ -6,15 +6,16 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.exc import IntegrityError
 
-from workshop.errors import BadInput
+from workshop.errors import BadInput, WorkshopError
 from workshop.store.database import Database
+from workshop.store.identities import numbered
+from workshop.store.recorded import refuse
 from workshop.store.records import QuizPlayer, QuizRound
-from workshop.store.tables import identities, quiz_answers, quiz_players, quiz_rounds
+from workshop.store.tables import identities, quiz_answers, quiz_players, quiz_rooms, quiz_rounds
 
-LONGEST_NICKNAME = 30  # as `web.auth` has it
 _LARGEST_ID = 2**31 - 1
 
 
@@ -51,6 +52,8 @@ class Quizzes:
         }
         try:
             with self.database.writing() as connection:
+                if kind == "live":
+                    refuse(connection)
                 (made,) = connection.execute(quiz_rounds.insert().values(**values)).inserted_primary_key
         except IntegrityError:
             raise BadInput(f"A round with code {code} goes on already; another one needs another code.") from None
@@ -85,17 +88,25 @@ class Quizzes:
             row = connection.execute(query).first()
         return QuizRound(**row._mapping) if row is not None else None
 
-    def set_round_state(self, round_id: int, state: Mapping[str, Any], *, ended: bool = False) -> None:
-        """Keep how far a round has come; `ended` frees its code."""
+    def set_round_state(
+        self, round_id: int, state: Mapping[str, Any], *, ended: bool = False, host: str | None = None
+    ) -> None:
+        """Keep how far a round has come; `ended` frees its code. Raises WorkshopError where it is said by a `host` that
+        doesn't hold the round any longer."""
         values: dict[str, Any] = {"state": dict(state)}
         if ended:
             values["ended_at"] = time.time()
+        holder = select(quiz_rooms.c.host).where(quiz_rooms.c.round_id == round_id)
         with self.database.writing(durable=True) as connection:
+            if host is not None and connection.scalar(holder) != host:
+                raise WorkshopError(f"Round {round_id} has been taken over by another dashboard; open it there.")
             connection.execute(quiz_rounds.update().where(quiz_rounds.c.id == round_id).values(**values))
 
-    def add_player(self, round_id: int, identity_id: int | None, nickname: str, attempt: int = 1) -> QuizPlayer:
+    def add_player(
+        self, round_id: int, identity_id: int | None, nickname: str, attempt: int = 1, *, most: int | None = None
+    ) -> QuizPlayer:
         """Let somebody take part. Who does already stays who they are, also where they were removed; a nickname that
-        somebody else has gets a number."""
+        somebody else has gets a number. Raises BadInput for a new one where there are `most` who weren't removed."""
         whose = (
             quiz_players.c.round_id == round_id,
             quiz_players.c.identity_id == identity_id,
@@ -104,6 +115,8 @@ class Quizzes:
         with self.database.writing() as connection:
             there = connection.execute(select(quiz_players).where(*whose)).first() if identity_id is not None else None
             if there is None:
+                if most is not None and _present(connection, round_id) >= most:
+                    raise full(most)
                 values = {
                     "round_id": round_id,
                     "identity_id": identity_id,
@@ -131,6 +144,12 @@ class Quizzes:
         with self.database.reading() as connection:
             return [QuizPlayer(**row._mapping) for row in connection.execute(query)]
 
+    def player_ids(self, round_id: int) -> set[int]:
+        """Everybody's who came, unless their data were removed."""
+        query = select(quiz_players.c.id).where(quiz_players.c.round_id == round_id)
+        with self.database.reading() as connection:
+            return set(connection.scalars(query))
+
     def remove_player(self, player_id: int) -> None:
         """Their answers stay, marked by this, and don't count; they can't come back."""
         with self.database.writing() as connection:
@@ -151,6 +170,20 @@ class Quizzes:
             return _forget(connection, list(connection.scalars(theirs)))
 
 
+def full(most: int) -> BadInput:
+    """What somebody is told who comes when so many are in a round."""
+    return BadInput(
+        f"This round is full: {most:,} players are in it, and it takes no more; ask its host to remove names that are "
+        "nobody's, then join again."
+    )
+
+
+def _present(connection: Connection, round_id: int) -> int:
+    """How many take part in a round who weren't removed."""
+    there = (quiz_players.c.round_id == round_id, quiz_players.c.removed.is_(False))
+    return connection.scalar(select(func.count()).select_from(quiz_players).where(*there)) or 0
+
+
 def _forget(connection: Connection, player_ids: list[int]) -> int:
     gone = connection.execute(delete(quiz_answers).where(quiz_answers.c.player_id.in_(player_ids))).rowcount
     connection.execute(delete(quiz_players).where(quiz_players.c.id.in_(player_ids)))
@@ -159,9 +192,5 @@ def _forget(connection: Connection, player_ids: list[int]) -> int:
 
 def _free(connection: Connection, round_id: int, nickname: str) -> str:
     """The nickname, with a number where somebody in the round has it."""
-    name, number = nickname, 1
-    there = select(quiz_players.c.id).where(quiz_players.c.round_id == round_id)
-    while connection.scalar(there.where(quiz_players.c.nickname == name).limit(1)) is not None:
-        number += 1
-        name = f"{nickname[: LONGEST_NICKNAME - 5]} {number}"
-    return name
+    there = select(quiz_players.c.id).where(quiz_players.c.round_id == round_id).limit(1)
+    return numbered(nickname, lambda name: connection.scalar(there.where(quiz_players.c.nickname == name)) is not None)

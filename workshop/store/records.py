@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 RunStatus = Literal["queued", "running", "completed", "failed", "cancelled", "interrupted"]
-SessionState = Literal["starting", "ready", "running", "restarting", "stopped", "failed", "lost"]
-StudyState = Literal["running", "interrupted", "completed", "failed"]
+SessionState = Literal["starting", "ready", "running", "leased", "restarting", "stopped", "failed", "lost", "recorded"]
+StudyState = Literal["running", "interrupted", "completed", "failed", "recorded"]
 Role = Literal["instructor", "learner", "player"]  # a player came in by the code of a quiz, and sees that only
 
 ENDED: frozenset[str] = frozenset({"completed", "failed", "cancelled", "interrupted"})
@@ -47,7 +47,7 @@ class SessionRecord:
     @property
     def up(self) -> bool:
         """Whether it takes runs, or soon will."""
-        return self.state not in ("stopped", "failed", "lost")
+        return self.state not in ("stopped", "failed", "lost", "recorded")
 
 
 @dataclass(frozen=True)
@@ -202,6 +202,16 @@ class QuizRound:
 
 
 @dataclass(frozen=True)
+class QuizRoom:
+    """A dashboard's hold on a live round, which nobody else can host meanwhile."""
+
+    round_id: int
+    host: str
+    place: str  # where that one is, in words
+    heartbeat_at: float
+
+
+@dataclass(frozen=True)
 class QuizPlayer:
     """Somebody in a round."""
 
@@ -228,3 +238,54 @@ class QuizAnswer:
     share: float | None = None  # of a right answer, 0 to 1; None: not judged yet
     right: bool | None = None  # None also where nothing is right, as in a poll
     points: float | None = None
+
+
+@dataclass(frozen=True)
+class QuizStanding:
+    """How far a player has come in a round: all their answers together."""
+
+    round_id: int
+    kind: Literal["live", "alone"]
+    deck: str  # its name
+    player_id: int
+    identity_id: int | None
+    nickname: str
+    answered: int
+    share: float  # of right answers, 0 to 1 each, summed; what isn't judged yet and polls count nothing
+    last_at: float  # when the newest answer came
+
+
+@dataclass(frozen=True)
+class Lease:
+    """Somebody's hold on a session's ranks, for cells of a notebook; the session's queue waits meanwhile."""
+
+    id: int
+    session_id: int
+    holder: str  # in words, for instance "ada's notebook"
+    host: str  # where the holder's process is
+    pid: int
+    pid_began_at: float  # when that process began: numbers are used again
+    state: Literal["wanted", "held", "ended"]
+    why: str  # one sentence: why it has ended; while it is held why its ranks were replaced, "" where they weren't
+    asked_at: float
+    heartbeat_at: float  # of the holder
+    held_at: float | None
+    ended_at: float | None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far somebody has come with one thing of a lab."""
+
+    learner: str
+    lab: str
+    kind: Literal["notebook", "exercise", "prediction"]
+    item: str  # the exercise's or prediction's id; "" for a notebook
+    state: str  # of an exercise: right, hint, empty, error or late, see workshop.labs.checking; "" else
+    tries: int  # checks so far
+    wrong: int  # checks since the last right one that were wrong; of an empty exercise they aren't
+    said: str  # the last hint
+    value: Any  # of a prediction: {"guess": ..., "measured": ...}
+    began_at: float
+    changed_at: float
+    right_at: float | None  # when it was right for the first time

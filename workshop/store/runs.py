@@ -12,6 +12,7 @@ from workshop.errors import BadInput
 from workshop.store.artifacts import put
 from workshop.store.database import Database
 from workshop.store.queue import owner, turns
+from workshop.store.recorded import refuse
 from workshop.store.records import RunRecord, RunStatus
 from workshop.store.sessions import SILENT_NOW
 from workshop.store.tables import runs, sessions, trials
@@ -67,6 +68,7 @@ class Runs:
         number). Raises BadInput for an input over 64 MB, and where `identity_id` has `most_unfinished` runs in this
         session already."""
         with self.database.writing() as connection:
+            refuse(connection)
             if most_unfinished is not None:
                 of_theirs = (runs.c.session_id == session_id, runs.c.identity_id == identity_id)
                 unfinished = connection.scalar(

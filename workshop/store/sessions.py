@@ -12,11 +12,12 @@ from sqlalchemy import ColumnElement, Double, Row, and_, bindparam, case, func, 
 
 from workshop.errors import BadInput
 from workshop.store.database import Database
+from workshop.store.recorded import refuse
 from workshop.store.records import Limits, SessionRecord, SessionState
 from workshop.store.tables import sessions
 
 SILENT = 5.0  # seconds without a heartbeat after which a conductor counts as dead
-GONE = ("stopped", "failed")  # states of a session that has no conductor, and says so
+GONE = ("stopped", "failed", "recorded")  # states of a session that has no conductor, and says so
 _NAME = re.compile(r"[a-z0-9-]{1,40}")
 
 
@@ -83,6 +84,7 @@ class Sessions:
             "site": dict(site) if site else None,
         }
         with self.database.writing() as connection:
+            refuse(connection)
             known = connection.execute(
                 select(sessions.c.id, sessions.c.state, SILENT_NOW.label("silent")).where(sessions.c.name == name)
             ).first()
@@ -142,8 +144,9 @@ class Sessions:
     def request_reset(self, session_id: int) -> None:
         self._change(session_id, reset_requested=True)
 
-    def clear_requests(self, session_id: int) -> None:
-        self._change(session_id, stop_requested=False, reset_requested=False)
+    def clear_reset(self, session_id: int) -> None:
+        """A reset is under way. A stop that somebody asked for meanwhile stays asked for."""
+        self._change(session_id, reset_requested=False)
 
     def _change(self, session_id: int, **values: Any) -> None:
         with self.database.writing() as connection:

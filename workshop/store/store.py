@@ -14,14 +14,19 @@ from workshop.store.database import Database
 from workshop.store.events import Events
 from workshop.store.guesses import Guesses
 from workshop.store.identities import Identities
+from workshop.store.leases import Leases
+from workshop.store.progress import Progresses
 from workshop.store.quiz_answers import QuizAnswers
+from workshop.store.quiz_rooms import QuizRooms
 from workshop.store.quizzes import Quizzes
 from workshop.store.runs import Runs
 from workshop.store.sessions import Sessions
 from workshop.store.studies import Studies
 
 
-class Store(Sessions, Runs, Events, Artifacts, Identities, Studies, Guesses, Quizzes, QuizAnswers):
+class Store(
+    Sessions, Runs, Events, Artifacts, Identities, Studies, Guesses, Quizzes, QuizRooms, QuizAnswers, Leases, Progresses
+):
     """Made by `Store.open`; close it, or use it in a `with`."""
 
     def __init__(self, database: Database) -> None:

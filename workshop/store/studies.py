@@ -10,6 +10,7 @@ from sqlalchemy import Row, Select, and_, case, func, literal, or_, select
 
 from workshop.errors import BadInput
 from workshop.store.database import Database
+from workshop.store.recorded import refuse
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.runs import MOST_RUNS
 from workshop.store.sessions import SILENT
@@ -34,6 +35,7 @@ class Studies:
         """Keep a study with the trials that it wants. Nobody works on it yet."""
         now = time.time()
         with self.database.writing() as connection:
+            refuse(connection)
             study_id = connection.execute(
                 studies.insert().values(
                     kind=kind,
@@ -81,6 +83,7 @@ class Studies:
         now = time.time()
         free = or_(studies.c.runner.is_(None), studies.c.heartbeat_at < now - SILENT)
         with self.database.writing() as connection:
+            refuse(connection)
             taken = connection.execute(
                 studies.update().where(studies.c.id == study_id, free).values(runner=runner, heartbeat_at=now)
             )

@@ -24,7 +24,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 5
+VERSION = 7
 SPANS = 2000  # rows of `spans`: the most points that a thinned series can have
 
 
@@ -36,6 +36,13 @@ class Words(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         return None if value is None else value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+class Key(Words):
+    """Such text as part of a key: `Key(80)` has at most 80 characters."""
+
+    impl = String
+    cache_ok = True
 
 
 class Json(TypeDecorator[Any]):
@@ -281,10 +288,61 @@ quiz_answers = Table(
     sqlite_with_rowid=False,
 )
 
+# Whose memory a live round is in. A row of its own, since the heartbeat would write the whole deck anew each second.
+quiz_rooms = Table(
+    "quiz_rooms",
+    metadata,
+    Column("round_id", ForeignKey(quiz_rounds.c.id), primary_key=True),
+    Column("host", String(40), nullable=False),  # which one, of all that ever host anything
+    Column("place", Words, nullable=False),  # in words, for instance "process 4711 on ada-laptop"
+    Column("heartbeat_at", Double, nullable=False),
+)
+
+# Who has, or wants, a session's ranks for cells of a notebook. Its queue waits meanwhile.
+leases = Table(
+    "leases",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("session_id", ForeignKey(sessions.c.id), nullable=False),
+    Column("holder", Words, nullable=False),  # in words, for instance "ada's notebook"
+    Column("host", Words, nullable=False),  # where the holder's process is
+    Column("pid", Integer, nullable=False),
+    Column("pid_began_at", Double, nullable=False),  # when that process began: numbers are used again
+    Column("state", String(10), nullable=False),  # wanted, held, ended
+    Column("why", Words, nullable=False),  # one sentence: why it has ended, or while it is held had its ranks replaced
+    Column("asked_at", Double, nullable=False),
+    Column("heartbeat_at", Double, nullable=False),  # of the holder
+    Column("held_at", Double),
+    Column("ended_at", Double),
+    Index("leases_of_session", "session_id", "state"),
+    sqlite_autoincrement=True,
+)
+
+# How far everybody has come in each lab: one row for each exercise, prediction, and notebook that was opened.
+progress = Table(
+    "progress",
+    metadata,
+    Column("learner", Key(80), primary_key=True),
+    Column("lab", Key(40), primary_key=True),
+    Column("kind", String(20), primary_key=True),  # notebook, exercise, prediction
+    Column("item", Key(80), primary_key=True),  # the exercise's or prediction's id; "" for a notebook
+    Column("state", String(20), nullable=False),  # of an exercise as labs.checking says; "" else
+    Column("tries", Integer, nullable=False),  # checks so far
+    Column("wrong", Integer, nullable=False),  # checks since the last right one that were wrong (not: empty)
+    Column("said", Words, nullable=False),  # the last hint
+    Column("value", Json),  # of a prediction: {"guess": ..., "measured": ...}
+    Column("began_at", Double, nullable=False),
+    Column("changed_at", Double, nullable=False),
+    Column("right_at", Double),  # when it was right for the first time
+    sqlite_with_rowid=False,
+)
+
 # The tables and columns that came with a version; an older store gets those it lacks.
 SINCE: dict[int, tuple[Table | Column[Any], ...]] = {
     2: (studies, trials),
     3: (sessions.c.site,),
     4: (trials.c.point, trials.c.pruned, guesses),
     5: (quiz_rounds, quiz_players, quiz_answers),
+    6: (leases, progress),
+    7: (quiz_rooms,),
 }

@@ -17,7 +17,7 @@ from typing import Any
 
 from workshop.errors import BadInput, WorkshopError
 from workshop.session import client
-from workshop.store.records import RunRecord, SessionRecord, StudyRecord, Trial
+from workshop.store.records import Identity, RunRecord, SessionRecord, StudyRecord, Trial
 from workshop.store.sessions import SILENT
 from workshop.store.store import Store
 from workshop.study.judging import LIMIT, Look, Waiting, end_run
@@ -69,8 +69,11 @@ def run_study(
     session: SessionRecord,
     on_look: Look = lambda _: None,
     limit: float = LIMIT,
+    identity: Identity | None = None,
 ) -> StudyRecord:
     """Run what is missing of a study, `working_on` which the caller is. Returns the study as it then is.
+
+    `identity` is whose runs they are: a learner's have to stay within the session's limits.
 
     A trial that fails is kept as failed and the study goes on; one whose conductor died is tried again once the
     session is back. After a KeyboardInterrupt, which is passed on, no run of the study goes on. Raises WorkshopError
@@ -86,7 +89,7 @@ def run_study(
             tried[trial.number] = tried.get(trial.number, 0) + 1
             if not store.keep_study(study_id, runner):  # this computer slept, and somebody thought us dead
                 raise WorkshopError(f"Study {study_id} has been taken over by another command.")
-            if run := _submit(store, study_id, trial, session, wait.kind.measured):
+            if run := _submit(store, study_id, trial, session, wait.kind.measured, identity):
                 wait.until_ended(trial, run)
     except KeyboardInterrupt:
         _cancel(store, study_id)
@@ -139,7 +142,12 @@ def _next(store: Store, study_id: int, tried: Mapping[int, int]) -> Trial | None
 
 
 def _submit(
-    store: Store, study_id: int, trial: Trial, session: SessionRecord, measured: bool = True
+    store: Store,
+    study_id: int,
+    trial: Trial,
+    session: SessionRecord,
+    measured: bool = True,
+    identity: Identity | None = None,
 ) -> RunRecord | None:
     """Put a trial into the session's queue; None where it can't be run at all, which is kept."""
     up = _wait_up(store, session)
@@ -150,6 +158,7 @@ def _submit(
             store.study(study_id).workload,
             trial.params,
             trial.placement,
+            identity=identity,
             measured=measured,
             trial=(study_id, trial.number),
         )

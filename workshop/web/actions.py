@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from workshop.errors import BadInput, WorkshopError
+from workshop.labs import taking_back
 from workshop.placement import Placement
 from workshop.session import client, lifecycle
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
@@ -51,6 +52,13 @@ def reset(store: Store, identity: Identity, name: str) -> None:
     store.request_reset(store.session(name).id)
 
 
+def reclaim(store: Store, identity: Identity, name: str) -> None:
+    """Take a session's ranks back from the notebook that has them; the queue goes on. Raises BadInput where none has
+    them."""
+    only_instructor(identity)
+    client.reclaim(store, store.session(name))
+
+
 def set_limits(store: Store, identity: Identity, name: str, limits: Limits) -> None:
     """What learners' runs may ask for from now on. Raises BadInput for limits that allow nothing."""
     only_instructor(identity)
@@ -60,6 +68,12 @@ def set_limits(store: Store, identity: Identity, name: str, limits: Limits) -> N
     if not 0 < limits.minutes <= 24 * 60:
         raise BadInput(f"The limit of minutes is {limits.minutes:g}; it should be above 0 and at most 1440.")
     store.update_session(store.session(name).id, limits=limits)
+
+
+def take_back(store: Store, identity: Identity, learner: str, lab: str | None = None) -> str:
+    """Let a learner begin anew in a lab, or in all; returns what was done. Raises BadInput."""
+    only_instructor(identity)
+    return taking_back.take_back(store, learner, lab).words
 
 
 def submit(

@@ -15,6 +15,7 @@ import unicodedata
 from collections import deque
 
 from workshop.errors import BadInput
+from workshop.store.identities import LONGEST_NICKNAME
 from workshop.store.records import Identity, Role
 from workshop.store.store import Store
 
@@ -22,7 +23,7 @@ INSTRUCTOR = "instructor_token_sha256"  # keys of the store's settings
 CLASS_CODE = "class_code"
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that is read as another one
 CODE_LENGTH = 6
-LONGEST_NICKNAME = 30
+TICKET_SECONDS = 30.0
 WRONG_GUESSES = 20  # of one address before it has to wait
 # Seconds, and the longest wait of a class behind one address; a billion codes last for years at two guesses a second.
 FORGOTTEN_AFTER = 10.0
@@ -44,6 +45,13 @@ def new_secrets(store: Store) -> tuple[str, str]:
     return token, code
 
 
+def new_ticket(store: Store) -> str:
+    """A way in for the instructor that is worth one visit soon, for pages of ours that open the dashboard."""
+    ticket = secrets.token_urlsafe(24)
+    store.add_ticket(hashed(ticket), time.time() + TICKET_SECONDS)
+    return ticket
+
+
 def hashed(secret: str) -> str:
     """What the store keeps of a secret."""
     return hashlib.sha256(secret.encode()).hexdigest()
@@ -63,11 +71,7 @@ def is_class_code(store: Store, code: str) -> bool:
 def let_in(store: Store, role: Role, nickname: str) -> tuple[Identity, str]:
     """A new identity and the secret for its cookie; a nickname that somebody has already gets a number."""
     cookie = secrets.token_urlsafe(32)
-    name, number = nickname, 1
-    while role == "learner" and store.nickname_taken(name):
-        number += 1
-        name = f"{nickname[: LONGEST_NICKNAME - 4]} {number}"
-    return store.add_identity(role, name, hashed(cookie)), cookie
+    return store.add_identity(role, nickname, hashed(cookie), numbered=role == "learner"), cookie
 
 
 def checked_nickname(given: str) -> str:

@@ -24,8 +24,15 @@ OPEN_PATHS = ("/join", "/quiz", "/favicon.ico", "/_stcore/health")
 OPEN_FOLDERS = ("/assets/", "/static/")  # scripts, fonts and styles: nothing there is anybody's secret
 PLAYERS_FOLDER = "/quiz/"  # all that somebody sees who came in by the code of a quiz
 COOKIE_DAYS = 30
-# Frames are for JupyterLab beside the dashboard, on the same machine.
-FRAMES = "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
+# Where pages may be shown in a frame: the door adds JupyterLab's origin to this part of a policy.
+FRAMES = "frame-ancestors 'self'"
+POLICY = b"content-security-policy"
+# What is exchanged for a cookie in the address of the front page, how to tell whether it is worth something, and which
+# page it leads to: the instructor's token, or a ticket.
+SECRETS = {
+    "token": (auth.is_instructor_token, "/"),
+    "ticket": (lambda store, given: store.take_ticket(auth.hashed(given)), "/session"),
+}
 _ROUND = re.compile(r"/quiz/[0-9]+")
 
 
@@ -35,10 +42,12 @@ def cookie_name(port: int) -> str:
 
 
 class Door:
-    def __init__(self, app: ASGIApp, store: Store, port: int) -> None:
+    def __init__(self, app: ASGIApp, store: Store, port: int, framed_by: str = "") -> None:
+        """`framed_by` are the origins, with spaces between them, whose pages may show ours in a frame."""
         self.app = app
         self.store = store
         self.cookie = cookie_name(port)
+        self._frames = " ".join([FRAMES, *framed_by.split()])
         self._known: dict[str, Identity] = {}  # identities never change, so that what was found stays true
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -51,10 +60,9 @@ class Door:
             await self._refuse(scope, receive, send, "This request comes from another site.")
             return
         if scope["type"] == "http":
-            send = _with_security_headers(send)
-            token = _token(scope)
-            if token is not None:
-                await (await self._exchange(token))(scope, receive, send)
+            send = _with_security_headers(send, self._frames)
+            if (brought := _brought(scope)) is not None:
+                await (await self._exchange(*brought))(scope, receive, send)
                 return
         secret = _cookie(headers, self.cookie)
         identity = await self._identity(secret)
@@ -85,15 +93,16 @@ class Door:
             headers.append((name, auth.hashed(secret).encode()))
         return {**scope, "headers": headers, "state": {**scope.get("state", {}), "identity": identity}}
 
-    async def _exchange(self, token: str) -> Response:
-        """A token for a cookie; the address that the browser shows and remembers afterwards has no token in it.
+    async def _exchange(self, kind: str, given: str) -> Response:
+        """A token or a ticket for a cookie; the address that the browser shows and remembers afterwards has neither.
 
         Nobody has to wait here: 192 bits can't be guessed, and others' wrong codes must not keep the instructor out.
         """
-        if not await run_in_threadpool(auth.is_instructor_token, self.store, token):
-            return RedirectResponse("/join?" + urlencode({"wrong": "token"}), 303)
+        good, page = SECRETS[kind]
+        if not await run_in_threadpool(good, self.store, given):
+            return RedirectResponse("/join?" + urlencode({"wrong": kind}), 303)
         _, cookie = await run_in_threadpool(auth.let_in, self.store, "instructor", "Instructor")
-        response = RedirectResponse("/", 303)
+        response = RedirectResponse(page, 303)
         set_cookie(response, self.cookie, cookie)
         return response
 
@@ -121,11 +130,12 @@ def same_origin(headers: Headers) -> bool:
     return origin is None or origin.partition("://")[2] == headers.get("host")
 
 
-def _token(scope: Scope) -> str | None:
-    if scope["path"] != "/" or b"token=" not in scope["query_string"]:
+def _brought(scope: Scope) -> tuple[str, str] | None:
+    """What kind of secret the address of the front page holds, and the secret."""
+    if scope["path"] != "/" or not scope["query_string"]:
         return None
-    given = parse_qs(scope["query_string"].decode("latin-1")).get("token")
-    return given[0] if given else None
+    query = parse_qs(scope["query_string"].decode("latin-1"))
+    return next(((kind, query[kind][0]) for kind in SECRETS if kind in query), None)
 
 
 def _cookie(headers: Headers, name: str) -> str | None:
@@ -133,15 +143,18 @@ def _cookie(headers: Headers, name: str) -> str | None:
     return cookie_parser(headers.get("cookie", "")).get(name)
 
 
-def _with_security_headers(send: Send) -> Send:
+def _with_security_headers(send: Send, frames: str) -> Send:
     async def wrapped(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = list(message["headers"])
+            headers = [
+                (name, value.replace(FRAMES.encode(), frames.encode()) if name.lower() == POLICY else value)
+                for name, value in message["headers"]
+            ]
             there = {name.lower() for name, _ in headers}
             for name, value in (
                 (b"x-content-type-options", b"nosniff"),
                 (b"referrer-policy", b"same-origin"),
-                (b"content-security-policy", FRAMES.encode()),
+                (POLICY, frames.encode()),
             ):
                 if name not in there:
                     headers.append((name, value))
@@ -161,8 +174,10 @@ def _way_in(scope: Scope) -> str:
     """Where somebody comes in who may not see a page: by the class's code, or into a round by its own."""
     if _ROUND.fullmatch(scope["path"]):
         return "/quiz"
-    wanted = scope["path"] + (f"?{scope['query_string'].decode()}" if scope["query_string"] else "")
-    return "/join" if wanted == "/" else f"/join?next={quote(wanted, safe='')}"
+    wanted = scope["path"].encode(errors="replace")
+    if scope["query_string"]:
+        wanted += b"?" + scope["query_string"]  # any bytes: programs send more than browsers do
+    return "/join" if wanted == b"/" else f"/join?next={quote(wanted, safe='')}"
 
 
 def _is_open(path: str) -> bool:

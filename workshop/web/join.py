@@ -44,7 +44,11 @@ class Join(CodeForm):
 
     def page(self, request: Request, wrong: str, given: Mapping[str, str], status: int = 200, **more: str) -> Response:
         if request.method == "GET" and "wrong" in request.query_params:
-            wrong = "That instructor link is not valid any more; use the newest one."
+            wrong = (
+                "The dashboard could not let you in from there; open it again."
+                if request.query_params["wrong"] == "ticket"
+                else "That instructor link is not valid any more; use the newest one."
+            )
         identity, where = request.state.identity, escape(local(given.get("next", "")))
         if identity is not None:
             name = escape(identity.nickname)

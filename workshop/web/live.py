@@ -1,4 +1,4 @@
-"""The WebSockets of live pages: /live/run/ID and /live/session/NAME."""
+"""The WebSockets of live pages: /live/run/ID, /live/session/NAME and, for the instructor, /live/class."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from starlette.concurrency import run_in_threadpool
-from starlette.routing import BaseRoute, WebSocketRoute
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from workshop.errors import BadInput
+from workshop.errors import BadInput, WorkshopError
+from workshop.labs.standing import Classroom
 from workshop.store.store import Store
+from workshop.web import class_csv
+from workshop.web.actions import only_instructor
+from workshop.web.class_view import ClassLook, LearnerLook
 from workshop.web.push import Hub, Look, Topic
 from workshop.web.run_view import RunLook
 from workshop.web.session_view import SessionLook
@@ -19,7 +25,7 @@ from workshop.web.words import dumps
 
 
 def routes(store: Store) -> list[BaseRoute]:
-    hub = Hub()
+    hub, room = Hub(), Classroom(store)
 
     async def watch(
         websocket: WebSocket, find: Callable[[], object], key: tuple[str, object], make_look: Callable[[], Look]
@@ -43,7 +49,30 @@ def routes(store: Store) -> list[BaseRoute]:
         name = websocket.path_params["name"]
         await watch(websocket, lambda: store.session(name), ("session", name), lambda: SessionLook(store, name))
 
-    return [WebSocketRoute("/live/run/{id:int}", run), WebSocketRoute("/live/session/{name}", session)]
+    async def classroom(websocket: WebSocket) -> None:
+        identity, name = websocket.state.identity, websocket.query_params.get("learner", "")
+        if name:
+            await watch(
+                websocket, lambda: only_instructor(identity), ("learner", name), lambda: LearnerLook(room, name)
+            )
+        else:
+            await watch(websocket, lambda: only_instructor(identity), ("class", ""), lambda: ClassLook(room))
+
+    async def table(request: Request) -> Response:
+        try:
+            only_instructor(request.state.identity)
+            data = await run_in_threadpool(lambda: class_csv.write(room.look()))
+        except WorkshopError as error:
+            return PlainTextResponse(str(error), 403 if isinstance(error, BadInput) else 500)
+        headers = {"content-disposition": "attachment; filename=class.csv", "cache-control": "no-store"}
+        return Response(data, media_type="text/csv; charset=utf-8", headers=headers)
+
+    return [
+        WebSocketRoute("/live/run/{id:int}", run),
+        WebSocketRoute("/live/session/{name}", session),
+        WebSocketRoute("/live/class", classroom),
+        Route("/live/class.csv", table),
+    ]
 
 
 async def _serve(websocket: WebSocket, topic: Topic) -> None:

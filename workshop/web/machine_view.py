@@ -13,20 +13,28 @@ from workshop.figures.machine import WIDTH, machine_picture, sharing_words
 from workshop.web import cards
 from workshop.web.cards import Card, Part
 
+WAITING = "Most threads of a process only wait (Python's, MPI's, ipyparallel's); the placement's compute."
+
 
 def machine_card(
-    title: str, machine: Mapping[str, Any] | None, rank_map: Mapping[str, Any] | None, placement: Mapping[str, Any]
+    title: str, machine: Mapping[str, Any] | None, rank_map: Mapping[str, Any] | None, threads: int, resting: str = ""
 ) -> list[Card]:
-    """Who has to share what, picture, table of ranks; none where there is nothing to draw."""
+    """Who has to share what, where each rank computes with so many threads, picture, table of ranks; none where there
+    is nothing to draw. `resting` says that the ranks compute nothing now, so that sharing alarms nobody."""
     if not machine and not rank_map:
         return []
-    threads = placement.get("threads") or placement.get("cores_per_rank") or 1
     parts: list[Part] = []
-    if sharing := sharing_words(oversubscription(rank_map, machine, threads)):
-        parts.append(cards.words(*(cards.line(f"Oversubscribed: {said}", tone="alarm") for said in sharing)))
+    begin, tone = ("Oversubscribed when all compute", "about") if resting else ("Oversubscribed", "alarm")
+    sharing = sharing_words(oversubscription(rank_map, machine, threads))
+    said = [cards.line(f"{begin}: {one}", tone=tone) for one in sharing]
+    if resting:
+        said.insert(0, cards.line(resting, tone="about"))
+    if said:
+        parts.append(cards.words(*said))
     parts.append(cards.figure(machine_picture(machine, rank_map, threads), WIDTH))
     if rows := [_rank(report, machine) for report in (rank_map or {}).get("ranks") or []]:
-        parts.append(cards.table(("Rank", "Host", "May run on", "Threads", "Process"), rows))
+        parts.append(cards.table(("Rank", "Host", "May run on", "Threads in all", "Process"), rows))
+        parts.append(cards.words(cards.line(WAITING, tone="about")))
     return [Card("machine", title, tuple(parts), tone="machine", later=True)]
 
 

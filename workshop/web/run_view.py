@@ -13,7 +13,7 @@ from workshop.store.store import Store
 from workshop.web.cards import Card, as_json, line, words
 from workshop.web.panels import PANELS, Panel
 from workshop.web.sight import Sight
-from workshop.web.words import STATUS, dumps, waiting, who
+from workshop.web.words import STATUS, dumps, turn_words, who
 
 LIVE, ENDED = 0.25, 2.0  # seconds between looks
 # What reading something that isn't as expected can raise; what the store raises concerns the whole page.
@@ -66,15 +66,18 @@ class RunLook:
             "turn": None,
         }
         if run.status == "queued":
-            facts["turn"] = self._turn(run)
+            facts["turn"] = turn(self.store, run)
         return facts
 
-    def _turn(self, run: RunRecord) -> str:
-        queue = self.store.queue(run.session_id)
-        position = next((number for number, other in enumerate(queue, 1) if other.id == run.id), 1)
-        running = next(iter(self.store.runs(session_id=run.session_id, status="running", limit=1)), None)
-        waits = expected_wait(queue, running, self.store.runs(session_id=run.session_id, limit=50))
-        return f"Number {position} in the queue, expected to start: {waiting(waits.get(run.id))}."
+
+def turn(store: Store, run: RunRecord) -> str:
+    """When a queued run is likely to begin."""
+    queue = store.queue(run.session_id)
+    position = next((number for number, other in enumerate(queue, 1) if other.id == run.id), 1)
+    running = next(iter(store.runs(session_id=run.session_id, status="running", limit=1)), None)
+    waits = expected_wait(queue, running, store.runs(session_id=run.session_id, limit=50))
+    before = next(iter(store.leases(run.session_id)), None)
+    return turn_words(position, before, waits.get(run.id))
 
 
 def _made(panel: Panel, sight: Sight) -> str:

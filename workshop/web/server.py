@@ -14,27 +14,33 @@ from starlette.routing import Route
 
 from workshop import config
 from workshop.session.supervisor import check_port
+from workshop.store.recorded import recorded
 from workshop.store.store import Store
-from workshop.web import actions, address, files, live
+from workshop.web import actions, address, files, live, numbers
 from workshop.web.auth import Attempts
 from workshop.web.door import Door, cookie_name
 from workshop.web.join import Join
 from workshop.web.look import SETTINGS
+from workshop.web.opening import Opening
 from workshop.web.quiz import routes as quiz
+from workshop.web.recorded import Marked
 
 MOST_LINES = 1 << 16  # connections of learners, each of which is an open file
 GRACE = 1  # seconds for requests that are under way when the server is asked to end
 
 
-def build(store: Store, port: int) -> Any:
+def build(store: Store, port: int, framed_by: str = "") -> Any:
     """The ASGI application. Streamlit's settings are the whole process's, so there is one application per process."""
     from streamlit.starlette import App
     from streamlit.web.bootstrap import load_config_options
 
     load_config_options(SETTINGS)
+    numbers.read_in_routes()
     folder = config.app_folder()
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))  # pages import what they share from there
+    found = recorded(store.database)
+    marks = [Middleware(Marked, found=found)] if found is not None else []
     join = Route("/join", Join(store, cookie_name(port), Attempts()).respond, methods=["GET", "POST"])
     return App(
         folder / "streamlit_app.py",
@@ -45,19 +51,20 @@ def build(store: Store, port: int) -> Any:
             *actions.routes(store),
             *quiz.routes(store, cookie_name(port)),
         ],
-        middleware=[Middleware(Door, store=store, port=port)],
+        middleware=[Middleware(Door, store=store, port=port, framed_by=framed_by), *marks, Middleware(Opening)],
     )
 
 
-def serve(host: str, port: int) -> None:
-    """Serve until SIGTERM or SIGINT. Raises BadInput where the port can't be had or the store can't be opened."""
+def serve(host: str, port: int, framed_by: str = "") -> None:
+    """Serve until SIGTERM or SIGINT; pages of the origins `framed_by` may show ours in a frame. Raises BadInput where
+    the port can't be had or the store can't be opened."""
     check_port(host, port)
     with Store.open() as store:
         _allow_lines()
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
         server = uvicorn.Server(
             uvicorn.Config(
-                build(store, port),
+                build(store, port, framed_by),
                 host=host,
                 port=port,
                 access_log=False,  # addresses may hold tokens

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from workshop.analysis import words as say
+from workshop.analysis.oversubscription import asked_threads, threads_of
 from workshop.placement import Placement
 from workshop.store.queue import expected_wait
-from workshop.store.records import RunRecord, SessionRecord
+from workshop.store.records import Lease, RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.web.cards import as_json
 from workshop.web.machine_view import machine_card
@@ -16,6 +18,9 @@ from workshop.web.words import STATUS, dumps, state_words, waiting, who
 EVERY = 0.5  # seconds between looks
 HISTORY = 50  # runs from which expected waits are taken
 RECENT = 6  # ended runs that are shown
+EMPTY = "Nobody waits: the next run starts at once."
+EMPTY_RECORDED = "Nobody waits: this is a recording."
+EMPTY_LEASED = "Nobody waits: the next run starts when the ranks are given back."
 
 
 class SessionLook:
@@ -30,22 +35,27 @@ class SessionLook:
     def __call__(self) -> Mapping[str, str]:
         session = self.store.session(self.name)
         runs = self.store.runs(session_id=session.id, limit=HISTORY)
-        sections = {"session": dumps(_facts(session)), "queue": dumps(self._queue(session, runs))}
-        up = session.state in ("ready", "running")
-        placement = _placement_of(session, runs) if up else session.placement
-        drawn = (session.machine, session.rank_map if up else None, placement)
+        leases = self.store.leases(session.id)
+        sections = {"session": dumps(_facts(session, leases)), "queue": dumps(self._queue(session, runs, leases))}
+        up = session.state in ("ready", "running", "leased", "recorded")
+        taken = _taken(session, runs) if up else None
+        threads = threads_of(taken) if taken else asked_threads(session.placement)
+        drawn = (session.machine, session.rank_map if up else None, threads, _resting(session, taken))
         if drawn != self._drawn:
             self._drawn = drawn
             sections["machine"] = as_json(machine_card("Ranks on the machine", *drawn))
         return sections
 
-    def _queue(self, session: SessionRecord, runs: list[RunRecord]) -> dict[str, Any]:
+    def _queue(self, session: SessionRecord, runs: list[RunRecord], leases: list[Lease]) -> dict[str, Any]:
         running = next((run for run in runs if run.status == "running"), None)
         queue = self.store.queue(session.id)
-        waits = expected_wait(queue, running, runs)
+        waits = {run_id: waiting(seconds) for run_id, seconds in expected_wait(queue, running, runs).items()}
+        if leases:
+            waits = dict.fromkeys(waits, f"after {leases[0].holder}")
         return {
             "running": _row(running) | {"progress": running.progress} if running else None,
-            "waiting": [_row(run) | {"wait": waiting(waits[run.id])} for run in queue],
+            "waiting": [_row(run) | {"wait": waits[run.id]} for run in queue],
+            "empty": EMPTY_RECORDED if session.state == "recorded" else EMPTY_LEASED if leases else EMPTY,
             "recent": [
                 _row(run) | {"verdict": (run.verdict or {}).get("verdict", "")}
                 for run in [run for run in runs if run.ended][:RECENT]
@@ -53,24 +63,32 @@ class SessionLook:
         }
 
 
-def _placement_of(session: SessionRecord, runs: list[RunRecord]) -> Mapping[str, Any]:
-    """The placement of the engines that are up: of the last run that was taken, else the session's own."""
+def _taken(session: SessionRecord, runs: list[RunRecord]) -> RunRecord | None:
+    """The last run that was taken, where it had the engines that are up."""
     ranks = len((session.rank_map or {}).get("ranks") or [])
     taken = next((run for run in runs if run.started_at is not None and run.rank_map == session.rank_map), None)
-    if taken is not None and taken.placement.get("ranks") == ranks:
-        return taken.placement
-    return session.placement
+    return taken if taken is not None and taken.placement.get("ranks") == ranks else None
 
 
-def _facts(session: SessionRecord) -> dict[str, Any]:
+def _resting(session: SessionRecord, taken: RunRecord | None) -> str:
+    """Of ranks that compute nothing now, whose they were."""
+    if session.state not in ("ready", "recorded") or not session.rank_map:
+        return ""
+    return f"Nothing runs now; run {taken.id} had these ranks last." if taken else "Nothing runs now; these ranks wait."
+
+
+def _facts(session: SessionRecord, leases: list[Lease]) -> dict[str, Any]:
+    wanted = [lease.holder for lease in leases if lease.state == "wanted"]
     return {
         "name": session.name,
         "state": session.state,
         "words": state_words(session),
+        "wanted": f"The ranks are wanted next by {', '.join(wanted)}." if wanted else "",
         "placement": Placement.parse(session.placement).describe(),
         "limits": (
-            f"Learners: up to {session.limits.ranks} ranks, {session.limits.threads} threads per rank, "
-            f"{session.limits.minutes:g} minutes a run, {session.limits.queued} unfinished runs each."
+            f"Learners: up to {say.count(session.limits.ranks, 'rank')}, {say.count(session.limits.threads, 'thread')} "
+            f"per rank, {session.limits.minutes:g} minutes a run, "
+            f"{say.count(session.limits.queued, 'unfinished run')} each."
         ),
     }
 

@@ -5,16 +5,24 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from workshop.analysis import words
 from workshop.documents import finite
 from workshop.figures.curves import number
-from workshop.store.records import RunRecord, SessionRecord
+from workshop.store.records import Lease, RunRecord, SessionRecord
+from workshop.workloads import workloads
 
 # How names of metrics are read, in this order.
-_READ = (("images_per_second", "throughput"), ("held_out", "held-out"), ("bytes", "size"), ("_", " "))
+_READ = (
+    ("images_per_second", "throughput"),
+    ("telling_share", "time spent on telling this"),
+    ("threads_seconds", "seconds of counting threads"),
+    ("held_out", "held-out"),
+    ("bytes", "size"),
+    ("_", " "),
+)
 LONGEST_VALUE = 24  # characters that fit into a tile
 _HASH = re.compile(r"[0-9a-f]{32,}")
 STATUS = {
@@ -29,9 +37,11 @@ SESSION = {
     "starting": "Starting its ranks.",
     "ready": "Ready: the next run starts at once.",
     "running": "Busy with a run.",
+    "leased": "A notebook has the ranks.",
     "restarting": "Starting new ranks.",
     "stopped": "Stopped.",
     "failed": "Failed.",
+    "recorded": "Recorded: this is how it was left.",
     "lost": "Lost: its conductor has fallen silent. Stop it, then launch it again.",
 }
 
@@ -42,8 +52,8 @@ def dumps(value: Any) -> str:
 
 
 def who(run: RunRecord) -> str:
-    """Who submitted a run."""
-    return run.submitted_by or "command line"
+    """Who submitted a run; from its command line and its notebooks that is whoever owns the machine."""
+    return run.submitted_by or "this machine"
 
 
 def state_words(session: SessionRecord) -> str:
@@ -53,6 +63,14 @@ def state_words(session: SessionRecord) -> str:
         return plain
     message = session.message[0].upper() + session.message[1:]
     return message if message.endswith((".", "!", "?")) else f"{message}."
+
+
+def turn_words(position: int, before: Lease | None, seconds: float | None) -> str:
+    """When a queued run is likely to begin; `before` is who has, or gets, the ranks until then."""
+    if before is None:
+        return f"Number {position} in the queue, expected to start: {waiting(seconds)}."
+    has = "has the ranks" if before.state == "held" else "gets the ranks first"
+    return f"Number {position} in the queue, after {before.holder}, which {has}."
 
 
 def waiting(seconds: float | None) -> str:
@@ -66,13 +84,16 @@ def waiting(seconds: float | None) -> str:
     return f"about {round(seconds / 60)} min"
 
 
-def grouped(count: int) -> str:
-    """A whole number with its thousands apart: 60 000."""
-    return f"{count:,}".replace(",", "\u202f")
+def metrics_of(run: RunRecord, told_elsewhere: Collection[str] = ()) -> list[dict[str, str]]:
+    """What a run came to, as `metrics` has it: the results that its workload names first."""
+    known = workloads().get(run.workload)
+    results = [name for name in (known.results if known else ()) if name in run.metrics]
+    ordered = {name: run.metrics[name] for name in (*results, *run.metrics)}
+    return metrics({name: value for name, value in ordered.items() if name not in told_elsewhere})
 
 
 def metrics(told: Mapping[str, Any]) -> list[dict[str, str]]:
-    """What a run came to, as labels and values: its single numbers, words and yes or no, in the order it told them.
+    """Metrics as labels and values: single numbers, words and yes or no, in their order.
 
     A mapping's values carry its name before their own, but for `seconds`, whose values say enough by their unit.
     """
@@ -114,7 +135,7 @@ def _number_words(name: str, value: float) -> str:
         return words.seconds(value)
     if name.endswith(("accuracy", "share")) or name == "target":
         return f"{100 * value:.3g} %"
-    return grouped(value) if isinstance(value, int) else number(value)
+    return words.thousands(value) if isinstance(value, int) else number(value)
 
 
 def _is_number(value: Any) -> bool:

@@ -80,8 +80,9 @@ class Workload:
     reach every rank as `ctx.inputs`; it raises BadInput for whatever can be known to be wrong beforehand. `artifacts`
     reads what an earlier run has left. `fits(params, inputs, ranks)` raises BadInput there for what so many ranks can't
     do. `processes(params)` is how many processes a run starts beside its ranks; a learner's limit counts them like
-    ranks. `curves` names the events that pages draw, the most important first. `scaling`
-    is None where the workload can't be compared over numbers of ranks, `tuning` where the tuner can't try it.
+    ranks. `curves` names the events that pages draw, `results` the metrics that are shown before all others, both the
+    most important first. `scaling` is None where the workload can't be compared over numbers of ranks, `tuning` where
+    the tuner can't try it.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Workload:
     fits: Callable[[Any, Mapping[str, bytes], int], None] | None = None
     processes: Callable[[Any], int] | None = None
     curves: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
     scaling: Scaling | None = None
     tuning: Tuning | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -20,6 +21,8 @@ def _component(view: str):
 
 _run = _component("run")
 _session = _component("session")
+_class = _component("class")
+_learner = _component("learner")
 
 
 def run_view(run_id: int, identity: Identity) -> None:
@@ -31,3 +34,13 @@ def run_view(run_id: int, identity: Identity) -> None:
 def session_view(name: str) -> None:
     """One session as it goes on."""
     _session(key=f"live-session-{name}", data={"path": f"/live/session/{name}"})
+
+
+def class_view() -> None:
+    """Everybody's progress as it goes on; for the instructor."""
+    _class(key="live-class", data={"path": "/live/class"})
+
+
+def learner_view(name: str) -> None:
+    """One learner's progress as it goes on; for the instructor."""
+    _learner(key="live-learner", data={"path": f"/live/class?{urlencode({'learner': name})}"})

@@ -27,8 +27,8 @@ const PARTS = {
     })),
   },
   figure: {
-    make: () => element("div", "ws-figure"),
-    update: (div, { figure, width }, title) => {
+    make: () => element("div", "ws-frame", element("div", "ws-figure")),
+    update: ({ firstChild: div }, { figure, width }, title) => {
       const line = figure.data.findLast?.((trace) => trace.mode?.startsWith("lines")) ?? figure.data.at(-1);
       div.dataset.points = String(line?.y?.length ?? 0);
       div.dataset.last = String(line?.y?.at?.(-1) ?? "");

@@ -13,12 +13,13 @@ function sessionView(root) {
       root.dataset.state = session.state;
       head.replaceChildren(
         element("div", "ws-title", pill(session.state, session.state), element("h2", "", session.words)),
+        ...(session.wanted ? [element("p", "", session.wanted)] : []),
         element("p", "ws-about", `${session.name} · launched with ${session.placement}`),
         element("p", "ws-about", session.limits),
       );
     },
     machine: machine.update,
-    queue: ({ running, waiting, recent: ended }) => {
+    queue: ({ running, waiting, empty, recent: ended }) => {
       const rows = [];
       if (running) rows.push([pill("running", "running"), runLink(running), running.workload, running.who, running.placement,
         progressBar(running.progress) ?? ""]);
@@ -26,7 +27,7 @@ function sessionView(root) {
         pill("queued", `turn ${number + 1}`), runLink(run), run.workload, run.who, run.placement, run.wait]));
       fill(queue, [rows.length
         ? table(["", "Run", "Workload", "Who", "Placement", "Starts"], rows)
-        : element("p", "ws-about", "Nobody waits: the next run starts at once.")]);
+        : element("p", "ws-about", empty)]);
       fill(recent, ended.length ? [table(["", "Run", "Workload", "Who", "Placement", "Verdict"], ended.map((run) => [
         pill(run.status, run.words), runLink(run), run.workload, run.who, run.placement, run.verdict]))] : []);
     },

@@ -77,7 +77,8 @@ async function draw(div, figure, laidOutFor = 0) {
   let drawn;
   try { drawn = await loadPlotly(); } catch { setTimeout(() => draw(div, div.figure, laidOutFor), 2000); return; }
   if (div.figure !== figure || !div.isConnected) return;
-  const layout = laidOutFor ? shrunk(figure.layout, div.clientWidth / laidOutFor) : figure.layout;
+  if (laidOutFor) div.style.minWidth = `${Math.round(narrowest(figure.layout, laidOutFor))}px`;
+  const layout = laidOutFor ? shrunk(figure.layout, div.clientWidth, laidOutFor) : figure.layout;
   div.style.minHeight = `${layout.height}px`;
   await drawn.react(div, figure.data, layout, { displayModeBar: false, responsive: true });
   widths.observe(div);
@@ -90,12 +91,26 @@ const widths = new ResizeObserver((changes) => changes.forEach(({ target, conten
   if (before && width && Math.abs(before - width) > 1) window.Plotly?.Plots.resize(target).catch(() => {});
 }));
 
-// A picture with words in it, for a narrow screen: words become smaller with it.
-function shrunk(layout, scale) {
+// A picture with words in it, for a narrow screen: words become smaller with it, as far as one can read them. It keeps
+// the width that they need then, and scrolls.
+const SMALLEST = 0.65; // of the size that words are laid out in
+const COLUMN = 75; // pixels for words of that size, and for the frames around them
+const LETTER = 0.56; // of a font's size, a character's width
+
+function narrowest({ annotations = [] }, laidOutFor) {
+  const columns = new Set(annotations.filter((note) => note.xanchor !== "left").map((note) => note.x)).size;
+  return Math.min(SMALLEST * laidOutFor, columns * COLUMN);
+}
+
+function shrunk(layout, width, laidOutFor) {
+  const scale = Math.max(width / laidOutFor, SMALLEST);
   if (scale >= 1) return layout;
-  const smaller = (note) => ({ ...note, font: { ...note.font, size: Math.max(note.font.size * scale, 7) } });
-  const height = Math.max(layout.height * Math.max(scale, 0.5), 150);
-  return { ...layout, height, annotations: (layout.annotations || []).map(smaller) };
+  const smaller = (note) => {
+    // A title begins at the left of its frame, and may be as long as the picture is wide.
+    const room = note.xanchor === "left" ? width * (1 - note.x / layout.xaxis.range[1]) / (LETTER * note.text.length) : Infinity;
+    return { ...note, font: { ...note.font, size: Math.max(Math.min(note.font.size * scale, room), 7) } };
+  };
+  return { ...layout, height: Math.max(layout.height * scale, 150), annotations: (layout.annotations || []).map(smaller) };
 }
 
 // Listen to a live path. Sections come as they change; a lost line is taken up again, a little later each time.

@@ -47,7 +47,6 @@ def test_horovod_where_it_is_not_built_is_refused_and_mpi_offered():
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.timeout(300)
 def test_ranks_of_mpich_exchange_without_horovod(workshop_home):
     try:
         folder = prefix.install("mpich")

@@ -15,7 +15,7 @@ from workshop.quiz import reading
 from workshop.store.records import QuizRound
 from workshop.web.quiz import hosting
 
-PATIENCE = 20.0  # seconds
+PATIENCE = 60.0  # seconds, of a machine that has more to do; a run that is waited for may have to compile first
 DECK = """
 deck: try
 title: A <b>try</b>
@@ -58,6 +58,10 @@ class Line:
                 self.version = message["version"]
             if message["kind"] in kinds and wanted(message):
                 return message
+
+    def has(self, kind: str) -> dict[str, Any]:
+        """The first message of a kind, also one that came before."""
+        return next((message for message in self.heard if message["kind"] == kind), None) or self.wait(kind)
 
     def phase(self, phase: str) -> dict[str, Any]:
         return self.wait("state", wanted=lambda state: state["phase"] == phase)

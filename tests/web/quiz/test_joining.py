@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import func, select
 
 from tests.web.dashboard import Dashboard
-from tests.web.quiz.players import begin, join
+from tests.web.quiz.players import begin, join, line
+from workshop.store.store import Store
+from workshop.store.tables import identities, quiz_players
 from workshop.web.auth import hashed
+from workshop.web.quiz.seats import MOST_PLAYERS
 
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
 RAINBOW = "\U0001f3f3\ufe0f\u200d\U0001f308"
@@ -69,6 +73,39 @@ def test_who_is_in_already_stays_who_they_are(dashboard: Dashboard) -> None:
     player = join(dashboard, record, "Ada")
     identity = dashboard.store.identity(hashed(player.cookie.partition("=")[2]))
     assert identity is not None and (identity.role, identity.nickname) == ("player", "Ada")
+
+
+def fill(store: Store, round_id: int, players: int) -> None:
+    one = {"round_id": round_id, "identity_id": None, "attempt": 1, "joined_at": 1.0, "removed": False}
+    with store.database.writing() as connection:
+        connection.execute(quiz_players.insert(), [{**one, "nickname": f"P{number}"} for number in range(players)])
+
+
+def counted(store: Store) -> list[int | None]:
+    """How many identities and players there are."""
+    with store.database.reading() as connection:
+        return [connection.scalar(select(func.count()).select_from(table)) for table in (identities, quiz_players)]
+
+
+def test_who_comes_when_a_round_is_full_is_told_what_to_do(dashboard: Dashboard) -> None:
+    record, known = begin(dashboard), dashboard.learner("Grace")
+    fill(dashboard.store, record.id, MOST_PLAYERS - 1)
+    ada = join(dashboard, record, "Ada")
+    before = counted(dashboard.store)
+    for late in (dashboard.stranger(), known):
+        cookie = late.cookie
+        answer = late.post("/quiz", {"code": record.code or "", "nickname": "Late"})
+        assert answer.status == 409 and "2,500 players are in it" in answer.text
+        assert late.cookie == cookie
+    assert counted(dashboard.store) == before, "nothing is left of somebody who can't come in"
+    join(dashboard, record, "Ada again", ada)
+    with line(ada, record) as one:
+        assert one.wait("you")["nickname"] == "Ada"
+    with line(dashboard.instructor(), record, "host") as host:
+        crowd = host.wait("players")["players"]
+        host.say(kind="command", do="remove", value=crowd[0]["id"], version=host.version)
+        host.wait("players", wanted=lambda told: len(told["players"]) == MOST_PLAYERS - 1)
+    join(dashboard, record, "Grace", known)
 
 
 def test_codes_may_be_typed_as_people_type_and_the_form_needs_no_script(dashboard: Dashboard) -> None:

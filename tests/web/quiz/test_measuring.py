@@ -17,7 +17,7 @@ from workshop.session import lifecycle
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.mpi
 DECK = """
 deck: guesses
 title: Guesses
@@ -85,7 +85,7 @@ def test_the_truth_comes_with_the_guesses(dashboard: Dashboard, up: SessionRecor
         to_closed(h, [(a, 3), (b, 7)], "rounds")
         measuring = h.do("run", "measuring")["measuring"]
         assert measuring["problem"] is None and "run 1" in measuring["words"]
-        until(lambda: dashboard.store.runs(), 20, "the run")
+        until(lambda: dashboard.store.runs(), 60, "the run")
         explained = a.phase("explained")
         assert explained["truth"]["value"] == 3.0 and explained["truth"]["unit"] == "iterations"
         assert explained["distribution"] == {"type": "numbers", "values": [3.0, 7.0]}

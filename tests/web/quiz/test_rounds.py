@@ -12,7 +12,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.support import until
 from tests.web.dashboard import Dashboard
-from tests.web.quiz.players import DECK, Line, begin, join, line
+from tests.web.quiz.players import DECK, PATIENCE, Line, begin, join, line
 from workshop.web.quiz.telling import MOST_LINES
 
 SECRET = ("SECRET", "4711", "Because of")
@@ -157,7 +157,8 @@ def test_answers_to_what_is_not_open(dashboard: Dashboard) -> None:
         assert "paused" in ada.wait("refused")["why"]
         left = h.do("extend", "question", 60)["left"]
         resumed = h.do("resume", "question")
-        assert 640 < left < 661 and resumed["ends_at"] - resumed["now"] == pytest.approx(left, abs=2)
+        # The state is written after the end was set and before it is told, which may take a while.
+        assert 640 < left < 661 and left - 15 < resumed["ends_at"] - resumed["now"] <= left + 1
         h.do("close", "closed")
         ada.answer("one", "a")
         ada.wait("refused", wanted=lambda told: told["why"] == "The question is closed.")
@@ -186,11 +187,12 @@ def test_a_question_closes_by_itself(dashboard: Dashboard) -> None:
 def test_a_second_click_and_another_tab_do_nothing(dashboard: Dashboard) -> None:
     record, host = begin(dashboard), dashboard.instructor()
     with line(host, record, "host") as h, line(host, record, "host") as other:
-        for tab in (h, h, other):
-            tab.say(kind="command", do="next", version=0)
+        for _ in range(2):
+            h.say(kind="command", do="next", version=0)
         assert h.phase("question")["number"] == other.phase("question")["number"] == 1
-        assert "gone on meanwhile" in h.wait("problem")["why"]
-        assert [told for told in other.heard if told["kind"] == "problem"] or other.wait("problem")
+        assert "gone on meanwhile" in h.has("problem")["why"]
+        other.say(kind="command", do="next", version=0)
+        assert "gone on meanwhile" in other.wait("problem")["why"]
         for wrong in ({"do": "next"}, {"do": "next", "version": True}, {"do": "fly", "version": 1}, {"version": 1}):
             h.say(kind="command", **wrong)
             h.wait("problem")
@@ -225,7 +227,7 @@ def test_somebody_who_was_removed_stays_out(dashboard: Dashboard) -> None:
     again = ada.post("/quiz", {"code": record.code or "", "nickname": "Eve"})
     assert again.status == 403 and "can&#x27;t join it again" in again.text
     with ada.listen(f"/quiz/{record.id}/socket?view=player") as connection:
-        assert json.loads(connection.recv(timeout=10))["kind"] == "removed"
+        assert json.loads(connection.recv(timeout=PATIENCE))["kind"] == "removed"
     assert {one.nickname: one.points for one in dashboard.store.answers(record.id)} == {"Ada": None, "Bob": 2.0}
 
 
@@ -288,9 +290,9 @@ def test_who_may_see_what(dashboard: Dashboard) -> None:
     with pytest.raises(InvalidStatus), player.listen("/_stcore/stream"):
         pass
     with learner.listen(f"/quiz/{record.id}/socket") as outside:
-        assert "not joined" in json.loads(outside.recv(timeout=10))["why"]
+        assert "not joined" in json.loads(outside.recv(timeout=PATIENCE))["why"]
     with learner.listen("/quiz/9999/socket") as nowhere:
-        assert "no quiz round" in json.loads(nowhere.recv(timeout=10))["why"]
+        assert "no quiz round" in json.loads(nowhere.recv(timeout=PATIENCE))["why"]
     for visitor in (player, learner, stranger):
         assert visitor.post("/quiz/rounds").status == 403
     joined = join(dashboard, record, "As I like", learner)

@@ -48,7 +48,7 @@ def test_a_scaling_study(store: Store, session: SessionRecord) -> None:
     found = shown(store, scaling_seed.study(store, session))
     assert list(found) == ["verdict", "speed-up", "efficiency", "throughput", "shares", "figures", "runs"]
     assert "Oversubscribed: 4 ranks on 2 cores" in text(found["verdict"])
-    assert [row[1] for row in part(found["figures"], "table")["rows"]] == ["5\u202f200", "9\u202f900", "8\u202f200"]
+    assert [row[1] for row in part(found["figures"], "table")["rows"]] == ["5,200", "9,900", "8,200"]
     assert "334.0 images/s on one V100" in text(found["figures"])
     rows = part(found["runs"], "table")["rows"]
     assert [links(row) for row in rows] == [[f"/run?run={number}"] for number in range(1, 10)]

@@ -15,8 +15,6 @@ from workshop.workloads.federated import WORKLOAD
 from workshop.workloads.federated.accounting import Ledger
 from workshop.workloads.federated.run import Federation
 
-pytestmark = pytest.mark.timeout(180)
-
 SMALL = {"data": "digits", "images": 400, "model": "dense", "evaluate_images": 200, "rounds": 3, "institutions": 5}
 EVEN = {"partition": "iid", "steps": 1, "batch": 60_000}  # everybody takes one step on all that it has
 

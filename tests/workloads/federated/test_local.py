@@ -10,8 +10,6 @@ from workshop.engine.tensorflow import tensorflow
 from workshop.workloads.federated.local import Learner
 from workshop.workloads.mnist import models
 
-pytestmark = pytest.mark.timeout(120)
-
 RATE, MU = 0.2, 3.0
 AGREE = 2e-6  # absolute, float32 against float64
 

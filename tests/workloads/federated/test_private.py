@@ -15,8 +15,6 @@ from workshop.workloads.federated.local import Learner
 from workshop.workloads.federated.private import PrivateLearner, clipped, noised, stream
 from workshop.workloads.mnist import models
 
-pytestmark = pytest.mark.timeout(120)
-
 RATE = 0.2
 AGREE = 2e-6  # absolute, float32 against float64
 VALUES = arrays(np.float32, st.integers(1, 20), elements=st.floats(-1e3, 1e3, width=32))
@@ -98,8 +96,12 @@ def test_without_noise_and_with_a_huge_clip_it_is_the_unprotected_learner(images
     order = [np.arange(0, 16), np.arange(16, 32)]
     told = [one.train(*images, order) for one in (plain, private)]
     assert private.cut == (0, 32)
-    # Adam divides by the gradient's size: where that is nearly zero, rounding shows.
-    np.testing.assert_allclose(private.vector(), plain.vector(), rtol=0, atol=AGREE if optimizer == "sgd" else 1e-3)
+    same = np.ones(len(start), bool)
+    if optimizer == "adam":  # it divides by the gradient's size: where that is nearly zero, rounding decides
+        same = np.abs(oracle.gradient(start, images[0][:16], images[1][:16])) > 1e-5
+        assert same.mean() > 0.8
+    atol = AGREE if optimizer == "sgd" else 1e-4
+    np.testing.assert_allclose(private.vector()[same], plain.vector()[same], rtol=0, atol=atol)
     assert told[1].values() == pytest.approx(told[0].values(), rel=1e-5)
 
 

@@ -10,8 +10,6 @@ from workshop.errors import BadInput
 from workshop.workloads import no_artifacts
 from workshop.workloads.federated import WORKLOAD
 
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.fixture(scope="module")
 def finished():

@@ -9,7 +9,6 @@ from tests.workloads.inversion.attacked import Institution, digits, own
 from workshop.workloads.inversion import exact
 from workshop.workloads.inversion.likeness import matched
 
-pytestmark = pytest.mark.timeout(300)
 EXACT = 1e-4  # of pixels from 0 to 1; an update is a difference of weights in float32
 
 

@@ -11,8 +11,6 @@ from tests.workloads.inversion.attacked import Institution, digits, own
 from workshop.workloads.inversion import attack
 from workshop.workloads.inversion.attack import Seen
 
-pytestmark = pytest.mark.timeout(300)
-
 
 @pytest.mark.parametrize("name", ["dense", "cnn"])
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -10,7 +10,7 @@ from PIL import Image
 
 from tests.ranks import run_ranks
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.mpi
 
 
 @pytest.fixture(scope="module")

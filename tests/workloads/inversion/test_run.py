@@ -16,7 +16,6 @@ from workshop.workloads.inversion import run as workload
 from workshop.workloads.inversion import search
 from workshop.workloads.inversion.pictures import COLUMNS, MOST, Shown, drawn
 
-pytestmark = pytest.mark.timeout(300)
 SHORT = {"iterations": 160, "starts": 1}
 
 

@@ -10,7 +10,7 @@ from tests.ranks import run_ranks
 from tests.support import need
 from workshop.mpi import horovod
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.mpi
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,6 @@ from workshop.workloads.mnist import WORKLOAD, models
 from workshop.workloads.mnist.heldout import as_inputs
 
 QUICK = {"data": "digits", "exchange": "mpi", "model": "dense", "trace": 3}
-pytestmark = pytest.mark.timeout(120)
 
 
 def run(values, **inputs):

@@ -4,28 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests import openfl
-from tests.ranks import run_ranks
-
 pytestmark = [pytest.mark.mpi, pytest.mark.openfl, pytest.mark.timeout(600)]
-PROGRAM = "tests.workloads.openfl.program"
 # Sums are taken in another order, by another release of TensorFlow: 1e-6 of a loss was measured after three rounds.
 LOSS = 1e-4
-
-
-@pytest.fixture(scope="module")
-def federations():
-    """One in which all is well, the same on our own rank, and one that is stopped."""
-    openfl.python()
-    return run_ranks(PROGRAM, 2, "none", "ours", "stopped", seconds=400)
-
-
-@pytest.fixture(scope="module")
-def faults():
-    """In each of these something goes wrong on purpose."""
-    openfl.python()
-    cases = ("foreign-certificate", "other-name", "expired-certificate", "dies", "restart")
-    return run_ranks(PROGRAM, 2, *cases, seconds=560)
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 from tests.analysis import cases
-from tests.workloads.openfl.test_federation import faults, federations
 from workshop.analysis.verdict import verdict
 from workshop.federated_failures import federated_failures
 
-__all__ = ["faults", "federations"]  # those that are run for the other tests
 pytestmark = [pytest.mark.mpi, pytest.mark.openfl, pytest.mark.timeout(600)]
 FAILURES = [one for one in federated_failures() if one.needs_openfl]
 

@@ -15,7 +15,6 @@ from workshop.workloads import no_artifacts
 from workshop.workloads.sgan import WORKLOAD
 
 QUICK = {"data": "digits", "exchange": "mpi", "trace": 3, "batch": 8, "iterations": 12, "evaluate_every": 5}
-pytestmark = pytest.mark.timeout(300)
 
 
 def run(values, sink=None):

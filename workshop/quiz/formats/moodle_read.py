@@ -14,11 +14,11 @@ from xml.etree.ElementTree import Element
 
 from workshop.errors import BadInput
 from workshop.quiz import pictures
-from workshop.quiz.deck import Picture
 from workshop.quiz.formats import categories, taken, xml
 from workshop.quiz.formats.base import Imported, Lost
 from workshop.quiz.formats.taken import Taken
 from workshop.quiz.formats.xml import said
+from workshop.quiz.parts import Picture
 
 # What Moodle itself puts into a new question.
 _DEFAULTS = {"", "Your answer is correct.", "Your answer is partially correct.", "Your answer is incorrect."}

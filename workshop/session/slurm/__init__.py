@@ -72,8 +72,8 @@ class Site(_Site):
         self._job = self._submit()
         threading.Thread(target=self._keep, name="slurm", daemon=True).start()
         job = queue.wait(self._job, float(self.options["wait"]), say, give_up)
-        if job is None or job.state != "RUNNING":
-            raise WorkshopError(self._ending(job))
+        if job is None or job.state != "RUNNING":  # a short one may be ending, and Slurm not know yet how
+            raise WorkshopError(self._look() or self._ending(job))
         say(f"the job {self._job} runs on {job.nodes}")
         self._allocation = self._wait_for_word(give_up)
         names = commands.hostnames(self._allocation["SLURM_JOB_NODELIST"])

@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.analysis.federated import DICE, PUBLISHED
-from workshop.analysis.words import count, percent, size
+from workshop.analysis.words import count, percent, size, thousands
 from workshop.figures import federated as figures
 from workshop.figures.curves import overlay
 from workshop.store.records import Series
 from workshop.web.cards import Card, Part, figure, line, table, tiles, words
 from workshop.web.machine_view import rank_cell
 from workshop.web.sight import Sight
-from workshop.web.words import grouped
 
 HELD_OUT, OWN = "held-out", "own"  # before the measure; of other ways than the first behind their name
 # "Undisturbed" is without attack and defence, "undefended" with the attack alone.
@@ -119,7 +118,7 @@ def _way(sight: Sight, way: str, by_way: Mapping[str, Mapping[str, Any]]) -> lis
         NAMES.get(way, way).capitalize(),
         _accuracy(came.get("held_out_score")),
         _accuracy(came.get("own_score")),
-        grouped(came.get("images_read") or 0),
+        thousands(came.get("images_read") or 0),
         _left(sight, way),
     ]
 
@@ -201,8 +200,8 @@ def _who_has_what(institutions: Sequence[Mapping[str, Any]]) -> Card:
         row: list[Any] = [
             str(number),
             rank_cell(one.get("rank", 0)),
-            grouped(one["images"]),
-            grouped(one["validation"]),
+            thousands(one["images"]),
+            thousands(one["validation"]),
         ]
         row += [count(one["took_part"], "round")] if "took_part" in one else []
         row += [_scanner(one["scanner"])] if "scanner" in one else []

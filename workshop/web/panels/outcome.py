@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workshop.analysis.balance import balance
+from workshop.analysis.oversubscription import threads_of
 from workshop.analysis.verdict import verdict as verdict_of
 from workshop.analysis.words import size
 from workshop.web.cards import Card, Part, fold, line, link, links, tiles, words
@@ -10,7 +11,7 @@ from workshop.web.machine_view import machine_card
 from workshop.web.panels import federated, guarding, training
 from workshop.web.sight import Sight
 from workshop.web.tracebacks import shortened
-from workshop.web.words import LONGEST_VALUE, metrics
+from workshop.web.words import LONGEST_VALUE, metrics_of
 from workshop.workloads.forms import param_of_runs
 
 SETTLED = 3  # steps before a running run's verdict says anything
@@ -60,7 +61,7 @@ def verdict(sight: Sight) -> list[Card]:
 
 def machine(sight: Sight) -> list[Card]:
     """The ranks on the machine."""
-    return machine_card("Where the ranks run", sight.run.machine, sight.run.rank_map, sight.run.placement)
+    return machine_card("Where the ranks run", sight.run.machine, sight.run.rank_map, threads_of(sight.run))
 
 
 def came_out(sight: Sight) -> list[Card]:
@@ -68,8 +69,7 @@ def came_out(sight: Sight) -> list[Card]:
     if not sight.run.ended:
         return []
     told = training.TOLD_HERE | federated.TOLD_HERE | guarding.TOLD_HERE
-    rest = {name: value for name, value in sight.run.metrics.items() if name not in told}
-    shown = [one for one in metrics(rest) if len(one["value"]) <= LONGEST_VALUE]
+    shown = [one for one in metrics_of(sight.run, told) if len(one["value"]) <= LONGEST_VALUE]
     return [Card("metrics", "What came out", (tiles(shown),), later=True)] if shown else []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workshop.analysis.difference import AS_MEANT, aligned, difference, sentences
+from workshop.analysis.oversubscription import threads_of
 from workshop.figures.machine import WIDTH, machine_picture
 from workshop.web.cards import Card, Part, figure, line, words
 from workshop.web.predictions import PREDICTIONS
@@ -25,9 +26,8 @@ def predicted(sight: Sight) -> list[Card]:
     if not found:
         return [Card("predicted", TITLE, (words(line(AS_MEANT)),), later=True)]
     meant = aligned(answer.rank_map, run.rank_map)
-    threads = run.placement.get("threads") or run.placement.get("cores_per_rank") or 1
     parts: list[Part] = [words(*(line(said, tone="note") for said in sentences(found)))]
     if any(one.kind != "threads" for one in found):
-        drawn = machine_picture(run.machine, run.rank_map, threads, meant)
+        drawn = machine_picture(run.machine, run.rank_map, threads_of(run), meant)
         parts += [figure(drawn, WIDTH), words(line(LEGEND, tone="about"))]
     return [Card("predicted", TITLE, tuple(parts), later=True)]

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.analysis.sending import saving, sent
-from workshop.analysis.words import capital, count, listed, size
+from workshop.analysis.words import capital, count, listed, size, thousands
 from workshop.figures.sending import seen
 from workshop.web.cards import Card, Part, figure, line, table, tiles, words
 from workshop.web.sight import Sight
-from workshop.web.words import grouped
 
 ABOUT = {
     "off": "The aggregator can read every update, and look for what is behind it.",
@@ -76,7 +75,7 @@ def _kinds(told: Mapping[str, Any]) -> Card:
     ]
     parts: list[Part] = [words(line(about, tone="about")), tiles(shown)]
     rows = [
-        [way, str(one.get("kind")), HOLDS.get(str(one.get("kind")), ""), grouped(one["messages"]), size(one["bytes"])]
+        [way, str(one.get("kind")), HOLDS.get(str(one.get("kind")), ""), thousands(one["messages"]), size(one["bytes"])]
         for way in ("up", "down")
         for one in told.get(way) or []
         if isinstance(one, Mapping) and isinstance(one.get("messages"), int) and isinstance(one.get("bytes"), int)

@@ -20,7 +20,6 @@ from workshop.figures.timeline import timeline as drawn
 from workshop.web.cards import Card, Part, figure, line, link, links, picture, pictures, table, tiles, words
 from workshop.web.machine_view import rank_cell
 from workshop.web.sight import Sight
-from workshop.web.words import grouped
 
 TIMELINE = "timeline.json"
 MISCLASSIFIED = "misclassified.json"
@@ -80,7 +79,7 @@ def throughput(sight: Sight) -> list[Card]:
 # Lists of metrics that have a value for each rank: heading, and how a value reads.
 _COLUMNS = {
     "images_per_second_ranks_jitter": ("Jitter of its steps", lambda value: f"{number(value)} images/s"),
-    "shards": ("Images", lambda value: grouped(value)),
+    "shards": ("Images", say.thousands),
     "held_out_accuracy_ranks": ("Accuracy, its held-out part", lambda value: _percent(value)),
     "last": ("Came last", lambda value: say.count(value, "time")),
     "late_by": ("then late by", say.seconds),
@@ -154,7 +153,7 @@ def misclassified(sight: Sight) -> list[Card]:
         lines.append(line("No held-out image was misread."))
     elif count is not None and of is not None:
         more = f"; these are {len(found)} of them" if count > len(found) > 0 else ""
-        lines.append(line(f"{grouped(count)} of {grouped(of)} held-out images were misread{more}."))
+        lines.append(line(f"{say.thousands(count)} of {say.thousands(of)} held-out images were misread{more}."))
     shown = [picture(f"data:image/png;base64,{one['png']}", _reading(one)) for one in found]
     parts = [*([words(*lines)] if lines else []), *([pictures(shown, small=True)] if shown else [])]
     return [Card("misclassified", "Misread digits", tuple(parts))]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
-from workshop.errors import BadInput, WorkshopError
-from workshop.quiz.live import state
-from workshop.quiz.live.state import RoundState
+from workshop.errors import WorkshopError
 from workshop.store.records import Identity
 from workshop.store.store import Store
 from workshop.web.actions import only_instructor
 from workshop.web.quiz.commands import obey
+from workshop.web.quiz.room import Room
 from workshop.web.quiz.rooms import Rooms
+from workshop.web.quiz.writer import Writer
 
 PATIENCE = 15.0  # seconds
 _serving: list[tuple[Rooms, asyncio.AbstractEventLoop]] = []  # at most one: those of this process's server
@@ -23,23 +23,34 @@ def serves(rooms: Rooms) -> None:
 
 
 def end(store: Store, identity: Identity, round_id: int) -> None:
-    """End a live round, and tell all who are in it; what was answered stays. Raises BadInput for learners, and where it
-    has ended already."""
+    """End a live round, and tell all who are in it; what was answered stays. Raises BadInput for learners, where it has
+    ended already, and where another dashboard hosts it."""
     only_instructor(identity)
-    for rooms, loop in _serving:
-        if loop.is_running():
-            try:
-                asyncio.run_coroutine_threadsafe(_end(rooms, round_id), loop).result(PATIENCE)
-            except TimeoutError:
-                raise WorkshopError("The round doesn't end; try again from its host's view.") from None
-            return
-    record = store.round(round_id)  # nobody has been in it since the server was started
-    if record.kind != "live":
-        raise BadInput(f"Quiz round {round_id} is not a live one.")
-    store.set_round_state(round_id, state.end(RoundState.from_json(record.state)).as_json(), ended=True)
+    serving = next(((rooms, loop) for rooms, loop in _serving if loop.is_running()), None)
+    try:
+        if serving is None:  # nobody has been in a round since the server was started
+            asyncio.run(asyncio.wait_for(_end_unseen(store, round_id), PATIENCE))
+        else:
+            asyncio.run_coroutine_threadsafe(_end(serving[0], round_id), serving[1]).result(PATIENCE)
+    except TimeoutError:
+        raise WorkshopError("The round doesn't end; try again from its host's view.") from None
+
+
+async def _end_unseen(store: Store, round_id: int) -> None:
+    room = await Room.open(store, Writer(store), round_id)
+    try:
+        await _tell(room)
+    finally:
+        await room.close()
 
 
 async def _end(rooms: Rooms, round_id: int) -> None:
     room = await rooms.room(round_id)
+    try:
+        await _tell(room)
+    finally:
+        await rooms.left(room)
+
+
+async def _tell(room: Room) -> None:
     await obey(room, {"do": "end", "version": room.state.version}, None)
-    rooms.left(room)

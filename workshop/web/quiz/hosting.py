@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from workshop.errors import BadInput, WorkshopError
 from workshop.quiz.deck import Deck
 from workshop.quiz.live.state import RoundState
+from workshop.store.recorded import refuse_in
 from workshop.store.records import QuizRound
 from workshop.store.store import Store
 from workshop.web.auth import CODE_LENGTH, LETTERS
@@ -28,6 +29,7 @@ def host(
 ) -> QuizRound:
     """A new live round, in its lobby. `folder` is where the deck's pictures are; `session` is where questions are
     measured (default: the newest one that is up then)."""
+    refuse_in(store.database)
     for _ in range(TRIES):
         code = "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
         if store.round_by_code(code) is not None:

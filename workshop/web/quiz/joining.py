@@ -9,12 +9,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from workshop.errors import BadInput
+from workshop.store.quizzes import full
 from workshop.store.records import QuizPlayer, QuizRound
 from workshop.store.store import Store
 from workshop.web import auth
 from workshop.web.code_form import CodeForm, Words
 from workshop.web.door import set_cookie
 from workshop.web.quiz.rooms import Rooms
+from workshop.web.quiz.seats import MOST_PLAYERS
 
 
 class Joining(CodeForm):
@@ -39,21 +42,28 @@ class Joining(CodeForm):
         return await run_in_threadpool(self.store.round_by_code, typed) if typed else None
 
     async def let_in(self, request: Request, found: Any, nickname: str, given: Mapping[str, str]) -> Response:
-        player, secret = await run_in_threadpool(self._add, request, found.id, nickname)
+        try:
+            room = await self.rooms.room(found.id)
+            if request.state.identity is None and room.seats.count >= MOST_PLAYERS:
+                raise full(MOST_PLAYERS)  # before the store gets to know somebody who can't come in
+            player, secret = await run_in_threadpool(self._add, request, found.id, nickname)
+        except BadInput as error:
+            return self.page(request, str(error), given, 409)
         if player.removed:
             return self.page(request, "The host removed you from this round; you can't join it again.", given, 403)
-        (await self.rooms.room(found.id)).join(player)
+        room.join(player)
         response = RedirectResponse(f"/quiz/{found.id}", 303)
         if secret is not None:
             set_cookie(response, self.cookie, secret)
         return response
 
     def _add(self, request: Request, round_id: int, nickname: str) -> tuple[QuizPlayer, str | None]:
-        """The player, and the secret of a new cookie where somebody had none."""
+        """The player, and the secret of a new cookie where somebody had none. Raises BadInput where the round is full
+        and they weren't in it."""
         identity, secret = request.state.identity, None
         if identity is None:
             identity, secret = auth.let_in(self.store, "player", nickname)
-        return self.store.add_player(round_id, identity.id, nickname), secret
+        return self.store.add_player(round_id, identity.id, nickname, most=MOST_PLAYERS), secret
 
     def page(self, request: Request, wrong: str, given: Mapping[str, str], status: int = 200, **more: str) -> Response:
         identity = request.state.identity

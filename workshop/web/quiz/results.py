@@ -9,13 +9,14 @@ from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from workshop.errors import BadInput
 from workshop.quiz.results import csv, reading, report
 from workshop.quiz.results.findings import Findings, find
 from workshop.store.store import Store
+from workshop.web import plain
 from workshop.web.door import FRAMES
 from workshop.web.quiz import own
 from workshop.web.quiz.rooms import Rooms
@@ -55,11 +56,16 @@ def routes(store: Store, rooms: Rooms) -> list[BaseRoute]:
 
 async def _answer(request: Request, make: Callable[[Store, Request], Response], store: Store) -> Response:
     if request.state.identity.role != "instructor":
-        return PlainTextResponse("Results of a round are for the instructor only.", 403, FRESH)
+        return _told("Results of a round are for the instructor only.", 403)
     try:
         return await run_in_threadpool(make, store, request)
     except BadInput as error:
-        return PlainTextResponse(str(error), 404, FRESH)
+        return _told(str(error), 404)
+
+
+def _told(words: str, status: int) -> Response:
+    body = f'<p>{escape(words)}</p><p><a href="/quizzes">To the page Quizzes</a></p>'
+    return plain.page("Results", body, status=status)
 
 
 def _found(store: Store, request: Request) -> Findings:

@@ -1,7 +1,8 @@
 """A live round in memory: what the store holds of it, and everybody who is on the line.
 
-The store is the truth: a room is opened from it, and what a room tells is written there before. Belongs to the event
-loop; commands come one after the other, answers come in between.
+The store is the truth: a room is opened from it, and what a room tells is written there before. While a room is open no
+other dashboard has one of that round. Belongs to the event loop; commands come one after the other, answers come in
+between.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import suppress
 from typing import Any
 
 from workshop.errors import BadInput, WorkshopError
@@ -20,11 +22,14 @@ from workshop.store.records import QuizAnswer, QuizPlayer, QuizRound
 from workshop.store.store import Store
 from workshop.web.quiz import board, measuring
 from workshop.web.quiz.client import Client
+from workshop.web.quiz.hold import Hold
 from workshop.web.quiz.question import Asking
 from workshop.web.quiz.seats import Seat, Seats
 from workshop.web.quiz.telling import Telling
 from workshop.web.quiz.writer import Writer
 
+ELSEWHERE = "Another dashboard hosts this round now; open it there."
+LOOK = 1.0  # seconds between looks at who is still in the store
 GRACE = 0.1  # seconds behind a question's end in which answers that arrived before are read
 
 log = logging.getLogger(__name__)
@@ -33,9 +38,9 @@ log = logging.getLogger(__name__)
 class Room(Telling):
     """Made by `Room.open`. `state` only changes under `lock`."""
 
-    def __init__(self, store: Store, writer: Writer, record: QuizRound, seats: Seats) -> None:
+    def __init__(self, store: Store, writer: Writer, hold: Hold, record: QuizRound, seats: Seats) -> None:
         super().__init__()
-        self.store, self.writer, self.record, self.seats = store, writer, record, seats
+        self.store, self.writer, self.hold, self.record, self.seats = store, writer, hold, record, seats
         self.deck = Deck.model_validate(record.deck)
         self.ids = [question.id for question in self.deck.questions]
         self.limits = [float(self.deck.seconds_of(question)) for question in self.deck.questions]
@@ -46,16 +51,24 @@ class Room(Telling):
 
     @classmethod
     async def open(cls, store: Store, writer: Writer, round_id: int) -> Room:
-        """A round as the store has it, with its clock running. Raises BadInput where there is no such live round."""
+        """A round as the store has it, with its clock running. Raises BadInput where there is no such live round, or
+        another dashboard hosts it."""
+        if (await asyncio.to_thread(store.round, round_id)).kind != "live":
+            raise BadInput(f"Quiz round {round_id} is not a live one; it can't be joined.")
+        hold = await Hold.take(store, round_id)
+        try:
+            return await cls._held(store, writer, hold)
+        except BaseException:
+            await hold.release()
+            raise
 
-        def read() -> tuple[QuizRound, Seats]:
-            record = store.round(round_id)
-            if record.kind != "live":
-                raise BadInput(f"Quiz round {round_id} is nobody's class's; it can't be joined.")
-            return record, Seats(store.players(round_id), store.answers(round_id))
+    @classmethod
+    async def _held(cls, store: Store, writer: Writer, hold: Hold) -> Room:
+        def read() -> tuple[QuizRound, Seats]:  # once it is ours: whoever hosted it before may have gone on until then
+            id = hold.round_id
+            return store.round(id), Seats(store.players(id), store.answers(id))
 
-        record, seats = await asyncio.to_thread(read)
-        room = cls(store, writer, record, seats)
+        room = cls(store, writer, hold, *await asyncio.to_thread(read))
         async with room.lock:
             if room.state.position >= 0:
                 await room.prepare(room.state.position)
@@ -63,9 +76,44 @@ class Room(Telling):
                 try:
                     await room.judge()  # for its feedback: what answers are worth is in the store
                 except WorkshopError:
-                    log.exception("answers of round %s can't be judged again", round_id)
+                    log.exception("answers of round %s can't be judged again", hold.round_id)
             room.schedule()
+        room._start(room._until_lost())
+        room._start(room._forget_with_the_store())
         return room
+
+    async def close(self) -> None:
+        """Do nothing more, and let others host the round."""
+        self._stop()
+        await self.hold.release()
+
+    async def _until_lost(self) -> None:
+        """Send everybody away once another dashboard hosts the round."""
+        await self.hold.lost.wait()
+        self._stop()
+        for client in self.clients:
+            client.close(ELSEWHERE)
+
+    async def _forget_with_the_store(self) -> None:
+        """Take note of data that were removed somewhere else: at another dashboard, by a command."""
+        while True:
+            await asyncio.sleep(LOOK)
+            known = set(self.seats.all)  # first: who joins meanwhile is in the store before they are here
+            with suppress(WorkshopError):  # a database that is busy for a moment
+                gone = known - await asyncio.to_thread(self.store.player_ids, self.record.id)
+                for player in gone:
+                    async with self.lock:
+                        self.forget(player)
+
+    def _stop(self) -> None:
+        self._stop_clock()
+        for task in self._tasks - {asyncio.current_task()}:
+            task.cancel()
+
+    def enter(self, client: Client, seat: Seat | None) -> None:
+        super().enter(client, seat)
+        if self.hold.lost.is_set():  # while they were on their way in
+            client.close(ELSEWHERE)
 
     def join(self, player: QuizPlayer) -> Seat:
         """Take note of somebody who joined."""
@@ -146,7 +194,8 @@ class Room(Telling):
             if before.phase == "question" and new.phase != "question":
                 await self.writer.flush()
             kept, ended = new.as_json(), new.phase == "ended"
-            await asyncio.to_thread(self.store.set_round_state, self.record.id, kept, ended=ended)
+            id, host = self.record.id, self.hold.host
+            await asyncio.to_thread(self.store.set_round_state, id, kept, ended=ended, host=host)
         except BaseException:
             self.state = before
             raise
@@ -208,15 +257,18 @@ class Room(Telling):
 
     def schedule(self) -> None:
         """Set the clock by the state, and have runs looked at where it is being measured."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._stop_clock()
         if self.state.phase == "question" and self.state.ends_at is not None:
             wait = max(self.state.ends_at - time.time(), 0.0) + GRACE
             self._timer = asyncio.get_running_loop().call_later(wait, lambda: self._start(self._time_up()))
         if self.state.phase == "measuring" and not self.state.problem:
             self.progress = None
             self._start(measuring.measure(self))
+
+    def _stop_clock(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     async def _time_up(self) -> None:
         async with self.lock:

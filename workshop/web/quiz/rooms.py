@@ -1,9 +1,11 @@
-"""The rooms that somebody asked for. A room is opened from the store once, for all who come."""
+"""The rooms that somebody asked for. A room is opened from the store once, for all who come, unless another dashboard
+has it."""
 
 from __future__ import annotations
 
 import asyncio
 
+from workshop.errors import BadInput
 from workshop.store.store import Store
 from workshop.web.quiz.room import Room
 from workshop.web.quiz.writer import Writer
@@ -18,9 +20,10 @@ class Rooms:
         self._rooms: dict[int, asyncio.Task[Room]] = {}
 
     async def room(self, round_id: int) -> Room:
-        """Raises BadInput where there is no such live round."""
+        """Raises BadInput where there is no such live round, or another dashboard hosts it."""
         task = self._rooms.get(round_id)
-        if task is None:
+        there = _opened(task)
+        if task is None or (there is not None and there.hold.lost.is_set()):
             task = self._rooms[round_id] = asyncio.create_task(Room.open(self.store, self.writer, round_id))
         try:
             return await asyncio.shield(task)
@@ -29,15 +32,27 @@ class Rooms:
                 del self._rooms[round_id]
             raise
 
-    def left(self, room: Room) -> None:
+    async def left(self, room: Room) -> None:
         """Drop a room that has ended when the last one goes; whoever comes later opens it again."""
-        if room.state.phase == "ended" and not room.clients:
-            self._rooms.pop(room.record.id, None)
+        ended = room.state.phase == "ended" and not room.clients
+        if ended and _opened(self._rooms.get(room.record.id)) is room:
+            del self._rooms[room.record.id]
+            await room.close()
 
     async def forget(self, round_id: int, player: int) -> None:
         """Somebody's data was removed from the store: they aren't in the room either, if there is one."""
         task = self._rooms.get(round_id)
         if task is not None:
-            room = await asyncio.shield(task)
+            try:
+                room = await asyncio.shield(task)
+            except BadInput:  # another dashboard has it
+                return
             async with room.lock:
                 room.forget(player)
+
+
+def _opened(task: asyncio.Task[Room] | None) -> Room | None:
+    """The room that a task has opened; None while it hasn't, and where it couldn't."""
+    if task is None or not task.done() or task.cancelled() or task.exception() is not None:
+        return None
+    return task.result()

@@ -75,7 +75,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
                     "Pictures of a round are for those in it; join it at /quiz, with its code.", 403
                 )
             answer = await run_in_threadpool(pictures.respond, room, request.path_params["question"], _staff(request))
-            rooms.left(room)
+            await rooms.left(room)
             return answer
         except WorkshopError as error:
             return PlainTextResponse(str(error), 404)

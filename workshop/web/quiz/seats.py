@@ -9,6 +9,10 @@ from workshop.quiz.live.ranking import Ranking, rank
 from workshop.store.records import QuizAnswer, QuizPlayer
 from workshop.web.quiz.client import Client
 
+# Players of one round, so that nobody fills it with thousands of names. A round of 2,000 was measured to be at ease on
+# two cores (`workshop bench quiz`).
+MOST_PLAYERS = 2500
+
 
 @dataclass
 class Seat:

@@ -59,7 +59,7 @@ async def serve(websocket: WebSocket, rooms: Rooms) -> None:
     finally:
         if room is not None:
             room.leave(client)
-            rooms.left(room)
+            await rooms.left(room)
         sender.cancel()
         with suppress(asyncio.CancelledError):
             await sender

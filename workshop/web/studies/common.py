@@ -17,7 +17,6 @@ from workshop.study.report import trial_json
 from workshop.study.results import CellResult, failure
 from workshop.web import cards
 from workshop.web.cards import Card, Part, line, link, table, words
-from workshop.web.words import grouped
 from workshop.workloads import workloads
 from workshop.workloads.forms import named
 
@@ -41,7 +40,7 @@ def rate_words(value: float | None, unit: str = "") -> str:
     """A rate as tables have it: four digits, thousands apart; a dash for none."""
     if value is None:
         return "–"
-    told = grouped(round(value)) if 1e3 <= value < 1e6 else number(value)
+    told = say.thousands(round(value)) if 1e3 <= value < 1e6 else number(value)
     return f"{told} {unit}".strip()
 
 

@@ -77,5 +77,6 @@ WORKLOAD = Workload(
     inputs=_inputs,
     fits=_fits,
     curves=("accuracy", "loss", "total images/s", "drift"),
+    results=("held_out_accuracy", "own_accuracy", "rounds", "images_per_second"),
     scaling=Scaling(rate="images_per_second", unit="images/s", total="rounds", live="total images/s"),
 )

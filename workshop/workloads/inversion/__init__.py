@@ -153,4 +153,5 @@ WORKLOAD = Workload(
     inputs=_inputs,
     fits=_fits,
     curves=("likeness", "distance", "correlation"),
+    results=("images", "labels_right", "likeness", "correlation", "signal_to_noise"),
 )

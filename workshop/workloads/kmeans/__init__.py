@@ -94,6 +94,7 @@ WORKLOAD = Workload(
     params=KMeansParams,
     function="workshop.workloads.kmeans.run:run",
     inputs=_inputs,
+    results=("inertia", "points_per_second", "iterations", "converged"),
     scaling=Scaling(rate="points_per_second", unit="points/s", total="points", live="total points/s"),
     tuning=Tuning(
         short={"iterations": 200, "tolerance": 0.0, "init": "random"},

@@ -102,6 +102,7 @@ WORKLOAD = Workload(
     inputs=_inputs,
     fits=_fits,
     curves=("loss", "accuracy", "total images/s", "spread"),
+    results=("held_out_accuracy", "images_per_second", "time_to_target", "epochs_to_target", "spread"),
     # The same batch over all ranks takes the same learning rate; twice the ranks read twice as much in the same time.
     scaling=Scaling(
         rate="images_per_second",

@@ -97,4 +97,5 @@ WORKLOAD = Workload(
     fits=_fits,
     processes=lambda params: params.collaborators + 1,
     curves=("accuracy", "loss"),
+    results=("held_out_accuracy", "own_accuracy", "rounds", "seconds_per_round"),
 )

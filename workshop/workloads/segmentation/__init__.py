@@ -125,5 +125,6 @@ WORKLOAD = Workload(
     function="workshop.workloads.segmentation.run:run",
     fits=_fits,
     curves=("Dice", "loss", "total images/s", "drift"),
+    results=("held_out_dice", "own_dice", "rounds", "images_per_second"),
     scaling=Scaling(rate="images_per_second", unit="images/s", total="rounds", live="total images/s"),
 )

@@ -93,6 +93,7 @@ WORKLOAD = Workload(
     inputs=_inputs,
     fits=_fits,
     curves=("accuracy", "loss", "generator loss", "total images/s"),
+    results=("held_out_accuracy", "images_per_second", "time_to_target", "iterations_to_target", "spread"),
     # Iterations are the same for every number of ranks, so the work grows with the ranks by itself.
     scaling=Scaling(rate="images_per_second", unit="images/s", share="batch", live="total images/s"),
     tuning=Tuning(

@@ -16,16 +16,17 @@ for (const live of [offline, notice, measuring]) live.setAttribute("role", "stat
 offline.hidden = notice.hidden = measuring.hidden = true;
 
 let hideNotice = null;
-function tell(words) {
+// `stays`: where there is nothing else to see.
+function tell(words, stays = false) {
   notice.hidden = !words;
   say(notice, words);
   clearTimeout(hideNotice);
-  if (words) hideNotice = setTimeout(() => tell(""), 8000);
+  if (words && !stays) hideNotice = setTimeout(() => tell(""), 8000);
 }
 
 const line = connect(`/quiz/${round}/socket?view=host`, {
   hear: (message) => {
-    if (message.kind === "problem") { tell(message.why); if (view.state()) controls.show(view.state()); return; }
+    if (message.kind === "problem") { tell(message.why, !view.state()); if (view.state()) controls.show(view.state()); return; }
     view.hear(message);
     if (message.kind === "players") players.show(message.players);
     if (message.kind === "state") { tell(""); show(message); }
@@ -36,7 +37,8 @@ const line = connect(`/quiz/${round}/socket?view=host`, {
     document.body.dataset.line = up ? "up" : "down";
     if (up) clock.forget();
   },
-  gone: (why) => { offline.hidden = true; if (view.state()?.phase !== "ended") tell(why); },
+  // Without a state the problem that was told says more.
+  gone: (why) => { offline.hidden = true; if (view.state() && view.state().phase !== "ended") tell(why, true); },
 });
 
 // A command names the version that its button belonged to: a second click, or another tab that is behind, does nothing.

@@ -13,13 +13,14 @@ offline.setAttribute("role", "status");
 offline.hidden = true;
 document.body.append(view.root, offline);
 
+let problem = ""; // why nothing is shown
 connect(`/quiz/${round}/socket?view=projector`, {
-  hear: view.hear,
+  hear: (message) => { if (message.kind === "problem") problem = message.why; else view.hear(message); },
   line: (up) => {
     offline.hidden = up;
     say(offline, up ? "" : "Connection lost, coming back…");
     document.body.dataset.line = up ? "up" : "down";
     if (up) clock.forget();
   },
-  gone: (why) => { offline.hidden = view.state()?.phase === "ended"; say(offline, why); },
+  gone: (why) => { offline.hidden = view.state()?.phase === "ended"; say(offline, view.state() ? why : problem || why); },
 });

@@ -1,0 +1,168 @@
+"""The recording that ships, in a real Chromium: every page of it shows something and says that it was recorded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage
+from workshop.bench.viewers import served
+from workshop.session import replay
+from workshop.store.store import Store
+from workshop.web.auth import new_secrets
+from workshop.workloads import workloads
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+PATIENCE = 60_000  # milliseconds
+OPENFL = "openfl"  # needs an environment of its own, which whoever records may not have
+BANNER = "nothing runs here"
+
+
+@dataclass
+class Shown:
+    store: Store
+    url: str
+    token: str
+    code: str
+
+
+@pytest.fixture(scope="module")
+def shown() -> Iterator[Shown]:
+    before = os.environ.get("WORKSHOP_OFFLINE")
+    os.environ["WORKSHOP_OFFLINE"] = "1"
+    try:
+        with replay.replayed(replay.shipped()) as store, served() as (_, port):
+            token, code = new_secrets(store)
+            yield Shown(store, f"http://127.0.0.1:{port}", token, code)
+    finally:
+        os.environ.pop("WORKSHOP_OFFLINE")
+        if before is not None:
+            os.environ["WORKSHOP_OFFLINE"] = before
+
+
+def enter(page: Page, shown: Shown) -> None:
+    page.goto(f"{shown.url}/?token={shown.token}")
+    opened(page)
+
+
+def opened(page: Page) -> None:
+    """The page is there, says that it is recorded, and no part of it went wrong."""
+    expect(page.get_by_text(BANNER).first).to_be_visible(timeout=PATIENCE)
+    expect(page.locator('[data-testid="stHeader"] [data-testid="stStatusWidget"]')).to_have_count(0, timeout=PATIENCE)
+    expect(page.locator('[data-testid="stException"]')).to_have_count(0)
+    expect(page.get_by_text("can't be shown")).to_have_count(0)
+    # A figure finds its width after it was drawn.
+    page.wait_for_function("document.documentElement.scrollWidth <= window.innerWidth + 1")
+
+
+def test_the_recording_is_small_and_has_everything(shown: Shown) -> None:
+    assert replay.shipped().stat().st_size < 8 << 20
+    runs = shown.store.runs(limit=None)
+    assert {run.workload for run in runs} >= workloads().keys() - {OPENFL}
+    assert {"completed"} <= {run.status for run in runs}
+    assert {study.kind for study in shown.store.studies()} >= {"scaling", "grid", "ways", "path"}
+    assert not any(study.state in ("running", "interrupted") for study in shown.store.studies())
+    assert len({one.learner for one in shown.store.progress()}) > 4
+    assert all(name.startswith("learner-") for name in {run.submitted_by for run in runs} - {"", "Instructor"})
+
+
+def test_runs_have_the_results_that_their_workloads_name(shown: Shown) -> None:
+    for name in workloads().keys() - {OPENFL}:
+        told = [run.metrics for run in shown.store.runs(workload=name, status="completed", limit=None)]
+        assert told and set(workloads()[name].results) <= set().union(*told), name
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_every_page_opens(shown: Shown, new_page: NewPage, width: int) -> None:
+    page = new_page(width=width)
+    enter(page, shown)
+    for path, there in (
+        ("/", "Predict, run, see, explain"),
+        ("/session", "Recorded: this is how it was left."),
+        ("/placement", "Where the ranks would run"),
+        ("/run", "Watch one of the latest"),
+        ("/studies", "Pictures and data"),
+        ("/tuning", "Profile the start"),
+        ("/federated", "Attack and protect"),
+        ("/quizzes", "Results"),
+        ("/progress", "learner-4"),
+        ("/history", "Pick one run"),
+    ):
+        page.goto(f"{shown.url}{path}")
+        expect(page.get_by_text(there).first).to_be_visible(timeout=PATIENCE)
+        opened(page)
+        for started in ("Start the run", "Launch", "Begin the round", "Run all that is missing", "Reset"):
+            expect(page.get_by_role("button", name=started, exact=True)).to_have_count(0)
+
+
+def test_every_workload_has_a_run_with_its_figures(shown: Shown, new_page: NewPage) -> None:
+    page = new_page()
+    enter(page, shown)
+    for workload in sorted({run.workload for run in shown.store.runs(limit=None)}):
+        run = next(run for run in shown.store.runs(workload=workload, limit=None) if run.status == "completed")
+        page.goto(f"{shown.url}/run?run={run.id}")
+        expect(page.get_by_text("completed").first).to_be_visible(timeout=PATIENCE)
+        expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=PATIENCE)
+        expect(page.get_by_text("Verdict").first).to_be_visible()
+        opened(page)
+
+
+def test_studies_have_their_figures(shown: Shown, new_page: NewPage) -> None:
+    page = new_page()
+    enter(page, shown)
+    for study in shown.store.studies():
+        page.goto(f"{shown.url}/studies?study={study.id}")
+        expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=PATIENCE)
+        opened(page)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download as HTML").click()
+    assert BANNER in Path(waiting.value.path()).read_text()
+    # What the class guessed, behind one's own guess.
+    page.goto(f"{shown.url}/tuning?step=b")
+    page.get_by_role("button", name="Show me without guessing").click(timeout=PATIENCE)
+    expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("What the class guessed (6)")).to_be_visible(timeout=PATIENCE)
+    page.goto(f"{shown.url}/federated")
+    page.get_by_role("button", name="Show me without guessing").click(timeout=PATIENCE)
+    expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=PATIENCE)
+    opened(page)
+
+
+def test_quizzes_have_their_results(shown: Shown, new_page: NewPage) -> None:
+    page = new_page()
+    enter(page, shown)
+    (round_,) = shown.store.rounds("live")[:1]
+    page.goto(f"{shown.url}/quiz/{round_.id}/results")
+    expect(page.get_by_text(BANNER)).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Results")
+    assert page.locator("svg.bar").count() > 5
+    expect(page.get_by_text("learner-1", exact=True).first).to_be_visible()
+
+
+def test_the_menu_on_a_phone_closes_when_a_page_was_chosen(shown: Shown, new_page: NewPage) -> None:
+    page = new_page(width=390, height=844)
+    enter(page, shown)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Studies").click()
+    expect(page.get_by_role("heading", name="Studies", exact=True)).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()
+    expect(page.get_by_test_id("stSidebarNavLink").first).not_to_be_in_viewport()
+
+
+def test_a_learner_looks_on_a_phone(shown: Shown, new_page: NewPage) -> None:
+    page = new_page(width=390, height=844)
+    page.goto(f"{shown.url}/join?code={shown.code}")
+    expect(page.get_by_text(BANNER)).to_be_visible()
+    page.get_by_label("Nickname").fill("Ada")
+    page.get_by_role("button", name="Come in").click()
+    page.wait_for_url(lambda url: "/join" not in url, wait_until="commit")  # where they come from has the banner, too
+    opened(page)
+    run = next(run for run in shown.store.runs(workload="kmeans", limit=None) if run.status == "completed")
+    page.goto(f"{shown.url}/run?run={run.id}")
+    expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=PATIENCE)
+    opened(page)

@@ -1,0 +1,254 @@
+"""`workshop labs progress` and `workshop labs reset`, with notebooks of the real course in folders of learners."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests import classroom
+from workshop import config
+from workshop.cli.main import run
+from workshop.errors import BadInput
+from workshop.labs import copies, taking_back
+from workshop.labs.folder import Folder
+from workshop.notebook import learner as of_this_machine
+from workshop.store.recorded import Recorded, mark
+from workshop.store.store import Store
+
+FIRST, KMEANS = "0-first.ipynb", "1-kmeans.ipynb"
+
+
+@pytest.fixture
+def originals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A notebook for each lab of the course, without what their texts link to."""
+    folder = tmp_path / "originals"
+    folder.mkdir()
+    for name in taking_back._notebooks(None):
+        (folder / name).write_text(json.dumps({"cells": [], "metadata": {"lab": name}, "nbformat": 4}))
+    monkeypatch.setattr(config, "notebooks_folder", lambda: folder)
+    monkeypatch.delenv("WORKSHOP_CLASS_NOTEBOOKS", raising=False)
+    monkeypatch.setenv("WORKSHOP_LEARNER", "ada")
+    monkeypatch.setenv("WORKSHOP_NOTEBOOKS", str(tmp_path / "mine"))
+    return folder
+
+
+@pytest.fixture
+def mine(originals: Path, store: Store) -> Path:
+    """Ada's copies, two of which she has written in; and what is known of her, and of Bob, who is elsewhere."""
+    copies.hand_out(originals, config.learners_folder())
+    for name in (FIRST, KMEANS):
+        (config.learners_folder() / name).write_text(f"my {name}")
+    for learner in ("ada", "bob"):
+        classroom.keep(
+            store, classroom.opened(learner, "first"), classroom.wrong(learner, "first", "mine", 4, said="Look.")
+        )
+        classroom.keep(store, classroom.right(learner, "kmeans", "shard"))
+    return config.learners_folder()
+
+
+def test_nobody_has_begun(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["labs", "progress"]) == 0
+    assert capsys.readouterr().out == "Nobody has opened a lab's notebook yet.\n"
+    assert run(["labs", "progress", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["learners"] == [] and told["labs"][0]["name"] == "first"
+    assert run(["labs", "progress", "--learner", "nobody"]) == 2
+    assert "Nothing is known of a learner 'nobody'" in capsys.readouterr().err
+    assert run(["labs", "reset", "nobody"]) == 2
+    assert "nobody has begun a lab yet" in capsys.readouterr().err
+
+
+def test_the_class_is_told(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    names = classroom.fill(store, 12)
+    store.keep_opened("Eve \x1b[31m", "first")
+    assert run(["labs", "progress"]) == 0
+    told = capsys.readouterr().out
+    assert all(name in told for name in names) and "\x1b" not in told
+    assert " is stuck. " in told and "Last hint: " in told
+    assert run(["labs", "progress", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in document["learners"]][-1] == "only-quizzes"
+    assert document["learners"][0]["stuck"]["words"]
+    first = document["learners"][0]["labs"][0]
+    assert {"lab", "solved", "finished", "minutes", "exercises", "predictions", "quizzes"} <= set(first)
+
+
+def test_one_learner_is_told(mine: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    classroom.keep(store, classroom.predicted("ada", "first", "speed", guess=1.8))
+    assert run(["labs", "progress", "--learner", "ada"]) == 0
+    told = capsys.readouterr().out
+    assert "mine: 4 checks; last hint: Look." in told and "predicted speed: 1.8, not measured yet" in told
+    assert run(["labs", "progress", "--learner", "ada", "--json"]) == 0
+    (only,) = json.loads(capsys.readouterr().out)["learners"]
+    assert only["name"] == "ada" and only["stuck"]["exercise"] == "mine"
+
+
+def test_a_reset_is_confirmed(mine: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    before = store.progress()
+    assert run(["labs", "reset", "ada", "first"]) == 2
+    told = capsys.readouterr().err
+    assert "takes back 2 things that are known of ada in first" in told and FIRST in told and "--yes" in told
+    assert store.progress() == before and (mine / FIRST).read_text() == f"my {FIRST}"
+
+
+def test_one_lab_begins_anew_and_what_was_written_is_kept(
+    mine: Path, originals: Path, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, kept in enumerate(("0-first (set aside).ipynb", "0-first (set aside 2).ipynb")):
+        assert run(["labs", "reset", "ada", "first", "--yes", "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["set_aside"] == [kept] and told["folder"] == str(mine)
+        assert told["forgotten"] == (2 if number == 0 else 0)
+        assert (mine / kept).read_text() == (f"my {FIRST}" if number == 0 else "my second try")
+        assert (mine / FIRST).read_bytes() == (originals / FIRST).read_bytes()
+        (mine / FIRST).write_text("my second try")
+    assert (mine / KMEANS).read_text() == f"my {KMEANS}"
+    assert {(row.learner, row.lab) for row in store.progress()} == {
+        ("ada", "kmeans"),
+        ("bob", "first"),
+        ("bob", "kmeans"),
+    }
+
+
+def test_all_labs_begin_anew(mine: Path, originals: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["labs", "reset", "ada", "--yes"]) == 0
+    told = capsys.readouterr().out
+    assert "0-first (set aside).ipynb and 1-kmeans (set aside).ipynb" in told
+    for path in originals.iterdir():
+        assert (mine / path.name).read_bytes() == path.read_bytes()
+    assert {row.learner for row in store.progress()} == {"bob"}
+
+
+def test_a_labs_own_files_begin_anew_with_its_notebook(
+    mine: Path, originals: Path, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own, others = "labs/first/pi.py", "labs/kmeans/kmeans.py"
+    text = f"[one]({own}), and [another one]({others}) of the next lab"
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": text}]
+    (originals / FIRST).write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+    copies.hand_out(originals, mine)
+    for name in (own, others):
+        (mine / name).write_text("my script")
+    assert run(["labs", "reset", "ada", "first"]) == 2
+    assert f"{FIRST} in {mine} is given anew, with {own} that it links to; what was" in capsys.readouterr().err
+    assert run(["labs", "reset", "ada", "first", "--yes", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["given_anew"] == [FIRST, own]
+    assert told["set_aside"] == ["0-first (set aside).ipynb", "labs/first/pi (set aside).py"]
+    assert (mine / "labs/first/pi (set aside).py").read_text() == "my script"
+    assert (mine / own).read_bytes() == (config.labs_folder() / "first" / "pi.py").read_bytes()
+    assert (mine / others).read_text() == "my script", "another lab's"
+
+
+def test_notebooks_elsewhere_stay_as_they_are(mine: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["labs", "reset", "bob", "--yes"]) == 0
+    assert "not on this machine" in capsys.readouterr().out
+    assert (mine / FIRST).read_text() == f"my {FIRST}" and {row.learner for row in store.progress()} == {"ada"}
+    assert run(["labs", "reset", "ada", "frist", "--yes"]) == 2
+    assert "nothing in a lab 'frist'" in capsys.readouterr().err
+    assert len(store.progress("ada")) == 3
+
+
+def test_a_lab_that_the_course_had_once(mine: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    store.keep_opened("ada", "former")
+    (mine / "9-former.ipynb").write_text("mine")
+    assert run(["labs", "reset", "ada", "former", "--yes"]) == 0
+    assert "no notebook of former now" in capsys.readouterr().out
+    assert (mine / "9-former.ipynb").read_text() == "mine" and store.progress("ada", "former") == []
+
+
+def test_a_recording_is_looked_at_as_of_its_time(mine: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who was stuck when it was made is so for ever, and nobody begins anew in it."""
+    at = time.time() + 30 * 86400
+    classroom.keep(store, classroom.wrong("Zoë", "first", "mine", 3, ago=60 - 30 * 86400))
+    with store.database.writing() as connection:
+        mark(connection, Recorded(at, "a laptop"))
+    assert run(["labs", "progress", "--json"]) == 0
+    learners = json.loads(capsys.readouterr().out)["learners"]
+    assert [one["name"] for one in learners if one["stuck"]] == ["Zoë"]
+    before = store.progress()
+    assert run(["labs", "reset", "ada", "--yes"]) == 2
+    assert "Recorded on" in capsys.readouterr().err
+    assert store.progress() == before and (mine / FIRST).read_text() == f"my {FIRST}"
+
+
+def test_a_class_has_a_folder_for_everybody(
+    originals: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "class"
+    monkeypatch.setenv("WORKSHOP_CLASS_NOTEBOOKS", f"{root}/{{learner}}/notebooks")
+    folder = root / "bob" / "notebooks"
+    folder.mkdir(parents=True)
+    (folder / FIRST).write_text("Bob's")
+    owner = 12345 if os.geteuid() == 0 else os.getuid()
+    if os.geteuid() == 0:
+        os.chown(folder, owner, owner)
+    store.keep_opened("bob", "first")
+    done = taking_back.take_back(store, "bob", "first")
+    assert done.aside == ("0-first (set aside).ipynb",) and done.forgotten == 1
+    assert (folder / done.aside[0]).read_text() == "Bob's"
+    assert (folder / FIRST).read_bytes() == (originals / FIRST).read_bytes()
+    assert (folder / FIRST).stat().st_uid == owner, "Bob has to be able to write in it"
+
+
+def test_a_nickname_that_is_short_for_a_longer_name_finds_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKSHOP_CLASS_NOTEBOOKS", f"{tmp_path}/of-{{learner}}.d/notebooks")
+    names = [f"anna-sophie.von-und-zu-hohenberg-{number}" for number in (1, 2)]
+    for name in names:
+        (tmp_path / f"of-{name}.d" / "notebooks").mkdir(parents=True)
+    for name in names:
+        short = of_this_machine.nickname(name)
+        assert len(short) < len(name)
+        assert taking_back.folder_of(short) == tmp_path / f"of-{name}.d" / "notebooks"
+    assert taking_back.folder_of(of_this_machine.nickname(f"{names[0]}0")) is None
+
+
+def test_a_folder_that_refuses_keeps_the_progress(
+    mine: Path, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Folder, "_give_away", refused)  # as a server of files may, also root
+    assert run(["labs", "reset", "ada", "first", "--yes"]) == 2
+    told = capsys.readouterr().err
+    assert "The notebooks can't be copied" in told and told.count("\n") == 1
+    assert "Operation not permitted); nothing that is known of ada is taken back." in told
+    assert len(store.progress("ada", "first")) == 2
+    assert (mine / "0-first (set aside).ipynb").read_text() == f"my {FIRST}"
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "a/b", "../bob", "a\0b", "n" * 300, "nobody"])
+def test_names_that_are_no_folder_lead_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("WORKSHOP_CLASS_NOTEBOOKS", f"{tmp_path}/{{learner}}/notebooks")
+    (tmp_path / "bob" / "notebooks").mkdir(parents=True)
+    (tmp_path / "notebooks").mkdir()
+    assert config.class_notebooks(name) is None
+    assert config.class_notebooks("bob") == tmp_path / "bob" / "notebooks"
+
+
+def test_a_link_to_somebody_elses_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bob" / "notebooks").mkdir(parents=True)
+    (tmp_path / "eve").mkdir()
+    (tmp_path / "eve" / "notebooks").symlink_to(tmp_path / "bob" / "notebooks")
+    monkeypatch.setenv("WORKSHOP_CLASS_NOTEBOOKS", f"{tmp_path}/{{learner}}/notebooks")
+    with pytest.raises(BadInput, match="leads elsewhere by a link"):
+        config.class_notebooks("eve")
+
+
+@pytest.mark.parametrize("given", ["/srv/class", "class/{learner}", "/srv/{learner}/{learner}"])
+def test_a_class_folder_names_the_learner_once(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("WORKSHOP_CLASS_NOTEBOOKS", given)
+    with pytest.raises(BadInput, match="WORKSHOP_CLASS_NOTEBOOKS"):
+        config.class_notebooks("ada")
+
+
+def test_who_owns_this_machine_has_the_folder_of_it(mine: Path) -> None:
+    assert of_this_machine.name() == "ada" and taking_back.folder_of("ada") == mine
+    assert taking_back.folder_of("bob") is None

@@ -1,0 +1,42 @@
+"""Options of `workshop up` that are looked at before anything starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.session.test_up import free_port
+from workshop.cli import up
+from workshop.cli.main import run
+from workshop.session import children
+from workshop.session.children import Dashboard
+from workshop.store.store import Store
+
+
+@pytest.mark.parametrize(
+    "origin", ["*", "http://*", "lab.example.org", "http://a.org; script-src *", "http://a.org/path", "http://a b"]
+)
+def test_only_an_origin_can_frame_the_dashboard(
+    workshop_home: Path, origin: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["up", "--port", str(free_port()), "--no-lab", "--framed-by", origin]) == 2
+    assert "it should be like http://lab.example.org:8000" in capsys.readouterr().err
+
+
+def test_a_hubs_pages_can_frame_the_dashboard(workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its address reaches the dashboard's server beside that of our own JupyterLab."""
+    given: list[list[str]] = []
+
+    def kept(store: Store, all_children: object, dashboard: Dashboard, *_: object) -> None:
+        store.close()
+        dashboard.start()
+
+    monkeypatch.setattr(up, "keep_up", kept)
+    monkeypatch.setattr(children, "serve", lambda command, log: given.append(command))
+    mine, labs = str(free_port()), str(free_port())
+    hub = "https://lab.example.org:8000"
+    assert run(["up", "--port", mine, "--framed-by", f"{hub}/", "--lab-port", labs]) == 0
+    assert run(["up", "--port", mine, "--no-lab", "--framed-by", hub, "--framed-by", "http://[::1]"]) == 0
+    framed = [command[command.index("--framed-by") + 1].split() for command in given]
+    assert framed == [[f"http://127.0.0.1:{labs}", f"http://localhost:{labs}", hub], [hub, "http://[::1]"]]

@@ -1,0 +1,120 @@
+"""Notebooks and run sheets: the commands that they name are there, and so are the runs and questions; notebooks are
+what their sources say, and every solution runs from its first cell to its last."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tests.conftest import leftovers
+from tests.labs import exercises
+from tests.labs.executing import execute, notebook
+from tests.labs.exercises import LABS
+from tests.labs.test_text import commands, unknown
+from tests.support import until
+from workshop import config
+from workshop.labs import build, checking, copies, describe, source
+from workshop.placement import Placement
+from workshop.quiz import reading
+from workshop.workloads import workloads
+
+each_lab = pytest.mark.parametrize("lab", LABS)
+
+
+def calls(lab: str) -> Iterator[tuple[str, ast.Call]]:
+    """Calls of the session's and the lab's methods in a notebook, with the methods' names."""
+    for cell in source.read(LABS[lab] / source.FILE):
+        if cell.kind != "code" or cell.text.startswith("%%"):
+            continue
+        lines = ["" if line.lstrip().startswith(("%", "!")) else line for line in source.solved(cell.text).split("\n")]
+        for node in ast.walk(ast.parse("\n".join(lines))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                yield node.func.attr, node
+
+
+@each_lab
+@pytest.mark.parametrize("file", [source.FILE, "runsheet.md"])
+def test_commands_are_there(lab: str, file: str) -> None:
+    for words in commands(LABS[lab] / file):
+        if words[0] == "workshop":
+            assert unknown(words) == [], " ".join(words)
+
+
+@each_lab
+def test_runs_have_settings_that_there_are(lab: str) -> None:
+    for name, call in calls(lab):
+        if name == "run" and call.args and isinstance(call.args[0], ast.Constant):
+            params = workloads()[call.args[0].value].params.model_fields
+            given = {keyword.arg for keyword in call.keywords if keyword.arg}
+            assert given <= {*params, *Placement.model_fields}, ast.unparse(call)
+
+
+@each_lab
+def test_what_is_measured_was_guessed(lab: str) -> None:
+    named: dict[str, set[str]] = {"predict": set(), "measured": set()}
+    for name, call in calls(lab):
+        if name in named and call.args and isinstance(call.args[0], ast.Constant):  # else it is in a loop
+            named[name].add(call.args[0].value)
+    assert named["measured"] <= named["predict"]
+
+
+@each_lab
+def test_questions_that_a_run_sheet_names_are_in_its_deck(lab: str) -> None:
+    text = (LABS[lab] / "runsheet.md").read_text(encoding="utf-8")
+    part = re.split(r"^#+ .*[Qq]uiz.*$", text, maxsplit=1, flags=re.MULTILINE)[-1].split("\n## ")[0]
+    known = {question.id for question in reading.read(LABS[lab] / reading.FILE).questions}
+    named = {name for name in re.findall(r"`([a-z]+(?:-[a-z0-9]+)+)`", part)}
+    assert named <= known, named - known
+
+
+ENDS = 30.0  # seconds within which a kernel's sessions have ended after it
+
+
+def test_notebooks_are_as_their_sources_say() -> None:
+    assert build.stale(config.notebooks_folder()) == []
+
+
+@each_lab
+def test_learners_begin_with_nothing(lab: str) -> None:
+    """Each exercise's cell as learners get it: its check says that nothing is there yet."""
+    cells = nbformat.read(notebook(LABS[lab]), as_version=4).cells
+    given = [cell.source for cell in cells if source.EXERCISE in cell.metadata.get("tags", [])]
+    tasks = list(exercises.tasks(lab))
+    assert [task.exercise.id for task in tasks] == list(checking.load(LABS[lab]))
+    for task in tasks:
+        if not task.exercise.ranks:
+            (code,) = [text for text in given if text == source.unsolved(task.text)]
+            found = checking.run(task.exercise, task.answer(code))
+            assert (found.kind, found.said[:20]) == ("empty", "Nothing is there yet"), found
+
+
+@pytest.mark.mpi
+@pytest.mark.timeout(600)
+def test_learners_who_fill_in_nothing_come_to_the_end(tmp_path: Path, workshop_home: Path) -> None:
+    """Also where exercises are on ranks: every check says so, and no other cell fails for it."""
+    done = execute(notebook(LABS["first"]), tmp_path)
+    assert done.errors == []
+    assert list(done.checks) == list(describe.read(LABS["first"]).exercises)
+    for id, said in done.checks.items():
+        assert f"{id} is empty. Nothing is there yet" in said
+    until(lambda: not leftovers(workshop_home), ENDS, "the notebook's sessions to end")
+
+
+@pytest.mark.mpi
+@pytest.mark.timeout(900)
+@each_lab
+def test_solutions_run(lab: str, tmp_path: Path, workshop_home: Path) -> None:
+    mine = tmp_path / "mine"
+    copies.hand_out(config.notebooks_folder(), mine)
+    done = execute(notebook(LABS[lab], solutions=True), mine)
+    print(f"lab {lab}: {done.seconds:.0f} s, {len(done.cells)} cells")
+    assert done.errors == []
+    assert list(done.checks) == list(describe.read(LABS[lab]).exercises)
+    for id, said in done.checks.items():
+        assert f"{id} is right." in said
+    until(lambda: not leftovers(workshop_home), ENDS, "the notebook's sessions to end")

@@ -1,0 +1,134 @@
+"""The short scripts of the labs, as a learner runs them: right on two ranks and on one, and clear about bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.labs import script
+from workshop import config
+
+LABS = config.labs_folder()
+PI, KMEANS, BINDINGS, DEADLOCK = (
+    LABS / path for path in ("first/pi.py", "kmeans/kmeans.py", "placement/bindings.py", "failures/deadlock.py")
+)
+PUBLIC = {"mpi4py", "numpy", "sklearn", "PIL"}
+each = pytest.mark.parametrize("path", [PI, KMEANS, BINDINGS, DEADLOCK], ids=lambda path: path.stem)
+
+
+@each
+def test_it_needs_public_libraries_only_and_is_short(path: Path) -> None:
+    assert "workshop" not in script.imports(path)
+    assert script.imports(path) & PUBLIC
+    assert len(path.read_text().splitlines()) <= 200
+
+
+@pytest.mark.mpi
+@each
+def test_it_also_works_without_mpirun(path: Path) -> None:
+    small = {PI: ["--strips", "20000"], KMEANS: ["--clusters", "4", "--iterations", "3"]}
+    ended = script.run(path, *small.get(path, []))
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr == ""
+
+
+@pytest.mark.mpi
+def test_pi_on_two_ranks() -> None:
+    ended = script.run(PI, "--strips", "200001", ranks=2)
+    assert ended.returncode == 0, ended.stderr
+    lines = ended.stdout.splitlines()
+    assert [line.partition(" on ")[0] for line in lines[:2]] == ["rank 0 of 2", "rank 1 of 2"]
+    assert "strips: 200001, ranks: 2" in lines[2] and lines[2].startswith("pi is about 3.14159265")
+    assert lines[3].endswith(": right") and len(lines) == 4
+
+
+@pytest.mark.mpi
+def test_a_strip_without_an_owner_is_noticed(tmp_path: Path) -> None:
+    text = PI.read_text()
+    changed = text.replace("mine = range(rank, strips, size)", "mine = range(rank, strips - 1, size)")
+    assert changed != text
+    (tmp_path / "wrong.py").write_text(changed)
+    ended = script.run(tmp_path / "wrong.py", "--strips", "1000", ranks=2)
+    assert ended.returncode != 0
+    assert "999 strips were counted, there are 1000." in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.mpi
+def test_kmeans_finds_the_same_colours_as_scikit_learn(tmp_path: Path) -> None:
+    picture = tmp_path / "china.png"
+    ended = script.run(KMEANS, "--picture", str(picture), ranks=2)
+    assert ended.returncode == 0, ended.stderr
+    assert "273280 pixels on 2 ranks, 16 clusters" in ended.stdout
+    assert ended.stdout.splitlines()[-1].endswith(": right")
+    assert ended.stdout.count("fit ") == 1, "one rank speaks for all"
+    pixels = np.asarray(Image.open(picture))
+    assert pixels.shape == (427, 640, 3) and len(np.unique(pixels.reshape(-1, 3), axis=0)) == 16
+
+
+@pytest.mark.mpi
+def test_kmeans_says_that_it_could_not_write(tmp_path: Path) -> None:
+    ended = script.run(KMEANS, "--clusters", "2", "--iterations", "1", "--picture", str(tmp_path / "no" / "a.png"))
+    assert ended.returncode == 1
+    assert "a.png can't be written" in ended.stderr and "Traceback" not in ended.stderr
+
+
+@pytest.mark.mpi
+def test_bindings_of_two_ranks() -> None:
+    told = script.answer(script.run(BINDINGS, "--json", ranks=2))
+    assert [one["rank"] for one in told["ranks"]] == [0, 1]
+    free = script.run(BINDINGS, "--json", "--threads", "400", ranks=2)
+    assert "take turns" in free.stdout, free.stdout
+    assert json.loads(free.stdout.splitlines()[-1])["threads"] == 400
+
+
+@pytest.mark.mpi
+def test_the_mended_function_ends_and_the_broken_ones_say_where_they_stand() -> None:
+    mended = script.run(DEADLOCK, ranks=2)
+    assert mended.returncode == 0, mended.stderr
+    assert "2 ranks: accuracy" in mended.stdout
+    for way, lines in (
+        ("return", ("right = comm.allreduce(right)", "comm.Barrier()")),
+        ("branch", ("seen = comm.allreduce(images)", "comm.Barrier()")),
+    ):
+        ended = script.run(DEADLOCK, "--seconds", "1", "--broken", way, ranks=2)
+        assert ended.returncode != 0
+        for rank, line in enumerate(lines):
+            assert f"rank {rank} still stands in line " in ended.stderr
+            assert line in ended.stderr, ended.stderr
+        assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "cases"),
+    [
+        (PI, {("--strips", "0"): "--strips should be from 1 to 1000000000", ("--strips", "many"): "invalid int value"}),
+        (
+            KMEANS,
+            {
+                ("--clusters", "0"): "clusters should be from 1 to 256",
+                ("--iterations", "5000"): "iterations from 1 to 1000",
+                ("--seed", "-1"): "the seed 0 or more",
+                ("--picture", "a.tiff"): "should end in .png",
+                ("--image", "cat"): "invalid choice: 'cat'",
+            },
+        ),
+        (BINDINGS, {("--threads", "0"): "should be at least 1", ("--threads", "two"): "invalid int value"}),
+        (
+            DEADLOCK,
+            {
+                ("--images", "0"): "images should be from 1 to 1,000,000",
+                ("--seconds", "0"): "seconds should be from 1 to 600",
+                ("--seconds", "nan"): "seconds should be from 1 to 600",
+                ("--broken", "heart"): "invalid choice: 'heart'",
+            },
+        ),
+    ],
+    ids=["pi", "kmeans", "bindings", "deadlock"],
+)
+def test_bad_arguments_end_in_one_sentence(path: Path, cases: dict[tuple[str, ...], str]) -> None:
+    script.refused(path, cases)

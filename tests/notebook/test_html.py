@@ -1,0 +1,56 @@
+"""What cards are in a notebook: figures with titles, pictures that its file can bear."""
+
+from __future__ import annotations
+
+import io
+from base64 import b64decode
+
+import numpy as np
+import plotly.graph_objects as go
+from PIL import Image
+
+from workshop.notebook import html, pictures
+from workshop.web.cards import Card, figure, picture
+from workshop.web.cards import pictures as row
+
+
+def png(side: int, seed: int = 0) -> bytes:
+    """Noise, which no compression makes smaller."""
+    made = io.BytesIO()
+    noise = np.random.default_rng(seed).integers(0, 256, (side, side, 3), np.uint8)
+    Image.fromarray(noise).save(made, "PNG")
+    return made.getvalue()
+
+
+def test_a_figure_gets_the_title_of_its_card_and_keeps_its_plot() -> None:
+    drawn = go.Figure(go.Scatter(y=[1, 2]), layout={"height": 300, "margin": {"t": 28}})
+    found = html.figures([Card("loss", "Loss of <b>", (figure(drawn), figure(drawn)))])
+    assert list(found) == ["loss", "loss-2"]
+    one = found["loss"].layout
+    assert one.title.text == "Loss of &lt;b&gt;"
+    assert one.height - one.margin.t == 300 - 28, "the title has a room of its own"
+    assert drawn.layout.title.text is None, "the page's own has none"
+
+
+def test_a_figure_with_a_title_keeps_it() -> None:
+    drawn = go.Figure(layout={"title": {"text": "Mine"}})
+    assert html.figures([Card("x", "Other", (figure(drawn),))])["x"].layout.title.text == "Mine"
+
+
+def test_small_pictures_are_shown_as_they_are_and_large_ones_smaller() -> None:
+    small, large = png(60), png(1200)
+    assert b64decode(pictures.address(small, "image/png").removeprefix("data:image/png;base64,")) == small
+    shown = pictures.address(large, "image/png")
+    assert len(shown) <= pictures.LARGEST < len(large)
+    with Image.open(io.BytesIO(b64decode(shown.removeprefix("data:image/jpeg;base64,")))) as read:
+        assert max(read.size) in pictures.SIDES
+
+
+def test_what_is_large_and_no_picture_is_left_out() -> None:
+    assert pictures.address(b"no picture" * 100_000, "image/png") == ""
+
+
+def test_what_is_left_out_is_said() -> None:
+    address = "data:image/png;base64,".ljust(html.ALL, "A")
+    (shown,) = html.pieces([Card("p", "", (row([picture(address, "Before"), picture(f"{address}A", "After")]),))])
+    assert shown.count("<img") == 1 and "After is too large to be shown here" in shown

@@ -1,0 +1,279 @@
+"""`workshop.lab` as a notebook uses it: guesses, checks in the kernel and on ranks, progress, and what goes wrong."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.labs_package import labs
+from tests.notebook.kernel import Kernel, kernel
+from workshop import config
+from workshop.errors import BadInput
+from workshop.labs.checking import MISSING
+from workshop.notebook import guesses
+from workshop.notebook.lab import Lab, lab
+from workshop.store.store import Store
+
+NOTEBOOK = labs.NOTEBOOK.replace("How much is it?\n", 'How much is it?\n\n```python\nlab.predict("sum", 5)\n```\n')
+
+
+@pytest.fixture
+def folder(tmp_path: Path, workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A course of one lab, in place of the real one, for a learner called ada."""
+    monkeypatch.setattr(config, "labs_folder", lambda: tmp_path / "labs")
+    monkeypatch.setenv("WORKSHOP_LEARNER", "ada")
+    return labs.small(tmp_path / "labs", notebook=NOTEBOOK)
+
+
+@pytest.fixture
+def small(folder: Path) -> Lab:
+    return lab("small")
+
+
+def right(one: int, other: int) -> int:
+    return one + other
+
+
+# What it says of itself.
+
+
+def test_a_lab_shows_its_goals_and_how_far_one_is(small: Lab, store: Store) -> None:
+    assert repr(small).splitlines() == ["Lab 1: Small things, about 20 minutes", "- Add", "Exercise total: to do"]
+    small.check("total", lambda one, other: one * other)
+    assert "Exercise total: not right yet, after 1 check" in repr(small)
+    small.check("total", right)
+    assert "Exercise total: right" in repr(small)
+    (html,) = small.pieces()
+    assert "<li>Add</li>" in html and "<code>total</code>" in html
+    kept = {(one.kind, one.item): one for one in store.progress("ada", "small")}
+    assert set(kept) == {("notebook", ""), ("exercise", "total")}
+    assert (kept["exercise", "total"].tries, kept["exercise", "total"].state) == (2, "right")
+
+
+def test_names_that_there_are_not(folder: Path, small: Lab) -> None:
+    with pytest.raises(BadInput, match=r"There is no lab 'smal'; did you mean small\?"):
+        lab("smal")
+    with pytest.raises(BadInput, match=r"totl is not an exercise of lab small; did you mean total\?"):
+        small.check("totl", right)
+    with pytest.raises(BadInput, match=r"3 is not an exercise of lab small; there are total"):
+        small.check(3, right)
+    for call in (lambda: small.predict("sun", 1), lambda: small.measured("sun", 1)):
+        with pytest.raises(BadInput, match=r"sun is not a prediction of lab small; did you mean sum\?"):
+            call()
+
+
+def test_a_lab_whose_files_are_bad_says_so(folder: Path, small: Lab) -> None:
+    (folder / "checks.py").write_text("x = (\n")
+    with pytest.raises(BadInput, match=r"checks.py, line 1"):
+        small.check("total", right)
+    (folder / "lab.yaml").write_text("number: one\n")
+    with pytest.raises(BadInput, match=r"lab.yaml, line 1: number is .one.: it should be"):
+        lab("small")
+
+
+# Checks in this process.
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (right, "total is right. All exercises of this lab are right."),
+        (lambda one, other: one * other, "total is not right yet. This is the product."),
+        (lambda one, other: None, "total is empty. Nothing is there yet: return a number."),
+        (lambda one, other: one / 0, "raised ZeroDivisionError"),
+        (lambda one: one, "can't be called as the exercise asks"),
+        (..., "total is empty. Nothing is there yet"),
+        (MISSING, "run the cell that defines total first"),
+    ],
+)
+def test_checks(small: Lab, capsys: pytest.CaptureFixture[str], answer: object, said: str) -> None:
+    small.check("total", answer)
+    assert said in capsys.readouterr().out
+
+
+# Guesses.
+
+
+def test_a_guess_is_kept_and_compared(small: Lab, capsys: pytest.CaptureFixture[str], store: Store) -> None:
+    def said() -> str:
+        return capsys.readouterr().out.strip()
+
+    small.predict("sum")
+    assert said().startswith("No guess for sum yet.")
+    small.predict("sum", np.float64(4))
+    small.predict("sum", 6)  # nothing was seen yet
+    small.predict("sum")
+    assert said().splitlines()[-1] == "Your guess for sum is 6. It is kept, and shown beside what is measured."
+    small.measured("sum", np.int64(5))
+    assert said() == "sum: you guessed 6, measured 5. Your guess was 20 % too high."
+    small.predict("sum", 5)
+    assert said() == "Your guess for sum was 6. Measured: 5. It was measured already, so that guess stays."
+    (kept,) = [one for one in store.progress("ada", "small") if one.kind == "prediction"]
+    assert kept.value == {"guess": 6, "measured": 5}
+
+
+def test_no_guess_after_it_was_measured(small: Lab, capsys: pytest.CaptureFixture[str], store: Store) -> None:
+    small.measured("sum", 5)
+    assert "You made no guess" in capsys.readouterr().out
+    small.predict("sum", 5)
+    assert "A guess counts only before that" in capsys.readouterr().out
+    (kept,) = [one for one in store.progress("ada", "small") if one.kind == "prediction"]
+    assert kept.value == {"measured": 5}
+
+
+@pytest.mark.parametrize("value", [float("nan"), math.inf, object(), len])
+def test_what_is_no_guess(small: Lab, value: object) -> None:
+    with pytest.raises(BadInput, match="sum is "):
+        small.predict("sum", value)
+
+
+values = st.one_of(st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=9))
+
+
+@given(values, values)
+def test_any_two_values_are_compared(guess: object, measured: object) -> None:
+    said = guesses.compared("x", {"guess": guesses.read("x", guess), "measured": guesses.read("x", measured)})
+    assert said.words().startswith("x: you guessed ")
+    (html,) = said.pieces()
+    assert "<div" in html
+
+
+@given(st.floats(0.01, 1e6), st.floats(0.01, 1e6))
+def test_too_high_and_too_low(guess: float, measured: float) -> None:
+    words = guesses.compared("x", {"guess": guess, "measured": measured}).text
+    assert ("too high" in words) == (guess > measured * (1 + guesses.CLOSE))
+    assert ("too low" in words) == (guess < measured * (1 - guesses.CLOSE))
+
+
+# Opened again, and opened twice.
+
+OPEN = """
+import sys
+from pathlib import Path
+from workshop import config
+config.labs_folder = lambda: Path(sys.argv[1])
+import workshop
+print(repr(workshop.lab("small")), flush=True)
+print("end", flush=True)
+sys.stdin.read()
+"""
+
+
+TAKEN = """
+import sys
+from pathlib import Path
+from workshop.notebook import lab
+first = lab._taken(Path(sys.argv[1]), "1-small.ipynb")
+print(first, lab._taken(Path(sys.argv[1]), "another try"))
+"""
+
+
+@pytest.fixture
+def elsewhere(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A second notebook's kernel that has opened the lab."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", OPEN, str(folder.parent)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "JPY_SESSION_NAME": "/home/ada/1-small.ipynb"},
+    )
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def until_open(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return "".join(iter(process.stdout.readline, "end\n"))
+
+
+def test_opened_twice_and_opened_again(elsewhere: subprocess.Popen[str]) -> None:
+    assert "open in" not in until_open(elsewhere)
+    assert "This lab is open in 1-small.ipynb, too" in repr(lab("small"))
+    elsewhere.kill()
+    elsewhere.wait()
+    assert "You have been here before: what was right is kept." in repr(lab("small"))
+    assert "here before" not in repr(lab("small"))  # the cell was only run again
+
+
+def test_opened_where_nothing_can_be_written_any_more(small: Lab, tmp_path: Path) -> None:
+    """As on a full disk: the kernel refuses every byte beyond a file's limit."""
+    script = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n{TAKEN}"
+    words = [sys.executable, "-c", script, str(tmp_path / "open" / "lab.lock")]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert (ended.stdout, ended.stderr) == ("None another notebook\n", "")
+
+
+# On ranks, in a real kernel.
+
+STUCK = """
+import time
+from workshop.labs.checking import Hint, exercise
+
+@exercise("total", ranks=True)
+def total(comm, given):
+    if comm.Get_rank() == 0:
+        raise Hint("This is rank 0's own hint.")
+    given(comm)
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def notebook(home: Path) -> Iterator[Kernel]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKSHOP_HOME", str(home))
+        patch.delenv("WORKSHOP_DATABASE_URL", raising=False)
+        with kernel() as started:
+            assert "ranks" in started.run("import workshop\nsession = workshop.attach()\nsession")
+            started.run('lab = workshop.lab("first")')
+            yield started
+
+
+@pytest.mark.mpi
+def test_exercises_on_ranks(notebook: Kernel) -> None:
+    assert "Nothing is there yet: run the cell that defines whoami first." in notebook.run('lab.check("whoami")')
+    notebook.run("%%ranks\ndef whoami(comm):\n    ...  # your code")
+    assert "whoami is empty. Nothing is there yet" in notebook.run('lab.check("whoami")')
+    notebook.run("%%ranks\ndef whoami(comm):\n    return comm.Get_rank(), comm.Get_size(), comm.Get_rank() + 1")
+    assert "whoami is not right yet" in (said := notebook.run('lab.check("whoami")')) and "ring" in said
+    notebook.run("%%ranks\ndef whoami(comm):\n    return rank, size, 1 / 0")
+    assert "raised ZeroDivisionError" in notebook.run('lab.check("whoami")')
+    notebook.run("%%ranks\ndef whoami(comm):\n    r, s = comm.rank, comm.size\n    return r, s, (r + 1) % s")
+    assert "whoami is right" in notebook.run('lab.check("whoami")')
+    said = notebook.run('lab.check("whoami", whoami)')
+    assert "name 'whoami' is not defined" in said  # it lives on the ranks
+    said = notebook.run('lab.check("whoami", 3)')
+    assert 'lab.check("whoami") alone' in said and "Traceback" not in said
+    notebook.run("def mine(count, rank, size):\n    return range(rank, count, size)")
+    assert "mine is right" in notebook.run('lab.check("mine")')  # by its name
+
+
+@pytest.mark.mpi
+def test_a_rank_that_told_before_the_others_were_stuck(notebook: Kernel, tmp_path: Path) -> None:
+    labs.small(tmp_path, checks=STUCK)
+    notebook.run(
+        "from pathlib import Path\nfrom workshop import config\nfrom workshop.labs import checking\n"
+        f"kept = config.labs_folder, checking.SECONDS\nconfig.labs_folder = lambda: Path({str(tmp_path)!r})\n"
+        "checking.SECONDS = 2.0\nsmall = workshop.lab('small')"
+    )
+    notebook.run("%%ranks\ndef total(comm):\n    comm.recv(source=0)")
+    said = notebook.run('small.check("total")')
+    notebook.run("config.labs_folder, checking.SECONDS = kept")
+    assert "total is not right yet. Rank 0: This is rank 0's own hint." in said
+    assert "were replaced" in said and "run the cells above again" in said
+    assert "Nothing is there yet" in notebook.run('lab.check("whoami")')  # names are gone, all else goes on

@@ -1,0 +1,27 @@
+"""Federations that several files look at: they take minutes, so they are run once (see tests/conftest.py, SHARING)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests import openfl
+from tests.ranks import run_ranks
+
+PROGRAM = "tests.workloads.openfl.program"
+
+
+@pytest.fixture(scope="module")
+def federations() -> dict[str, Any]:
+    """One in which all is well, the same on our own rank, and one that is stopped."""
+    openfl.python()
+    return run_ranks(PROGRAM, 2, "none", "ours", "stopped", seconds=400)
+
+
+@pytest.fixture(scope="module")
+def faults() -> dict[str, Any]:
+    """In each of these something goes wrong on purpose."""
+    openfl.python()
+    cases = ("foreign-certificate", "other-name", "expired-certificate", "dies", "restart")
+    return run_ranks(PROGRAM, 2, *cases, seconds=560)

@@ -1,0 +1,73 @@
+"""`workshop record`: sessions as one file to be shown anywhere, with `workshop up --replay FILE`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workshop.cli import common
+
+
+def record(
+    sessions: Annotated[list[str], typer.Argument(metavar="SESSION…", help="The sessions, by their names.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The recording; like class.jsonl.gz.")],
+    largest: Annotated[
+        float, typer.Option(metavar="MB", min=0, max=64, help="Files of runs that are larger are left out.")
+    ] = 1.0,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Whether to replace a file that is there.")] = False,
+    note: Annotated[
+        str, typer.Option(metavar="TEXT", help="A sentence that stands on every page that shows the recording.")
+    ] = "",
+    as_json: common.JSON = False,
+) -> None:
+    """Record sessions: their runs with events and files, studies, guesses, and the class's quizzes and progress.
+
+    Names of people and hosts are replaced, and nothing secret is recorded; what was left out is told.
+    """
+    from workshop.errors import BadInput
+    from workshop.store import recording
+    from workshop.store.store import Store
+
+    if out.is_dir():
+        raise BadInput(f"{out} is a folder; give the name of a file in it.")
+    if out.exists() and not overwrite:
+        raise BadInput(f"{out} is there already; give another name, or --overwrite.")
+    common.writable(out.absolute().parent)
+    part = out.with_name(f".{out.name}.{os.getpid()}")  # whoever looks sees the whole file, or what was there before
+    try:
+        with Store.open() as store, open(part, "wb") as file:
+            left = recording.record(store, sessions, file, terms=terms(), largest=int(largest * 2**20), note=note)
+        part.replace(out)
+    except OSError as error:
+        raise BadInput(f"{out} can't be written ({error.strerror or error}).") from None
+    finally:
+        part.unlink(missing_ok=True)
+    size = out.stat().st_size
+    if as_json:
+        common.answer({"file": str(out), "bytes": size, "sessions": sessions, "left_out": left})
+        return
+    err = common.stderr()
+    err.print(f"Recorded in {out} ({size / 2**20:.1f} MB); show it with `workshop up --replay {out}`.")
+    err.print("Left out:")
+    for what in left:
+        err.print(f"  {what}")
+
+
+def terms() -> frozenset[str]:
+    """Words of ours that a learner may be called by chance: in texts they stay."""
+    from typing import get_args
+
+    from workshop.workloads import workloads
+
+    found = {"rank", "ranks", "session", "host", "hosts", "run", "runs", "Verdict", "Why", "Next", "python", "data"}
+    for name, workload in workloads().items():
+        found.add(name)
+        for field, about in workload.params.model_fields.items():
+            found.add(field)
+            found.update(one for one in get_args(about.annotation) if isinstance(one, str))
+            if isinstance(about.default, str):
+                found.add(about.default)
+    return frozenset(found - {""})

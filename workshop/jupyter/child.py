@@ -1,0 +1,123 @@
+"""JupyterLab as a child of `workshop up`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+
+import psutil
+
+from workshop import config
+from workshop.errors import BadInput, WorkshopError
+from workshop.jupyter import keeper, settings
+from workshop.jupyter.prepare import prepare
+from workshop.session.children import ChildProcess, serve, url_of, wait_answer
+from workshop.session.supervisor import check_port
+
+HOST = "127.0.0.1"  # a shell is for nobody else
+PORT, PORTS = 8888, 100  # the first port that is tried, and how many are
+READY = 60.0  # seconds
+
+
+def free_port(taken: int | None = None) -> int:
+    """The first free port from Jupyter's usual one on but `taken`, so that a browser mostly finds it where it was.
+    Raises BadInput."""
+    for port in range(PORT, PORT + PORTS):
+        if port == taken:
+            continue
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((HOST, port))
+            return port
+    raise BadInput(f"No port from {PORT} to {PORT + PORTS - 1} is free for JupyterLab; choose one with --lab-port.")
+
+
+@dataclass
+class JupyterLab(ChildProcess):
+    """JupyterLab on a learner's own copies of the notebooks. `dashboard` is the dashboard's address for this machine,
+    without a token."""
+
+    port: int
+    say: Callable[[str], None]
+    dashboard: str | None = None
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    name = "JupyterLab"
+    answers = "JupyterLab answers"
+    needed = False
+    seconds = keeper.longest()  # its keeper ends everything that it has started
+
+    @classmethod
+    def asked_for(cls, port: str | None, say: Callable[[str], None], taken: int | None = None) -> JupyterLab:
+        """On the port that somebody asked for, or on a free one; the port `taken` is about to be somebody else's.
+        Raises BadInput."""
+        if port is None:
+            return cls(free_port(taken), say)
+        number = check_port(HOST, port, "--lab-port")
+        if number == taken:
+            raise BadInput(f"Port {number} is the dashboard's; choose another with --lab-port.")
+        return cls(number, say)
+
+    @property
+    def origin(self) -> str:
+        return url_of(HOST, self.port)
+
+    @property
+    def origins(self) -> str:
+        """The names under which a browser of this machine may know it."""
+        return f"{self.origin} {url_of('localhost', self.port)}"
+
+    @property
+    def link(self) -> str:
+        """The way in: a shell with the rights of whoever ran `workshop up`, so for that person alone."""
+        return f"{self.origin}/lab?token={self.token}"
+
+    def start(self) -> None:
+        if self._process is None:
+            self.say("Starting JupyterLab")
+            if find_spec("jupyterlab") is None:
+                raise WorkshopError("JupyterLab is not installed: install the environment again (make up).")
+            prepare(self.say)
+        else:
+            keeper.end_started(self._tag)
+        command = [sys.executable, "-m", "workshop.jupyter.keeper", "--port", str(self.port)]
+        variables = os.environ | settings.environment(self.dashboard) | {keeper.TAG: self._tag}
+        log = config.home() / "jupyterlab.log"
+        more = {"stdin": subprocess.PIPE, "env": variables, "cwd": config.learners_folder()}
+        self._process = serve([*command, "--parent", str(os.getpid())], log, **more)
+        assert self._process.stdin is not None, "piped"
+        with contextlib.suppress(BrokenPipeError), self._process.stdin as line:
+            line.write(f"{self.token}\n".encode())
+
+    @property
+    def _tag(self) -> str:
+        return str(os.getpid())
+
+    def wait_ready(self, ending: threading.Event) -> None:
+        assert self._process is not None, "started before"
+        log = config.home() / "jupyterlab.log"
+        wait_answer("JupyterLab", f"{self.origin}/api", self._process, READY, log, ending)
+        if not ending.is_set() and not self._listens():
+            raise WorkshopError(f"Port {self.port} has become another program's; choose one with --lab-port.")
+
+    def _listens(self) -> bool:
+        """Whether it is ours what answers there: two that look for a free port at the same time find the same one."""
+        assert self._process is not None, "started before"
+        with contextlib.suppress(psutil.Error):
+            for process in psutil.Process(self._process.pid).children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    found = process.net_connections("tcp")
+                    if any(one.status == psutil.CONN_LISTEN and one.laddr.port == self.port for one in found):
+                        return True
+        return False
+
+    def end(self) -> None:
+        super().end()
+        keeper.end_started(self._tag)

@@ -1,0 +1,79 @@
+"""The process between `workshop up` and JupyterLab: when either of them ends, however, it ends all that JupyterLab has
+started (kernels, terminals and what runs in them, clusters of the ipyparallel panel), then itself.
+
+`python -m workshop.jupyter.keeper --port N --parent PID`, with the token on standard input. Sessions that were started
+in a notebook or a terminal have conductors, which end them in good order when their owner is gone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from types import FrameType
+
+from workshop.session.guard import end_with_parent
+
+TAG = "WORKSHOP_JUPYTER"  # everything that JupyterLab has started carries it; its value is `workshop up`'s number
+PATIENCE = 8.0  # seconds that JupyterLab has to end its kernels
+ASKED = 3.0  # seconds that those have to end by themselves which outlive it
+LOOKS = 2.0  # seconds for looking at all processes of a busy machine
+
+
+def end_started(value: str) -> None:
+    """End what carries the tag, apart from sessions and the process that asks."""
+    from workshop.session import processes
+
+    processes.end_all(TAG, value, ASKED, but=(processes.TAG,))
+
+
+def longest() -> float:
+    """Seconds within which a keeper that is asked to end has done so, whatever JupyterLab has started."""
+    from workshop.session import processes
+
+    return PATIENCE + ASKED + processes.KILLED + LOOKS
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m workshop.jupyter.keeper", description=__doc__)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--parent", type=int, required=True)
+    options = parser.parse_args()
+    command = [sys.executable, "-m", "workshop.jupyter.server", "--port", str(options.port)]
+
+    server: subprocess.Popen[bytes] | None = None
+    asked = False
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        asked = True
+        if server is not None:
+            server.terminate()
+
+    signal.signal(signal.SIGTERM, ask)
+    end_with_parent(options.parent)
+    token = sys.stdin.buffer.readline()
+    server = subprocess.Popen([*command, "--parent", str(os.getpid())], stdin=subprocess.PIPE)
+    try:
+        assert server.stdin is not None, "piped"
+        with contextlib.suppress(BrokenPipeError), server.stdin:
+            server.stdin.write(token)
+        while not asked:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return server.wait(0.2)
+        server.terminate()  # once more, for one that was asked before it was there
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.wait(PATIENCE)
+        return 0
+    finally:
+        if server.poll() is None:
+            server.kill()
+            server.wait()
+        end_started(os.environ.get(TAG, ""))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

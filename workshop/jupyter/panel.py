@@ -1,0 +1,20 @@
+"""How a cluster of JupyterLab's ipyparallel panel, or `ipp.Cluster()` in a notebook, starts ranks of our Open MPI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ipyparallel.cluster.launcher import MPIEngineSetLauncher
+
+from workshop.jupyter import settings
+from workshop.mpi import openmpi
+
+
+class Engines(MPIEngineSetLauncher):
+    """ipyparallel's own, but what killed mpiruns have left is out of the way of each that it starts."""
+
+    entrypoint_name = settings.LAUNCHER  # in the cluster's file, from which the panel finds it again
+
+    def start(self, n: int) -> Any:
+        self.mpi_cmd = [openmpi.launcher()]
+        return super().start(n)

@@ -1,0 +1,5 @@
+"""The course of notebooks: from one source per lab to what learners get, and the checks of their exercises.
+
+`source` reads labs/<lab>/notebook.md, `shape` says what a lab's notebook has to have, `describe` reads lab.yaml,
+`build` makes notebooks, `course` puts all labs together, `copies` hands notebooks out, `checking` judges answers.
+"""

@@ -1,0 +1,41 @@
+"""What a notebook links to beside itself: files of a lab that learners get with it, as labs/<lab>/<file>."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+FOLDER = "labs"  # beside the notebooks
+KEPT = ("lab.yaml", "notebook.md", "checks.py", "mistakes.py", "runsheet.md", "quiz.yaml")  # by instructors
+
+_LINK = re.compile(r"\]\(\s*<?([^)\s>]+)[^)]*\)")
+_CODE = re.compile(r"(?ms)^ {0,3}(```+|~~~+).*?(?:^ {0,3}\1\s*$|\Z)|`[^`\n]+`")
+
+
+def relative(text: str) -> Iterator[tuple[int, str]]:
+    """The relative links in a Markdown text, with their lines from 0."""
+    shown = _CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), text)
+    for link in _LINK.finditer(shown):
+        parts = urlsplit(link[1])
+        if not parts.scheme and not parts.netloc and parts.path:
+            yield shown.count("\n", 0, link.start()), unquote(parts.path)
+
+
+def problem(link: str, labs: Path) -> str | None:
+    """Why learners can't follow a relative link, without a full stop; None where they can."""
+    if file(link, labs) is not None:
+        return None
+    if PurePosixPath(link).name in KEPT and PurePosixPath(link).parts[:1] == (FOLDER,):
+        return f"the link {link} leads to what learners don't get"
+    return f"the link {link} leads nowhere; a file of a lab is linked to as {FOLDER}/<lab>/<file>"
+
+
+def file(link: str, labs: Path) -> Path | None:
+    """The file that learners get for a link `labs/<lab>/<file>`; None where it is none of theirs."""
+    parts = PurePosixPath(link).parts
+    if len(parts) != 3 or parts[0] != FOLDER or ".." in parts or parts[2] in KEPT:
+        return None
+    path = labs / parts[1] / parts[2]
+    return path if path.is_file() and not path.is_symlink() else None

@@ -1,0 +1,156 @@
+"""What a notebook asks for by name, in one call: the settings of a workload and the fields of a placement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from os import PathLike, fspath
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from workshop.errors import BadInput
+from workshop.mpi.words.found import RESOURCES, Found, read_mapping
+from workshop.placement import Host, Placement, hosts_from
+from workshop.workloads import Workload
+
+FIELDS = tuple(Placement.model_fields)
+ALIASES = {"env": "environment"}  # as the command line has it
+
+_OPTIONS = re.compile(r"\((--[a-z][^()]*)\)")
+_BARE = re.compile(r"-?[0-9]+(\.[0-9]*)?(e[-+]?[0-9]+)?")
+_SWITCH = {"yes": "True", "no": "False"}
+FLAGS = ("measured", "oversubscribe", "weak")  # options that take no value
+MPIS = {"impi": "intelmpi"}
+
+
+def parted(chosen: Workload, names: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The params of a workload and the fields of a placement, out of names of both. Raises BadInput for a name that is
+    neither, with the one that it is likely to mean, and for one that could be both."""
+    params, fields = {}, {}
+    known = chosen.params.model_fields
+    for name, value in names.items():
+        field = ALIASES.get(name, name)
+        if name in known and field in FIELDS:
+            raise BadInput(
+                f"{name} is a setting of {chosen.name} and a field of placements; give one or the other on the command "
+                f"line (workshop run {chosen.name})."
+            )
+        if name in known:
+            params[name] = param(known[name], value)
+        elif field in FIELDS:
+            fields[field] = value
+        else:
+            raise unknown(name, (*known, *FIELDS), f"a setting of {chosen.name} or of its placement")
+    return params, placing(fields)
+
+
+def unknown(name: str, known: Iterable[str], what: str) -> BadInput:
+    """The sentence for a name that there isn't: the nearest right one, else all."""
+    there = list(known)
+    near = get_close_matches(name, there, 1, 0.6)
+    right = f"did you mean {near[0]}?" if near else f"there are {', '.join(there)}."
+    return BadInput(f"{name} is not {what}; {right}")
+
+
+def placing(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a placement as notebooks write them, as `Placement.parse` reads them. Raises BadInput."""
+    read = {name: plain(value) for name, value in fields.items()}
+    if read.get("mpi") in MPIS:
+        read["mpi"] = MPIS[read["mpi"]]
+    if "hosts" in read:
+        read["hosts"] = hosts(read["hosts"])
+    if isinstance(read.get("map_by"), str):
+        read |= mapping(read["map_by"])
+    if isinstance(variables := read.get("environment"), Mapping):
+        read["environment"] = {str(name): str(plain(value)) for name, value in variables.items()}
+    return read
+
+
+def on_top(base: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A placement's fields on top of another one's; variables are added to those that it has."""
+    variables = {**(base.get("environment") or {}), **(fields.get("environment") or {})}
+    return {**base, **fields, "environment": variables}
+
+
+def hosts(given: Any) -> list[dict[str, Any]]:
+    """Hosts from words (`hostA:2,hostB:2`) or a list of such, of `Host` or of mappings. Raises BadInput."""
+    if given is None:
+        return []
+    if isinstance(given, str):
+        return [host.model_dump() for host in hosts_from(given)]
+    if not isinstance(given, Sequence):
+        raise BadInput(f"hosts is {given!r}: it should be like 'hostA:2,hostB:2'.")
+    found: list[dict[str, Any]] = []
+    for one in given:
+        if isinstance(one, Mapping):
+            found.append(dict(one))
+        else:
+            found += [one.model_dump()] if isinstance(one, Host) else hosts(str(one))
+    return found
+
+
+def mapping(word: str) -> dict[str, Any]:
+    """The fields of a mapping in Open MPI's notation, `ppr:1:package:pe=2`; a resource alone is `map_by` itself.
+    Raises BadInput."""
+    if ":" not in word:
+        return {"map_by": RESOURCES.get(word, word)}
+    found = Found("mpirun")
+    read_mapping(found, word, f"map_by {word}")
+    if found.unknown or found.map_by is None:
+        raise BadInput(f"map_by is {word}: it should be like package or ppr:1:package:pe=2.")
+    read = {"map_by": found.map_by, "per_resource": found.per_resource, "cores_per_rank": found.cores_per_rank}
+    return {name: value for name, value in read.items() if value is not None}
+
+
+def param(field: FieldInfo, value: Any) -> Any:
+    """A value as the workload's model takes it: numbers of NumPy as Python's, paths and runs as text; where text is
+    wanted a number is written, and a list with commas."""
+    value = plain(value)
+    if str not in _kinds(field.annotation):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return ",".join(str(plain(one)) for one in value)
+    return value
+
+
+def plain(value: Any) -> Any:
+    """A value without what notebooks have and forms don't."""
+    if isinstance(value, PathLike):
+        return fspath(value)
+    if (number := getattr(value, "run_number", None)) is not None:  # a run, for instance to go on from
+        return str(number)
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):  # a number of NumPy
+        return value.item()
+    return value
+
+
+def in_python(text: str) -> str:
+    """Advice as a notebook takes it: what is between parentheses in the command line's words, (--ranks 2), as names
+    and values, (ranks=2)."""
+    return _OPTIONS.sub(lambda found: f"({', '.join(_named(found[1].replace(',', ' ').split()))})", text)
+
+
+def _named(words: list[str]) -> Iterator[str]:
+    variables: dict[str, str] = {}
+    while words:
+        name = words.pop(0).removeprefix("--").replace("-", "_")
+        value = words.pop(0).rstrip(",") if words and not words[0].startswith("--") else None
+        if value is None:
+            yield f"{name}=True" if name in FLAGS else name
+        elif name == "env":
+            variable, _, value = value.partition("=")
+            variables[variable] = value
+        else:
+            yield f"{name}={_SWITCH.get(value, value if _BARE.fullmatch(value) else repr(value))}"
+    if variables:
+        yield f"environment={variables}"
+
+
+def _kinds(annotation: Any) -> tuple[Any, ...]:
+    """The types that a field may have, those of "X | None" one by one."""
+    return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)

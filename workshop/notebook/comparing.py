@@ -1,0 +1,172 @@
+"""Runs side by side: what was set differently, what came out, and their curves in one plot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from workshop.errors import BadInput
+from workshop.figures.curves import overlay
+from workshop.notebook import html, opened
+from workshop.notebook.display import Shown
+from workshop.notebook.html import Piece
+from workshop.notebook.shown import RunShown, ended
+from workshop.notebook.told import Verdict
+from workshop.placement import Host
+from workshop.session import client
+from workshop.store.records import RunRecord
+from workshop.store.store import Store
+from workshop.web.panels.told import HELD_OUT, curve_names
+from workshop.web.sight import Sight
+from workshop.web.words import metrics_of
+from workshop.workloads import workloads
+from workshop.workloads.forms import named
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+MOST = 8  # runs: as many colours as can be told apart
+Row = tuple[str, ...]  # a name, and a value for each run
+
+
+def compare(*runs: RunShown | int | str) -> Compared:
+    """Runs side by side, each a run of this notebook or the number of any. Raises BadInput for fewer than two, for more
+    than eight, and for what is no run."""
+    given = list(runs[0]) if len(runs) == 1 and isinstance(runs[0], list | tuple) else list(runs)
+    if not 2 <= len(given) <= MOST:
+        raise BadInput(f"compare takes 2 to {MOST} runs, such as workshop.compare(one, two); {len(given)} were given.")
+    store = next((run.store for run in given if isinstance(run, RunShown)), None) or opened.store()
+    return Compared(store, [_record(store, run) for run in given])
+
+
+def _record(store: Store, run: Any) -> RunRecord:
+    if isinstance(run, RunShown):
+        return run.record
+    if isinstance(run, str) and run.isascii() and run.isdecimal():
+        run = int(run[:10])
+    if not isinstance(run, int) or isinstance(run, bool):
+        raise BadInput(f"{run!r:.60} is no run; compare takes what session.run gave, or the number of a run.")
+    return client.read(store, run)
+
+
+class Compared(Shown):
+    def __init__(self, store: Store, runs: Sequence[RunRecord]) -> None:
+        self._store = store
+        self.runs = tuple(runs)
+
+    @cached_property
+    def settings(self) -> list[Row]:
+        """Params and fields of the placement that aren't the same in all."""
+        params = [
+            named(known.params, run.params) if (known := workloads().get(run.workload)) else run.params
+            for run in self.runs
+        ]
+        kinds = [{"workload": run.workload} for run in self.runs]
+        placements = [run.placement for run in self.runs]
+        return [*_differing(kinds), *_differing(params), *_differing(placements)]
+
+    @cached_property
+    def results(self) -> list[Row]:
+        """What the runs came to, as words, those first in which they differ."""
+        told = [{shown["label"]: shown["value"] for shown in metrics_of(run)} for run in self.runs]
+        rows = [(name, *(one.get(name, "–") for one in told)) for name in _names(told)]
+        return sorted(rows, key=lambda row: len(set(row[1:])) == 1)
+
+    @property
+    def table(self) -> DataFrame:
+        """Settings that differ, and all metrics; a column for each run."""
+        from pandas import DataFrame
+
+        rows = [*self.settings, *self.results]
+        return DataFrame([row[1:] for row in rows], [row[0] for row in rows], self._labels)
+
+    @property
+    def figures(self) -> list[str]:
+        """The names that `figure` takes: the curves that the runs have told."""
+        sights = [Sight(self._store, run) for run in self.runs]
+        return list(dict.fromkeys(name for sight in sights for name in curve_names(sight.workload, sight.totals)))
+
+    def figure(self, name: str | None = None) -> go.Figure:
+        """A curve of all runs in one plot; without a name the most important one. Raises BadInput."""
+        known = self.figures
+        chosen = name if name is not None else next(iter(known), None)
+        if chosen is None or chosen not in known:
+            what = "have told no curves" if not known else f"have no curve {chosen!r}; there are {', '.join(known)}"
+            raise BadInput(f"These runs {what}.")
+        return self._curve(chosen)
+
+    def words(self) -> str:
+        heads = ["", *self._labels]
+        parts = [html.text_table(heads, self._facts)]
+        parts.append(html.text_table(heads, self.settings) if self.settings else NOTHING)
+        if self.results:
+            parts.append(html.text_table(heads, self.results))
+        return "\n\n".join(parts)
+
+    def pieces(self) -> Iterable[Piece]:
+        heads = ["", *self._labels]
+        different = [row for row in self.results if len(set(row[1:])) > 1]
+        same = [row for row in self.results if len(set(row[1:])) == 1]
+        yield html.table(heads, self._facts)
+        yield _heading("Set differently")
+        yield html.table(heads, self.settings) if self.settings else html.line(NOTHING)
+        if different:
+            yield _heading("What came out")
+            yield html.table(heads, different)
+        if same:
+            yield f"<details><summary>The same in all: {len(same)}</summary>{html.table(heads, same)}</details>"
+        if names := self.figures:
+            yield self._curve(names[0])
+
+    @property
+    def _labels(self) -> list[str]:
+        """A name for each run, its own also where one is given twice."""
+        numbers = [run.id for run in self.runs]
+        twice = len(set(numbers)) < len(numbers)
+        return [f"run {run}{f' ({place})' if twice else ''}" for place, run in enumerate(numbers, 1)]
+
+    @property
+    def _facts(self) -> list[Row]:
+        said = [Verdict(run.verdict or {}).get("verdict", "–") for run in self.runs]
+        return [("status", *map(ended, self.runs)), ("verdict", *said)]
+
+    def _curve(self, name: str) -> go.Figure:
+        sights = dict(zip(self._labels, (Sight(self._store, run) for run in self.runs), strict=True))
+        began = {label: sight.began for label, sight in sights.items() if sight.began is not None}
+        runs = {label: sight.series(name) for label, sight in sights.items()}
+        held_out = {label: sight.series(HELD_OUT + name) for label, sight in sights.items()}
+        drawn = overlay(runs, held_out, began).update_layout(yaxis_title_text=name)
+        return html.titled(drawn, name[:1].upper() + name[1:])
+
+
+NOTHING = "Nothing was set differently: whatever differs is chance, or the machine."
+
+
+def _heading(text: str) -> str:
+    return f'<div style="font-weight:600;margin-top:8px;color:{html.INK}">{escape(text)}</div>'
+
+
+def _differing(of_runs: Sequence[Mapping[str, Any]]) -> list[Row]:
+    rows = [(name.replace("_", " "), *(_setting(one.get(name)) for one in of_runs)) for name in _names(of_runs)]
+    return [row for row in rows if len(set(row[1:])) > 1]
+
+
+def _setting(value: Any) -> str:
+    """A param's value, or that of a placement's field: variables and hosts, too, in words."""
+    if isinstance(value, Mapping) and value.keys() == Host.model_fields.keys():
+        return "{name}:{slots}".format_map(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={_setting(one)}" for name, one in value.items()) or "–"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_setting, value)) or "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "–" if value is None else str(value)
+
+
+def _names(of_runs: Iterable[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for one in of_runs for name in one))

@@ -1,0 +1,133 @@
+"""How things show themselves in a notebook, and where there is none: rich where a browser shows it, words elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+import plotly.graph_objects as go
+import plotly.io
+from IPython import get_ipython
+from IPython.display import display, update_display
+from plotly.io.base_renderers import MimetypeRenderer
+
+from workshop.notebook.html import Piece
+
+PLOTLY = "application/vnd.plotly.v1+json"  # what JupyterLab's plotly extension draws, without any network
+RENDERER = "workshop"
+EVERY = 0.4  # seconds between two updates of a live line
+
+
+class Shown(ABC):
+    """Something that shows itself: as words where there are only words, and in a notebook as HTML with figures."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """All of it as plain text."""
+
+    @abstractmethod
+    def pieces(self) -> Iterable[Piece]:
+        """What a notebook shows, from above."""
+
+    _cell: Any = None  # in which it has shown itself by being made
+
+    def __repr__(self) -> str:
+        return self.words()
+
+    def shown_here(self) -> None:
+        """It has shown itself in this cell: as the cell's value it doesn't so once more."""
+        self._cell = _cell()
+
+    def _ipython_display_(self) -> None:
+        if self._cell is None or self._cell != _cell():
+            show(self.words(), self.pieces())
+
+
+def show(words: str, pieces: Iterable[Piece]) -> None:
+    """Show pieces one below the other; where HTML can't be shown, the first one reads `words`, others nothing."""
+    if get_ipython() is None:
+        if words:
+            print(words)
+        return
+    html: list[str] = []
+
+    def flush() -> None:
+        nonlocal words
+        if html or words:
+            display({"text/html": "".join(html) or "<span></span>", "text/plain": words}, raw=True)
+            html.clear()
+            words = ""
+
+    for piece in pieces:
+        if isinstance(piece, str):
+            html.append(piece)
+        else:
+            flush()
+            display(figure_bundle(piece), raw=True)
+    flush()
+
+
+class Line:
+    """What goes on, in one place that is written anew: HTML with a bar, or a line of text where there is no notebook.
+
+    `update` shows at most a few states a second; `last` shows the last one in any case.
+    """
+
+    def __init__(self) -> None:
+        self._id: str | None = None
+        self._said = ""
+        self._at = float("-inf")
+
+    def update(self, words: str, html: str) -> None:
+        if words != self._said and time.monotonic() - self._at >= EVERY:
+            self.last(words, html)
+
+    def last(self, words: str, html: str) -> None:
+        self._said, self._at = words, time.monotonic()
+        if get_ipython() is None:
+            print(words, file=sys.stderr, flush=True)
+            return
+        bundle = {"text/html": html, "text/plain": words}
+        if self._id is None:
+            self._id = display(bundle, raw=True, display_id=True).display_id
+        else:
+            update_display(bundle, raw=True, display_id=self._id)
+
+
+def _cell() -> Any:
+    """What tells one cell's execution from the next; None where there is no notebook."""
+    shell = get_ipython()
+    return None if shell is None else shell.execution_count
+
+
+def on_paper(figure: go.Figure) -> go.Figure:
+    """A figure for a notebook: its letters are dark, so it brings its own white background to dark themes."""
+    return go.Figure(figure).update_layout(paper_bgcolor="#ffffff", plot_bgcolor="#ffffff")
+
+
+def figure_bundle(figure: go.Figure) -> dict[str, Any]:
+    """A figure as a notebook keeps it; words for where it can't be drawn."""
+    return _bundle(json.loads(on_paper(figure).to_json()))
+
+
+def _bundle(figure: dict[str, Any]) -> dict[str, Any]:
+    return {PLOTLY: {**figure, "config": {"displayModeBar": False, "responsive": True}}, "text/plain": "(a figure)"}
+
+
+class _Offline(MimetypeRenderer):
+    """plotly's own way with words beside the figure: never a script from a network, never plotly.js in the notebook."""
+
+    def to_mimebundle(self, fig_dict: dict[str, Any]) -> dict[str, Any]:
+        return _bundle(json.loads(plotly.io.to_json(fig_dict, validate=False)))
+
+
+def draw_offline() -> None:
+    """Have every figure of this notebook drawn by JupyterLab itself, unless somebody has chosen otherwise."""
+    if get_ipython() is not None and "PLOTLY_RENDERER" not in os.environ:
+        plotly.io.renderers[RENDERER] = _Offline()
+        plotly.io.renderers.default = RENDERER

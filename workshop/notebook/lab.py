@@ -1,0 +1,212 @@
+"""A lab in its notebook: guesses that are kept before anything is seen, checks of exercises, and how far one is."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from IPython import get_ipython
+
+from workshop import config
+from workshop.analysis import words as say
+from workshop.errors import BadInput
+from workshop.labs import checking, course, describe, on_ranks, shape
+from workshop.labs.checking import MISSING, Exercise, Outcome
+from workshop.notebook import guesses, html, learner, opened
+from workshop.notebook.asking import unknown
+from workshop.notebook.boxes import CALM, GOOD, NEARLY, Said
+from workshop.notebook.display import Shown
+from workshop.notebook.html import Piece
+from workshop.store.records import Progress
+from workshop.store.store import Store
+
+GRACE = 5.0  # seconds beyond a check's own limit: ranks are asked, and answer
+STOPPED = "You stopped"  # how a sentence begins that a stopped check ends with
+NOTEBOOK = "JPY_SESSION_NAME"  # the path of a kernel's notebook, as Jupyter's server sets it
+
+_LIST = '<ul style="margin:2px 0 6px">{}</ul>'
+_open: dict[Path, int] = {}  # locks that this kernel holds; they go with it
+
+
+def lab(name: str) -> Lab:
+    """A lab by the name of its folder, like "kmeans": shows its goals and one's own progress. Raises BadInput where
+    there is no such lab."""
+    folder = course.find(config.labs_folder(), name)
+    found = describe.read(folder)
+    return Lab(folder, found, opened.store())
+
+
+class Lab(Shown):
+    """A lab of the course, as its notebook has it. Progress is kept in the store, under the learner's name."""
+
+    def __init__(self, folder: Path, described: describe.Lab, store: Store) -> None:
+        self.name = folder.name
+        self.described = described
+        self._folder, self._store = folder, store
+        self._learner = learner.name()
+        self._known = shape.predicted(folder)
+        before = {(one.kind, one.item): one for one in store.progress(self._learner, self.name)}
+        self._notes = list(_notes(self._learner, self.name, before))
+        store.keep_opened(self._learner, self.name)
+
+    def predict(self, id: str, value: Any = MISSING) -> None:
+        """Keep a guess before it is seen, or show the one that was kept. Once it was measured, the guess stays."""
+        self._check_prediction(id)
+        kept = self._prediction(id)
+        guess = guesses.read(id, value)
+        if guess is not None and "measured" not in kept and kept.get("guess") != guess:
+            kept = self._keep_prediction(id, guess=guess)
+        guesses.predicted(id, guess, kept).show()
+
+    def measured(self, id: str, value: Any) -> None:
+        """Keep what came out, and show it beside the guess."""
+        self._check_prediction(id)
+        if (found := guesses.read(id, value)) is None:
+            raise BadInput(f"Nothing was measured for {id}: give the value that came out.")
+        guesses.compared(id, self._keep_prediction(id, measured=found)).show()
+
+    def check(self, id: str, answer: Any = MISSING) -> None:
+        """Check an exercise: right, or a hint for what is wrong with it. Without an answer it is looked up by its name:
+        in this notebook, or on the ranks for one that was written in a `%%ranks` cell."""
+        if not isinstance(id, str) or id not in self.described.exercises:
+            raise unknown(f"{id!r:.60}".strip("'"), self.described.exercises, f"an exercise of lab {self.name}")
+        exercise = checking.load(self._folder).get(id)
+        if exercise is None:
+            raise BadInput(f"{self._folder / checking.CHECKS} has no check for {id}; tell whoever made this lab.")
+        if exercise.ranks:
+            if answer is not MISSING:
+                raise BadInput(f'{id} is written in a %%ranks cell: check it there, with lab.check("{id}") alone.')
+            found = self._on_ranks(exercise)
+        else:
+            shell = get_ipython()
+            if answer is MISSING and shell is not None:
+                answer = shell.user_ns.get(id, MISSING)
+            found = checking.run(exercise, answer)
+        self._tell(id, found)
+
+    def words(self) -> str:
+        described = self.described
+        lines = [f"Lab {described.number}: {described.title}, about {described.minutes} minutes", *self._notes]
+        lines += [f"- {goal}" for goal in described.goals]
+        lines += [f"Exercise {id}: {said}" for id, said, _ in self._standing()]
+        return "\n".join(lines)
+
+    def pieces(self) -> Iterable[Piece]:
+        described = self.described
+        goals = "".join(f"<li>{escape(goal)}</li>" for goal in described.goals)
+        parts = [
+            html.line(f"Lab {described.number}: {described.title}", tone="heading"),
+            html.line(f"About {described.minutes} minutes. At its end you can:"),
+            _LIST.format(goals),
+        ]
+        if standing := list(self._standing()):
+            marks = "".join(
+                f'<li><code>{escape(id)}</code> <span style="color:{colour}">&#9632;</span> {escape(said)}</li>'
+                for id, said, colour in standing
+            )
+            parts.append(html.line("Exercises:") + _LIST.format(marks))
+        parts += [html.line(note, tone="note") for note in self._notes]
+        yield html.box("".join(parts))
+
+    def _standing(self) -> Iterable[tuple[str, str, str]]:
+        """Each exercise with what is known of it, and a colour."""
+        kept = {one.item: one for one in self._store.progress(self._learner, self.name) if one.kind == "exercise"}
+        for id in self.described.exercises:
+            one = kept.get(id)
+            if one is None:
+                yield id, "to do", CALM
+            elif one.right_at is not None:
+                yield id, "right", GOOD
+            else:
+                yield id, f"not right yet, after {say.count(one.tries, 'check')}", NEARLY
+
+    def _check_prediction(self, id: str) -> None:
+        if not isinstance(id, str) or id not in self._known:
+            known = self._known or ("none",)
+            raise unknown(f"{id!r:.60}".strip("'"), known, f"a prediction of lab {self.name}")
+
+    def _prediction(self, id: str) -> dict[str, Any]:
+        rows = self._store.progress(self._learner, self.name)
+        return next((dict(one.value or {}) for one in rows if (one.kind, one.item) == ("prediction", id)), {})
+
+    def _keep_prediction(self, id: str, **values: Any) -> dict[str, Any]:
+        return dict(self._store.keep_prediction(self._learner, self.name, id, **values).value or {})
+
+    def _tell(self, id: str, found: Outcome) -> None:
+        """Keep what came of a check, and show it."""
+        kept = self._store.keep_check(self._learner, self.name, id, found.kind, found.said)
+        if not found.right:
+            state, colour = ("empty", CALM) if found.kind == "empty" else ("not right yet", NEARLY)
+            Said(f"{id} is {state}", found.said, colour).show()
+            return
+        left = [other for other, said, _ in self._standing() if said != "right"]
+        more = f"Left in this lab: {say.listed(left)}." if left else "All exercises of this lab are right."
+        Said(f"{id} is right", f"{_after(kept)}{more}", GOOD).show()
+
+    def _on_ranks(self, exercise: Exercise) -> Outcome:
+        from workshop.notebook.attaching import attach
+        from workshop.notebook.ranks import RanksFailed
+
+        cells = attach().ranks
+        text = (self._folder / checking.CHECKS).read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory(prefix="workshop-check-") as told:
+            arguments = (self.name, text, exercise.id, checking.SECONDS, told)
+            try:
+                answers = cells.call(on_ranks.check, *arguments, seconds=checking.SECONDS + GRACE)
+            except RanksFailed as failed:
+                if any(line.startswith(STOPPED) for line in str(failed).splitlines()):
+                    raise
+                first = on_ranks.what_was_told(Path(told))
+                if first is None:
+                    return Outcome("late", str(failed))
+                rank, outcome = first
+                return Outcome(outcome.kind, f"Rank {rank}: {outcome.said} {failed}")
+        kind, said = answers[0]
+        return Outcome(kind, said)
+
+
+def _after(kept: Progress) -> str:
+    return f"After {kept.tries} checks. " if kept.tries > 1 else ""
+
+
+def _notes(whose: str, name: str, before: Mapping[tuple[str, str], Progress]) -> Iterable[str]:
+    """What somebody should know who opens a lab again, or twice."""
+    mine = Path(os.environ.get(NOTEBOOK, "")).name or "another notebook"
+    path = config.home() / "open" / f"{'-'.join(part.encode().hex() for part in (whose, name))}.lock"
+    if path in _open:
+        return
+    other = _taken(path, mine)
+    if other is not None:
+        yield f"This lab is open in {other}, too: both keep the same progress, and each has ranks of its own."
+    elif ("notebook", "") in before:
+        yield (
+            "You have been here before: what was right is kept. Names are not, neither here nor on the ranks, so run "
+            "the cells from the top."
+        )
+
+
+def _taken(path: Path, mine: str) -> str | None:
+    """Keep this lab as open in this kernel until it ends; where another one has it, the name of that one's notebook."""
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:  # nobody can tell then, and nothing depends on it
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        try:
+            return os.read(handle, 200).decode("utf-8", "replace") or "another notebook"
+        finally:
+            os.close(handle)
+    _open[path] = handle
+    with suppress(OSError):  # of a full disk: others hear that another notebook has it, not which one
+        os.truncate(handle, 0)
+        os.write(handle, mine.encode()[:200])
+    return None

@@ -1,0 +1,18 @@
+"""The store as this notebook's process has it: one for all that it shows, since a server's connections are counted."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from workshop import config
+from workshop.store.store import Store
+
+
+def store() -> Store:
+    """The store of this process's state folder, opened once. Raises BadInput where it can't be opened."""
+    return _of(config.database_url())
+
+
+@cache
+def _of(url: str) -> Store:
+    return Store.open(url)

@@ -1,0 +1,222 @@
+"""What ranks print and show, as a notebook shows it: a block for each rank, in rank order, drawn anew while the cell
+runs; figures and tables come below, labelled. Where nothing can be drawn anew (a terminal), text is printed at the end.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+from uuid import uuid4
+
+from workshop.analysis.words import count, thousands
+from workshop.engine import cells
+from workshop.notebook.ansi import as_html, without_escapes
+
+LINES = 100  # last lines of a rank that are kept
+CHARACTERS = 20_000  # and how long all of them may be together
+OFTEN = 0.1  # seconds between two drawings
+PACE = 1_000_000  # characters a second that drawings may have
+PATIENT = 2.0  # seconds behind which a cell that runs says so
+
+_BREAKS = re.compile(r"(\r\n|\n|\r)")
+_LINE = "font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px);line-height:1.35;"
+_BLOCK = (
+    '<div style="display:flex;gap:.8em;margin:2px 0;border-left:3px solid var(--jp-border-color2,#d5dde4);'
+    'padding-left:.7em"><div style="flex:none;min-width:3.6em;opacity:.65;{line}">{label}</div>'
+    '<pre style="margin:0;padding:0;background:none;min-width:0;'
+    'white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;{line}">'
+    "{text}</pre></div>"
+)
+_NOTE = '<div style="opacity:.65;margin:2px 0">{}</div>'
+
+
+class Tail:
+    """The last lines of what was printed. A carriage return begins the line anew, as progress bars want it."""
+
+    def __init__(self) -> None:
+        self.left_out = 0  # lines before those that are kept
+        self._lines: deque[str] = deque()
+        self._length = 0
+        self._last = ""
+        self._returned = False
+
+    def write(self, text: str) -> None:
+        for piece in _BREAKS.split(text):
+            if piece == "\r":
+                self._returned = True
+            elif piece in ("\n", "\r\n"):
+                self._lines.append(self._last)
+                self._length += len(self._last)
+                self._last, self._returned = "", False
+                while len(self._lines) > LINES or self._length > CHARACTERS:
+                    self._length -= len(self._lines.popleft())
+                    self.left_out += 1
+            elif piece:
+                self._last = (piece if self._returned else self._last + piece)[-CHARACTERS:]
+                self._returned = False
+
+    def clear(self) -> None:
+        self.left_out, self._length, self._last, self._returned = 0, 0, "", False
+        self._lines.clear()
+
+    @property
+    def text(self) -> str:
+        """All that is kept; the last line may not have ended yet."""
+        return "\n".join([*self._lines, *([self._last] if self._last else [])])
+
+
+@dataclass
+class _Shown:
+    """A figure or table of a rank."""
+
+    data: Mapping[str, Any]
+    metadata: Mapping[str, Any]
+    id: str | None
+
+
+@dataclass
+class OfRank:
+    """What one rank has told."""
+
+    tail: Tail = field(default_factory=Tail)
+    printed: list[str] = field(default_factory=list)
+    shown: list[_Shown] = field(default_factory=list)
+    where: Mapping[str, Any] | None = None  # the line in which it stays
+    _clear: bool = False  # at the next output
+
+    def take(self, content: Mapping[str, Any]) -> None:
+        """A message of `workshop.engine.cells`."""
+        data = content["data"]
+        if cells.WHERE in data:
+            self.where = data[cells.WHERE]
+            return
+        if cells.CLEAR in data:
+            self._clear = True
+            if not data[cells.CLEAR]:
+                self._cleared()
+            return
+        self._cleared()
+        if cells.TEXT in data:
+            self.write(data[cells.TEXT])
+        elif set(data) <= {"text/plain"}:
+            self.write(f"{data.get('text/plain', '')}\n")
+        else:
+            self._show(data, content)
+
+    def write(self, text: str) -> None:
+        self.printed.append(text)
+        self.tail.write(text)
+
+    def _cleared(self) -> None:
+        if self._clear:
+            self.tail.clear()
+            self.shown.clear()
+            self._clear = False
+
+    def _show(self, data: Mapping[str, Any], content: Mapping[str, Any]) -> None:
+        more = content.get("transient") or {}
+        shown = _Shown(data, content.get("metadata") or {}, more.get("display_id"))
+        same = [n for n, one in enumerate(self.shown) if one.id is not None and one.id == shown.id]
+        if more.get("update"):
+            for place in same:
+                self.shown[place] = shown
+        else:
+            self.shown.append(shown)
+
+
+class Output:
+    """What a cell shows. Nothing appears where `show` is False; `note` is a line above the ranks' blocks."""
+
+    def __init__(self, show: bool = True) -> None:
+        self.ranks: list[OfRank] = []
+        self.status = ""  # a line below the blocks, while the cell runs
+        self._show = show
+        self._notes: list[str] = []
+        self._id: str | None = None
+        self._drawn: tuple[str, str] = ("", "")
+        self._next = 0.0
+
+    def begin(self, size: int) -> None:
+        """From now on so many ranks tell something."""
+        self.ranks = [OfRank() for _ in range(size)]
+
+    def note(self, text: str, *, instead: bool = False) -> None:
+        """Say something above the blocks; `instead` of what was said last."""
+        if instead and self._notes:
+            self._notes.pop()
+        self._notes.append(text)
+        if self._show and not _can_redraw() and not instead:
+            print(text)
+        self.draw(now=True)
+
+    def draw(self, now: bool = False) -> None:
+        """Draw anew where something has changed, not too often."""
+        if not self._show or not _can_redraw() or (not now and time.monotonic() < self._next):
+            return
+        drawn = self.html(), self.plain()
+        if drawn != self._drawn and (self._id is not None or drawn != ("", "")):
+            self._publish({"text/html": drawn[0], "text/plain": drawn[1]})
+            self._drawn = drawn
+        self._next = time.monotonic() + max(OFTEN, len(drawn[0]) / PACE)
+
+    def finish(self) -> None:
+        """Draw for the last time, and show figures and tables below."""
+        self.status = ""
+        if not self._show:
+            return
+        if not _can_redraw() and (text := self.plain(notes=False)):
+            print(text)
+        self.draw(now=True)
+        from IPython.display import publish_display_data
+
+        for rank, told in enumerate(self.ranks):
+            if told.shown:
+                label = f"rank {rank}"
+                publish_display_data({"text/html": _NOTE.format(label), "text/plain": f"{label}:"})
+            for shown in told.shown:
+                publish_display_data(dict(shown.data), dict(shown.metadata))
+
+    def html(self) -> str:
+        """All that is to be seen, escaped."""
+        parts = [_NOTE.format(escape(note)) for note in self._notes]
+        for rank, told in enumerate(self.ranks):
+            if text := told.tail.text:
+                before = f"{_left_out(told.tail)}\n" if told.tail.left_out else ""
+                block = f'<span style="opacity:.65">{before}</span>{as_html(text)}' if before else as_html(text)
+                parts.append(_BLOCK.format(line=_LINE, label=f"rank {rank}", text=block))
+        if self.status:
+            parts.append(_NOTE.format(escape(self.status)))
+        return "".join(parts)
+
+    def plain(self, notes: bool = True) -> str:
+        """The same as text: each line with its rank."""
+        lines = list(self._notes) if notes else []
+        for rank, told in enumerate(self.ranks):
+            if text := told.tail.text:
+                if told.tail.left_out:
+                    lines.append(f"rank {rank} | {_left_out(told.tail)}")
+                lines += [f"rank {rank} | {line}" for line in without_escapes(text).split("\n")]
+        return "\n".join([*lines, *([self.status] if self.status else [])])
+
+    def _publish(self, data: Mapping[str, str]) -> None:
+        from IPython.display import publish_display_data
+
+        update = self._id is not None
+        self._id = self._id or uuid4().hex
+        publish_display_data(dict(data), transient={"display_id": self._id}, update=update)
+
+
+def _left_out(tail: Tail) -> str:
+    return f"({thousands(tail.left_out)} {count(tail.left_out, 'line').split()[1]} before these left out)"
+
+
+def _can_redraw() -> bool:
+    """Whether this is a notebook's kernel; a terminal would print each drawing."""
+    from IPython import get_ipython
+
+    return getattr(get_ipython(), "kernel", None) is not None

@@ -1,0 +1,225 @@
+"""The ranks that this notebook's cells run on: its own, started when the first cell wants them, or for an instructor
+those of the session that everybody shares."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import ipyparallel as ipp
+
+from workshop.analysis.words import capital, count
+from workshop.engine import cells as rank_side
+from workshop.errors import BadInput, WorkshopError
+from workshop.notebook.holding import GONE, LATER, Grip, Holding, RanksFailed
+from workshop.notebook.output import Output
+from workshop.notebook.watching import DEAF, CellError, CellResult, Stop, Watch, Watched, errors, told
+from workshop.session.line import Ranks
+
+if TYPE_CHECKING:
+    from ipyparallel import DirectView
+
+    from workshop.notebook.session import Session
+
+__all__ = ["SECONDS", "CellError", "CellResult", "Cells", "Leased", "RanksFailed", "cells", "lease", "release"]
+
+SECONDS = 300.0  # that a cell may take where nobody says otherwise
+BOUND = 15.0  # seconds within which names are bound on ranks
+LONGEST = 24 * 3600.0
+_kept: dict[int, Cells] = {}  # of the one session that this kernel is attached to
+
+
+def cells(session: Session) -> Cells:
+    """The kernel's one `Cells`. Attaching to another session ends the ranks that were for the first one."""
+    found = _kept.get(session.record.id)
+    if found is None:
+        for other in list(_kept.values()):
+            other.close()
+        _kept.clear()
+        found = _kept[session.record.id] = Cells(session)
+    return found
+
+
+def lease(session: Session) -> Leased:
+    """Hold the shared session's ranks; a `with` block gives them back."""
+    return cells(session).lease()
+
+
+def release(session: Session) -> None:
+    """Give shared ranks back, if this notebook has them; its own ranks stay."""
+    if (found := _kept.get(session.record.id)) is not None:
+        found.release()
+
+
+def checked(seconds: float) -> float:
+    """A time limit. Raises BadInput."""
+    if not 0 < seconds <= LONGEST:
+        raise BadInput(f"seconds is {seconds:g}: it should be more than 0 and at most {LONGEST:.0f}, which is a day.")
+    return seconds
+
+
+class Cells:
+    """Runs cells and functions on all ranks."""
+
+    def __init__(self, session: Session) -> None:
+        self._holding = Holding(session)
+
+    def run(self, code: str, seconds: float = SECONDS, show: bool = True, *, shared: bool = False) -> list[CellResult]:
+        """Run a cell on all ranks and show what they print; returns how it ended on each, in rank order.
+
+        `seconds` is the longest that it may take. Raises RanksFailed where ranks had to be stopped or replaced,
+        WorkshopError where there are none.
+        """
+        watched, lines = self._do(rank_side.run, (code,), seconds, show, shared)
+        if lines and watched.why:
+            raise RanksFailed("\n".join(lines))
+        return watched.results
+
+    def call(
+        self, function: Callable[..., Any], *arguments: Any, seconds: float = SECONDS, shared: bool = False
+    ) -> Any:
+        """Call a function that can be imported on all ranks, as `function(namespace, *arguments)`, where `namespace`
+        has the names that cells have left. Returns its values in rank order. Raises RanksFailed where it raised
+        anywhere, or did not end within `seconds`."""
+        if "<" in function.__qualname__ or "." in function.__qualname__ or function.__module__ == "__main__":
+            raise BadInput(f"{function.__qualname__} can't be imported on the ranks; write it in a module, outermost.")
+        where = (function.__module__, function.__qualname__, arguments)
+        watched, lines = self._do(rank_side.call, where, seconds, True, shared)
+        if lines:
+            raise RanksFailed("\n".join(lines))
+        return [result.value for result in watched.results]
+
+    def view(self, output: Output, stop: Callable[[], bool]) -> DirectView:
+        """ipyparallel's view on this notebook's own ranks, in rank order; `rank`, `size` and `comm` are bound there."""
+        grip, ranks = self._holding.ranks(output, False, stop)
+        if grip.bound is not ranks or grip.anew:  # otherwise not: they may still be busy with what nobody waits for
+            try:
+                ranks.view.apply_async(rank_side.bind, grip.anew).get(BOUND)
+            except (TimeoutError, ipp.error.IPythonError) as error:
+                raise WorkshopError(
+                    f"The ranks don't answer ({type(error).__name__}); wait for what they do, then run the cell again."
+                ) from None
+            grip.bound, grip.anew = ranks, False
+        return ranks.view
+
+    def interrupt(self) -> list[str]:
+        """Interrupt whatever runs on this notebook's own ranks, and replace them where one is deaf to that; returns
+        what to say of it."""
+        grip = self._holding.mine
+        if grip is None or grip.ranks is None:
+            return []
+        grip.anew = True
+        output, client = Output(), grip.ranks.client
+        with Stop():
+            try:
+                grip.ranks.interrupt(grip.ranks.ids)
+                deadline = time.monotonic() + DEAF
+                while client.outstanding and grip.ranks.alive and time.monotonic() < deadline:
+                    time.sleep(0.05)
+                if client.outstanding or not grip.ranks.alive:
+                    return self._replaced(grip, not grip.ranks.alive, output)
+                return ["The ranks keep their names."]
+            finally:
+                output.finish()
+
+    def lease(self) -> Leased:
+        """Take the ranks of the session that everybody shares, and keep them until `release`. Raises BadInput for a
+        learner, WorkshopError where they aren't free."""
+        output = Output()
+        with Stop() as stop:
+            try:
+                self._holding.lend(output, stop)
+                output.note(
+                    f"This notebook has the ranks of session {self._holding.shared_name} until session.release()."
+                )
+            finally:
+                output.finish()
+        return Leased(self)
+
+    def release(self) -> None:
+        """Give shared ranks back, if we have them."""
+        self._holding.release()
+
+    def close(self) -> None:
+        """End this notebook's own ranks, and give shared ones back."""
+        self._holding.close()
+
+    def _do(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float, show: bool, shared: bool
+    ) -> tuple[Watched, list[str]]:
+        """Call one of `engine.cells` on all ranks; returns how it ended, and what is to be said of that."""
+        checked(seconds)
+        output = Output(show=show)
+        with Stop() as stop:
+            try:
+                grip, ranks = self._holding.ranks(output, shared, stop)
+                output.begin(ranks.size)
+                results = [self._client(ranks, id).apply_async(function, *arguments, grip.anew) for id in ranks.ids]
+                grip.bound, grip.anew = ranks, False
+                watched = Watch(ranks, results, output, seconds, grip.check).until_ended(stop)
+                output.status = ""
+                lines = told(watched, ranks.size, seconds)
+                if watched.deaf or watched.why == "died":
+                    lines += self._replaced(grip, watched.why == "died", output)
+                elif lines:
+                    grip.anew = True
+                    if watched.why:
+                        lines.append("The ranks keep their names.")
+                return watched, lines
+            finally:
+                output.finish()
+
+    @staticmethod
+    def _client(ranks: Ranks, id: int) -> DirectView:
+        return ranks.client.direct_view(id)
+
+    def _replaced(self, grip: Grip, died: bool, output: Output) -> list[str]:
+        """Have new ranks in place of those that are stuck or dead; returns what to say of it. The stop button, which
+        may have ended the cell, means the wait for them now."""
+        began = time.monotonic()
+        lines = []
+        with Stop() as stop:  # from before anybody reads that they are started
+            output.status = "Starting new ranks…"
+            output.draw(now=True)
+            try:
+                if died:
+                    why = grip.held.why_gone(give_up=stop) or "the process of a rank has ended"
+                    lines = [f"{capital(why).rstrip('.')}."]
+                else:
+                    grip.held.restart("ranks were stuck in a cell", stop)
+                grip.ranks = grip.held.up(stop)
+            except WorkshopError as gone:  # with all of its session, or nobody waits for them
+                said = f"You stopped waiting for new ranks. {LATER}; {GONE.partition(',')[0]}." if stop() else str(gone)
+                return [*lines, said]
+        grip.anew = False
+        all_of = f"All {count(grip.ranks.size, 'rank')} were replaced in {time.monotonic() - began:.1f} s"
+        return [*lines, f"{all_of}: {GONE}."]
+
+
+class Leased:
+    """The shared session's ranks while this notebook has them; the end of a `with` block gives them back."""
+
+    def __init__(self, of: Cells) -> None:
+        self._of = of
+
+    def run(self, code: str, seconds: float = SECONDS, show: bool = True) -> list[CellResult]:
+        """As `Cells.run`; raises RanksFailed also where a rank raised."""
+        results = self._of.run(code, seconds, show, shared=True)
+        if lines := errors(results):
+            raise RanksFailed("\n".join(lines))
+        return results
+
+    def call(self, function: Callable[..., Any], *arguments: Any, seconds: float = SECONDS) -> Any:
+        """As `Cells.call`."""
+        return self._of.call(function, *arguments, seconds=seconds, shared=True)
+
+    def release(self) -> None:
+        self._of.release()
+
+    def __enter__(self) -> Leased:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.release()

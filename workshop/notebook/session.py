@@ -1,0 +1,220 @@
+"""A session as a notebook holds it: runs, studies, ranks and quizzes."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from workshop import topology
+from workshop.analysis import words as say
+from workshop.analysis.oversubscription import asked_threads
+from workshop.errors import BadInput, WorkshopError
+from workshop.notebook import html, learner
+from workshop.notebook.asking import parted
+from workshop.notebook.display import Line, Shown, show
+from workshop.notebook.html import Piece
+from workshop.notebook.maps import RankMapShown
+from workshop.notebook.running import AGAIN, follow, submit
+from workshop.notebook.shown import RunShown
+from workshop.placement import Placement
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+from workshop.web.words import SESSION, state_words
+from workshop.workloads import workload as workload_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from workshop.notebook.quiz import Quiz
+    from workshop.notebook.ranks import Cells
+    from workshop.notebook.studying import StudyShown
+
+RANKS_UP = 30.0  # seconds in which ranks that are being started have reported themselves
+MOST = 1000  # runs in a history
+
+
+def cores_of(session: SessionRecord) -> int:
+    """How many cores there are for ranks on a session's machine, or on each of its hosts: where ranks are started from
+    this very host, those that this process may use. Raises WorkshopError where it hasn't told what it is on."""
+    if not (units := session.machine.get("units")):
+        raise WorkshopError(f"Session {session.name} has not told yet which machine it is on; try again in a moment.")
+    if session.site.get("kind") == "local" and session.machine["host"] == socket.gethostname():
+        return topology.allowed_cores(session.machine)
+    return len({unit["core"] for unit in units})
+
+
+class Session(Shown):
+    """A session that is up, as a notebook holds it."""
+
+    def __init__(self, store: Store, record: SessionRecord) -> None:
+        self._store = store
+        self._id = record.id
+        self.name = record.name
+        self.private = record.private
+
+    @property
+    def store(self) -> Store:
+        return self._store
+
+    @property
+    def record(self) -> SessionRecord:
+        """What the store says of it now."""
+        return self._store.session(self._id)
+
+    @property
+    def placement(self) -> Placement:
+        """Its own, which runs have where they ask for nothing else."""
+        return Placement.parse(self.record.placement)
+
+    def up(self) -> SessionRecord:
+        """What the store says of it now. Raises WorkshopError with a way on where it has ended."""
+        now = self.record
+        if now.up:
+            return now
+        how = {"lost": "has died", "failed": "has failed"}.get(now.state, f"is {now.state}")
+        raise WorkshopError(f"Session {now.name} {how}; take another one with `{AGAIN}`.")
+
+    def run(self, workload: str, /, *, measured: bool = False, **names: Any) -> RunShown:
+        """Run a workload and wait for its end; shows how far it is, and then the run.
+
+        Names are settings of the workload and fields of the placement; what isn't named is as the workload has it, and
+        as this session has it. `measured`: on fresh ranks, while nobody else measures on this machine. A run that fails
+        is returned like any other and shows its error. The stop button cancels it. Raises BadInput for what can't be
+        run, WorkshopError where the session is gone.
+        """
+        session = self.up()
+        chosen = workload_of(workload)
+        params, fields = parted(chosen, names)
+        whose = learner.identity(self._store)
+        run = submit(self._store, session, chosen, params, fields, whose, measured)
+        line = Line()
+        shown = RunShown(self._store, follow(self._store, run, line))
+        line.last(shown.words(), shown.head())
+        show("", shown.drawn())
+        shown.shown_here()
+        return shown
+
+    def study(self, kind: str, workload: str | None = None, /, **names: Any) -> StudyShown:
+        """Run a study and wait for its end; shows how far it is, and then its verdict and figure. See `studying.study`
+        for what each kind takes."""
+        from workshop.notebook.studying import study
+
+        return study(self, kind, workload, names)
+
+    def runs(self) -> DataFrame:
+        """One's own runs in this session, the newest first."""
+        from pandas import DataFrame
+
+        whose = learner.identity(self._store)
+        found = self._store.runs(session_id=self._id, submitted_by=whose.nickname if whose else "", limit=MOST)
+        rows = [
+            {
+                "run": run.id,
+                "workload": run.workload,
+                "status": run.status,
+                "placement": Placement.parse(run.placement).describe(),
+                "seconds": run.finished_at - run.started_at if run.finished_at and run.started_at else None,
+                "verdict": (run.verdict or {}).get("verdict", ""),
+                "queued": time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.queued_at)),
+            }
+            for run in found
+        ]
+        return DataFrame(rows, columns=["run", "workload", "status", "placement", "seconds", "verdict", "queued"])
+
+    def get(self, number: int) -> RunShown:
+        """Any run, by its number. Raises BadInput where there is none."""
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise BadInput(f"{number!r:.60} is no run's number.")
+        from workshop.session import client
+
+        return RunShown(self._store, client.read(self._store, number))
+
+    def rank_map(self) -> RankMapShown:
+        """Where the ranks that are up run, as they report themselves: figure and table. Raises BadInput where none
+        are."""
+        now = self._told(lambda now: now.rank_map is not None)
+        return RankMapShown(f"Session {now.name}", now.machine, now.rank_map, asked_threads(now.placement))
+
+    def quiz(self, name: str) -> Quiz:
+        """The questions of a lab's deck (or of a deck's file), one by one; answers that were given before come back.
+
+        Predictions are checked against one's own runs in this session. Raises BadInput where there is no such deck.
+        """
+        from workshop.notebook.quiz import Quiz
+        from workshop.quiz import alone, reading, shelf
+
+        path = reading.find(name)
+        whose = alone.Whose(learner.identity(self._store), learner.name())
+        mine = replace(alone.begin(self._store, shelf.read(path), whose, path.parent), session=self._id)
+        return Quiz(mine, self._id, path.parent)
+
+    @property
+    def cores(self) -> int:
+        """How many cores there are for ranks on the session's machine, or on each of its hosts. Raises WorkshopError
+        where it hasn't told in time what it is on."""
+        return cores_of(self._told(lambda now: bool(now.machine.get("units"))))
+
+    @property
+    def ranks(self) -> Cells:
+        """The ranks that this notebook's `%%ranks` cells run on."""
+        from workshop.notebook.ranks import cells
+
+        return cells(self)
+
+    def lease(self) -> Any:
+        """Hold the shared session's ranks for this notebook's cells, for the instructor: a context manager."""
+        from workshop.notebook.ranks import lease
+
+        return lease(self)
+
+    def release(self) -> None:
+        """Give the ranks of a shared session back; those of this notebook's own stay."""
+        from workshop.notebook.ranks import release
+
+        release(self)
+
+    def words(self) -> str:
+        now = self.record
+        ahead = "" if now.up else f"; take another one with `{AGAIN}`"
+        return (
+            f"Session {now.name} is {now.state}: {Placement.parse(now.placement).describe()}\n{self._where(now)}{ahead}"
+        )
+
+    def pieces(self) -> Iterable[Piece]:
+        from workshop.notebook.running import dashboard
+
+        now = self.record
+        kind = "private, ends with this notebook" if now.private else "shared"
+        lines = [html.line(f"Session {now.name}", tone="heading"), html.line(f"{state_words(now)} It is {kind}.")]
+        if not now.up:
+            lines = [lines[0], html.line(f"{SESSION[now.state]} Take another one with `{AGAIN}`.", tone="alarm")]
+        waiting = len(self._store.queue(now.id))
+        lines.append(html.line(Placement.parse(now.placement).describe(), "Placement"))
+        lines.append(html.line(self._where(now), "Where"))
+        if waiting:
+            lines.append(html.line(f"{say.count(waiting, 'run')} waiting", "Queue"))
+        if whose := learner.identity(self._store):
+            lines.append(html.line(whose.nickname, "You are"))
+        if address := dashboard("/session"):
+            lines.append(f"<div>{html.link(address, 'Its page on the dashboard')}</div>")
+        yield html.box("".join(lines), "#00805f" if now.up else "#b3261e")
+
+    def _told(self, what: Callable[[SessionRecord], bool]) -> SessionRecord:
+        """What the store says of it, once it says `what`, or as soon as nothing is started any longer."""
+        now = self.up()
+        until = time.monotonic() + RANKS_UP
+        while not what(now) and now.state in ("starting", "restarting") and time.monotonic() < until:
+            time.sleep(0.1)
+            now = self.up()
+        return now
+
+    def _where(self, now: SessionRecord) -> str:
+        """Its hosts, or this machine with its cores."""
+        known = topology.machines(now.machine)
+        hosts = list(dict.fromkeys(report["host"] for report in (now.rank_map or {}).get("ranks") or [])) or list(known)
+        cores = sum(len({row["core"] for row in one.get("units") or []}) for one in known.values())
+        name = say.listed(hosts) or socket.gethostname()
+        return f"on {name}" + (f", {say.count(cores, 'core')}" if cores else "")

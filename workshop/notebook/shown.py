@@ -1,0 +1,255 @@
+"""A run as a notebook has it: what it told, and how it shows itself."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from workshop.analysis import words as say
+from workshop.analysis.oversubscription import threads_of
+from workshop.errors import BadInput
+from workshop.notebook import html
+from workshop.notebook.display import Shown
+from workshop.notebook.html import Piece
+from workshop.notebook.maps import RankMapShown
+from workshop.notebook.running import link
+from workshop.notebook.told import Files, Metrics, Verdict, error_of
+from workshop.placement import Placement
+from workshop.session import client
+from workshop.store.records import RunRecord
+from workshop.store.store import Store
+from workshop.web.cards import Card
+from workshop.web.panels import PANELS
+from workshop.web.panels.inversion import inversion
+from workshop.web.panels.photo import photo
+from workshop.web.panels.told import curve_names
+from workshop.web.run_view import UNREADABLE
+from workshop.web.sight import Sight
+from workshop.web.words import LONGEST_VALUE, metrics_of, who
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+LIMIT = 200_000  # events in a table unless somebody asks for more
+PAGE = 50_000  # events that are read at once
+FEW = 8  # metrics that a run shows by itself
+APART = frozenset(("machine", "predicted"))  # panels that `rank_map` and `workshop.place` show
+COLOURS = {"completed": "#00805f", "failed": "#b3261e", "interrupted": "#b3261e", "cancelled": "#b57300"}
+
+log = logging.getLogger(__name__)
+
+
+class RunShown(Shown):
+    """A run that has ended, or one that is looked at while it goes on."""
+
+    def __init__(self, store: Store, record: RunRecord) -> None:
+        self.store = store
+        self._record = record
+
+    @property
+    def record(self) -> RunRecord:
+        """What the store says of it now."""
+        if not self._record.ended:
+            self._record = client.read(self.store, self._record.id)
+        return self._record
+
+    @property
+    def id(self) -> int:
+        return self._record.id
+
+    run_number = id  # by which a run stands for its number where one is asked for, see `asking`
+
+    @property
+    def status(self) -> str:
+        return self.record.status
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return self.record.params
+
+    @property
+    def placement(self) -> dict[str, Any]:
+        return self.record.placement
+
+    @property
+    def metrics(self) -> Metrics:
+        return Metrics(self.record)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """None while the run goes on."""
+        return Verdict(self.record.verdict) if self.record.verdict else None
+
+    @property
+    def error(self) -> str | None:
+        """What went wrong, in one sentence; None where nothing did."""
+        return error_of(self.record) or None
+
+    @property
+    def artifacts(self) -> Files:
+        """The files that it has kept: `run.artifacts["quantised.png"]` are its bytes."""
+        return Files(self._sight)
+
+    def events(self, name: str | None = None, rank: int | None = None, limit: int | None = LIMIT) -> DataFrame:
+        """What ranks told: rank, name, step, time (seconds since the run's first event) and value, in the order of
+        arrival. Of more than `limit` the first ones, which is said; None: all. Raises BadInput for a name that it
+        didn't tell."""
+        from pandas import DataFrame
+
+        names = None if name is None else [self._event(name)]
+        columns: dict[str, list[Any]] = {one: [] for one in ("rank", "name", "step", "time", "value")}
+        began, after, left = self._sight.began or 0.0, 0, float("inf") if limit is None else max(limit, 0)
+        while left > 0 and (found := self.store.events(self.id, names, rank, after, int(min(PAGE, left)))):
+            for column, values in columns.items():
+                values += [getattr(event, column) for event in found]
+            after, left = found[-1].id, left - len(found)
+        if left <= 0 and self.store.events(self.id, names, rank, after, 1):
+            total = say.thousands(self.store.last_event_id(self.id))
+            print(
+                f"The first {say.thousands(limit or 0)} events; the run told {total} in all. Ask by name or rank for "
+                "fewer, or with limit=None for all.",
+                file=sys.stderr,
+            )
+        table = DataFrame(columns).astype({"step": "Int64"})
+        table["time"] -= began
+        return table
+
+    @property
+    def figures(self) -> list[str]:
+        """The names that `figure` takes; the first one is what it shows by default."""
+        return list(self._figures)
+
+    def figure(self, name: str | None = None) -> go.Figure:
+        """A figure of the run's page, as Plotly has it; without a name the first one. Raises BadInput."""
+        known = self._figures
+        if not known:
+            raise BadInput(
+                f"Run {self.id} ({self._record.workload}, {self.status}) has told nothing that can be drawn."
+            )
+        chosen = next(iter(known)) if name is None else name
+        if chosen not in known:
+            near = get_close_matches(str(chosen), list(known), 1, 0.5)
+            right = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}."
+            raise BadInput(f"Run {self.id} has no figure {chosen!r}; {right}")
+        return go.Figure(known[chosen])
+
+    def rank_map(self) -> RankMapShown:
+        """Where its ranks ran, as they reported themselves: figure and table."""
+        run = self.record
+        return RankMapShown(f"Run {run.id}", run.machine, run.rank_map, threads_of(run))
+
+    def words(self) -> str:
+        run = self.record
+        lines = [f"{title(run)}: {ended(run)}"]
+        if self.error:
+            lines.append(f"Error: {self.error}")
+        if self.verdict:
+            lines.append(str(self.verdict))
+        if shown := self._main():
+            lines.append("; ".join(f"{label} {value}" for label, value in shown))
+        lines += run.notices
+        if address := link(run.id):
+            lines.append(address)
+        return "\n".join(lines)
+
+    def head(self) -> str:
+        """The run as HTML, without its figures."""
+        run = self.record
+        lines = [f"<div>{html.muted(f'{title(run)}: {ended(run)}')}{self._link()}</div>"]
+        if self.verdict:
+            lines.append(html.line(self.verdict["verdict"], tone="heading"))
+        if self.error:
+            lines.append(html.line(self.error, "Error", "alarm"))
+        if self.verdict:
+            lines += [html.line(self.verdict[part], part.capitalize()) for part in ("why", "next")]
+        if shown := self._main():
+            lines.append(html.tiles(shown))
+        lines += [html.line(notice, "Notice", "alarm") for notice in run.notices]
+        return html.box("".join(lines), COLOURS.get(run.status, "#0b5c7a"))
+
+    def drawn(self) -> Iterable[Piece]:
+        """What it has to show besides words: pictures that it made, and its first figure."""
+        sight = self._sight
+        cards = [card for panel in (photo, inversion) for card in _made(panel, sight)]
+        pictures = [replace(card, parts=tuple(p for p in card.parts if p["kind"] == "pictures")) for card in cards]
+        yield from html.pieces([card for card in pictures if card.parts], sight)
+        if self._figures:
+            yield self.figure()
+
+    def pieces(self) -> Iterable[Piece]:
+        yield self.head()
+        yield from self.drawn()
+
+    def _link(self) -> str:
+        address = link(self.id)
+        return f" · {html.link(address, 'its page')}" if address else ""
+
+    def _main(self) -> list[tuple[str, str]]:
+        """A few metrics, those that say most."""
+        fit = [one for one in metrics_of(self.record) if len(one["value"]) <= LONGEST_VALUE]
+        return [(one["label"], one["value"]) for one in fit[:FEW]]
+
+    def _event(self, name: str) -> str:
+        known = self.store.event_names(self.id)
+        if name not in known:
+            near = get_close_matches(str(name), known, 1, 0.5)
+            right = f"did you mean {near[0]!r}?" if near else f"it told {', '.join(known) or 'nothing'}."
+            raise BadInput(f"Run {self.id} told no events {name!r}; {right}")
+        return name
+
+    @property
+    def _sight(self) -> Sight:
+        return self._seen if self._record.ended else Sight(self.store, self.record)
+
+    @cached_property
+    def _seen(self) -> Sight:
+        return Sight(self.store, self._record)
+
+    @property
+    def _figures(self) -> dict[str, go.Figure]:
+        return self._drawn if self._record.ended else figures_of(self._sight)
+
+    @cached_property
+    def _drawn(self) -> dict[str, go.Figure]:
+        return figures_of(self._seen)
+
+
+def figures_of(sight: Sight) -> dict[str, go.Figure]:
+    """All figures of a run's page by the names of their cards: ways of learning and curves first, which say most, but
+    curves of a single point last."""
+    cards = [card for panel in PANELS if panel.name not in APART for card in _made(panel.show, sight)]
+    drawn = html.figures(cards)
+    first = ["ways", *curve_names(sight.workload, sight.totals)]
+    names = [name for name in dict.fromkeys([*first, *drawn]) if name in drawn]
+    return {name: drawn[name] for name in sorted(names, key=lambda name: _is_point(drawn[name]))}
+
+
+def _is_point(drawn: go.Figure) -> bool:
+    return all(trace.type == "scatter" and len(trace.y if trace.y is not None else ()) == 1 for trace in drawn.data)
+
+
+def title(run: RunRecord) -> str:
+    whose = f", {who(run)}'s" if run.submitted_by else ""
+    return f"Run {run.id}{whose}: {run.workload} on {Placement.parse(run.placement).describe()}"
+
+
+def ended(run: RunRecord) -> str:
+    """How it stands: completed in 3.2 s."""
+    took = run.finished_at - run.started_at if run.finished_at and run.started_at else None
+    return run.status if took is None else f"{run.status} after {say.seconds(max(took, 0.0))}"
+
+
+def _made(panel: Any, sight: Sight) -> list[Card]:
+    """A panel's cards; none, and a note in the log, where it can't read what a workload left."""
+    try:
+        return list(panel(sight))
+    except UNREADABLE:
+        log.warning("a panel of run %s could not be made", sight.run.id, exc_info=True)
+        return []

@@ -1,0 +1,134 @@
+"""Progress in the store: how far everybody has come with each exercise, prediction and notebook of a lab."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, select
+
+from workshop.errors import BadInput
+from workshop.store.database import Database
+from workshop.store.records import Progress
+from workshop.store.tables import progress
+
+LARGEST_VALUE = 10_000  # characters of a guess or of what was measured, as JSON
+RIGHT, EMPTY = "right", "empty"  # states of exercises, as labs.checking has them: solved; nothing there to be wrong
+
+
+class Progresses:
+    """One row per learner and thing. Whoever writes at the same time (a notebook that is open twice) loses nothing."""
+
+    database: Database
+
+    def keep_check(self, learner: str, lab: str, item: str, state: str, said: str) -> Progress:
+        """Count a check of an exercise: `state` is what came of it, `said` the hint ("" where it is right).
+
+        An exercise that was right once has been solved (`right_at`), also when later checks are wrong. An empty one is
+        not wrong: whoever runs a whole notebook checks exercises that they haven't come to.
+        Raises BadInput for names that can't be kept, and nothing is counted then.
+        """
+        if not state or len(state) > progress.c.state.type.length:
+            raise BadInput(f"{state!r} is no outcome of a check; see workshop.labs.checking.")
+
+        def change(there: Row[Any] | None, now: float) -> dict[str, Any]:
+            right = state == RIGHT
+            before = there.wrong if there is not None else 0
+            wrong = 0 if right else before if state == EMPTY else before + 1
+            solved = there.right_at if there is not None and there.right_at is not None else now if right else None
+            tries = 1 + (there.tries if there is not None else 0)
+            return {"state": state, "tries": tries, "wrong": wrong, "said": said, "right_at": solved}
+
+        return self._keep(learner, lab, "exercise", item, change)
+
+    def keep_prediction(self, learner: str, lab: str, item: str, guess: Any = None, measured: Any = None) -> Progress:
+        """Keep what somebody predicts, or what was measured of it, or both; None leaves that one as it is. Values are
+        as JSON has them; raises BadInput for others, and for names that can't be kept."""
+        new = {key: value for key, value in (("guess", guess), ("measured", measured)) if value is not None}
+        if not new:
+            raise BadInput(f"The prediction {item!r} has neither a guess nor a measured value.")
+        for key, value in new.items():
+            _check_value(key, value)
+
+        def change(there: Row[Any] | None, now: float) -> dict[str, Any]:
+            return {"value": {**(there.value or {} if there is not None else {}), **new}}
+
+        return self._keep(learner, lab, "prediction", item, change)
+
+    def keep_opened(self, learner: str, lab: str) -> Progress:
+        """Keep that somebody has opened a lab's notebook: `began_at` is the first time, `changed_at` the last one."""
+        return self._keep(learner, lab, "notebook", "", lambda there, now: {})
+
+    def progress(self, learner: str | None = None, lab: str | None = None) -> list[Progress]:
+        """Everybody's, or one learner's, or one lab's; by learner, lab, kind and item."""
+        query = select(progress)
+        if learner is not None:
+            query = query.where(progress.c.learner == learner)
+        if lab is not None:
+            query = query.where(progress.c.lab == lab)
+        with self.database.reading() as connection:
+            found = [Progress(**row._mapping) for row in connection.execute(query)]
+        return sorted(found, key=lambda one: (one.learner, one.lab, one.kind, one.item))
+
+    def forget_progress(self, learner: str, lab: str | None = None) -> int:
+        """Take back what is known of a learner, in one lab or in all; returns how many things that was."""
+        gone = progress.delete().where(progress.c.learner == learner)
+        if lab is not None:
+            gone = gone.where(progress.c.lab == lab)
+        with self.database.writing() as connection:
+            return connection.execute(gone).rowcount
+
+    def _keep(
+        self,
+        learner: str,
+        lab: str,
+        kind: str,
+        item: str,
+        change: Callable[[Row[Any] | None, float], Mapping[str, Any]],
+    ) -> Progress:
+        """Write one row: the values that `change` makes of the one there is (None: there is none) and of the time."""
+        key = {"learner": learner, "lab": lab, "kind": kind, "item": item}
+        _check_names(key)
+        whose = and_(*(progress.c[name] == value for name, value in key.items()))
+        with self.database.writing() as connection:
+            there, now = _row(connection, whose), time.time()
+            changed = {**change(there, now), "changed_at": now}
+            if there is not None:
+                connection.execute(progress.update().where(whose).values(**changed))
+            else:
+                empty = {"state": "", "tries": 0, "wrong": 0, "said": "", "value": None, "right_at": None}
+                connection.execute(progress.insert().values(**key, **{**empty, "began_at": now, **changed}))
+            kept = _row(connection, whose)
+        assert kept is not None, "just written"
+        return Progress(**kept._mapping)
+
+
+def _row(connection: Connection, whose: Any) -> Row[Any] | None:
+    return connection.execute(select(progress).where(whose)).first()
+
+
+def _check_names(key: Mapping[str, str]) -> None:
+    """Only PostgreSQL minds names that are too long by itself. Raises BadInput."""
+    for name, value in key.items():
+        longest = progress.c[name].type.length
+        words = "name" if name == "learner" else "id"
+        if not value and not (name == "item" and key["kind"] == "notebook"):
+            raise BadInput(f"The {name} has no {words}; progress is kept by learner, lab and item.")
+        if len(value) > longest:
+            raise BadInput(
+                f"The {name}'s {words} {value[:20] + '...'!r} has {len(value)} characters; at most {longest}."
+            )
+
+
+def _check_value(key: str, value: Any) -> None:
+    words = "guess" if key == "guess" else "measured value"
+    try:
+        size = len(json.dumps(value))
+    except (TypeError, ValueError, RecursionError):
+        raise BadInput(
+            f"A {words} should be a number, a text, or a list or dict of such, not {type(value).__name__}."
+        ) from None
+    if size > LARGEST_VALUE:
+        raise BadInput(f"The {words} has {size} characters as JSON; at most {LARGEST_VALUE} are kept.")

@@ -1,0 +1,49 @@
+"""Who hosts a live round, in the store: one dashboard at a time, whose memory the round's room is in."""
+
+from __future__ import annotations
+
+import time
+
+from sqlalchemy import select
+
+from workshop.errors import BadInput
+from workshop.store.database import Database
+from workshop.store.records import QuizRoom
+from workshop.store.sessions import SILENT
+from workshop.store.tables import quiz_rooms, quiz_rounds
+
+
+class QuizRooms:
+    """Holds on rounds. Who hosts one is heard of every second; a silent one counts as dead."""
+
+    database: Database
+
+    def take_room(self, round_id: int, host: str, place: str) -> QuizRoom | None:
+        """Host a round from now on, as `host`, which is at this place; `keep_room` has to follow every second.
+
+        Returns None, or, while somebody else hosts it, that one's hold. Raises BadInput where there is no such round.
+        """
+        mine = {"host": host, "place": place, "heartbeat_at": time.time()}
+        this = quiz_rooms.c.round_id == round_id
+        with self.database.writing() as connection:
+            held = connection.execute(select(quiz_rooms).where(this)).first()
+            if held is not None and held.host != host and held.heartbeat_at >= time.time() - SILENT:
+                return QuizRoom(**held._mapping)
+            if held is not None:
+                connection.execute(quiz_rooms.update().where(this).values(**mine))
+            elif connection.scalar(select(quiz_rounds.c.id).where(quiz_rounds.c.id == round_id)) is None:
+                raise BadInput(f"There is no quiz round {round_id}; `workshop quiz rounds` shows those there are.")
+            else:
+                connection.execute(quiz_rooms.insert().values(round_id=round_id, **mine))
+        return None
+
+    def keep_room(self, round_id: int, host: str) -> bool:
+        """Still hosting it. False where somebody else has taken it over."""
+        mine = quiz_rooms.update().where(quiz_rooms.c.round_id == round_id, quiz_rooms.c.host == host)
+        with self.database.writing() as connection:
+            return connection.execute(mine.values(heartbeat_at=time.time())).rowcount == 1
+
+    def leave_room(self, round_id: int, host: str) -> None:
+        """No longer hosting it."""
+        with self.database.writing() as connection:
+            connection.execute(quiz_rooms.delete().where(quiz_rooms.c.round_id == round_id, quiz_rooms.c.host == host))

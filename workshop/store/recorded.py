@@ -1,0 +1,66 @@
+"""Whether a store holds a recording, which is for looking at: nothing is started in it."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict, dataclass
+
+from sqlalchemy import Connection, select
+
+from workshop.errors import BadInput
+from workshop.store.database import Database
+from workshop.store.tables import settings
+
+KEY = "recorded"  # of the settings: when and where what the store holds was recorded
+_KEPT = select(settings.c.value).where(settings.c.key == KEY)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """When (seconds since the epoch) and on what machine (in words) the contents of a store were recorded."""
+
+    at: float
+    machine: str
+    note: str = ""  # what else those have to know who look at it
+
+    @property
+    def words(self) -> str:
+        """What stands on every page."""
+        when = time.strftime("%d %B %Y", time.localtime(self.at)).lstrip("0")
+        return f"Recorded on {when}, on {self.machine}; nothing runs here. {self.note}".rstrip()
+
+
+def recorded(database: Database) -> Recorded | None:
+    """What a store is a recording of; None for one that is none."""
+    with database.reading() as connection:
+        return _read(connection)
+
+
+def mark(connection: Connection, found: Recorded) -> None:
+    """Make a store that of a recording."""
+    connection.execute(settings.insert().values(key=KEY, value=json.dumps(asdict(found))))
+
+
+def refuse(connection: Connection) -> None:
+    """Raises BadInput where nothing may be started, since all that is there was recorded. Within the transaction that
+    would start something, so that there is no way around."""
+    if (found := _read(connection)) is not None:
+        raise BadInput(f"{found.words} `workshop up` without --replay brings up a session of your own.")
+
+
+def refuse_in(database: Database) -> None:
+    """The same before anything else is looked at."""
+    with database.reading() as connection:
+        refuse(connection)
+
+
+def now(database: Database) -> float:
+    """The time as of which a store is looked at: of a recording, when it was made, so that nothing in it grows old."""
+    found = recorded(database)
+    return found.at if found is not None else time.time()
+
+
+def _read(connection: Connection) -> Recorded | None:
+    kept = connection.scalar(_KEPT)
+    return Recorded(**json.loads(kept)) if kept else None
