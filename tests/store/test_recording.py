@@ -210,6 +210,7 @@ def _set(table: str, place: int | str, value: Any) -> Callable[[bytes], bytes]:
     return _edited(change)
 
 
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)  # what is read is a file, whichever store it came from
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
@@ -244,8 +245,6 @@ def _set(table: str, place: int | str, value: Any) -> Callable[[bytes], bytes]:
 def test_what_is_damaged_or_foreign_is_refused(
     workshop_home: Path, store: Store, empty: Callable[[], Store], tmp_path: Path, damage: Any, words: str
 ) -> None:
-    if store.database.url.get_backend_name() != "sqlite":
-        pytest.skip("what is read is a file, whichever store it came from")
     classroom.leave(store)
     document, _ = made(store)
     with empty() as shown:
