@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pytest
@@ -141,10 +143,24 @@ class Round:
     def answered(self, words: str) -> None:
         expect(self.projector.locator(".screen-count")).to_have_text(words, timeout=SOON)
 
+    @property
+    def left(self) -> int:
+        """Seconds that the host's page tells."""
+        return int(re.sub(r"\D", "", self.host.locator(".clock-words").inner_text()))
+
     def everybody_at(self, phase: str, within: float = SOON) -> None:
         for page in (self.host, self.projector, *(learner.page for learner in self.learners)):
             shown = page.locator(f"body[data-phase={phase}], .screen[data-phase={phase}]")
             expect(shown.first).to_be_attached(timeout=within)
+
+
+@contextmanager
+def pressed(button: Locator) -> Iterator[None]:
+    """Hold a button down meanwhile: what the page hears in that time doesn't undo the press."""
+    button.hover()
+    button.page.mouse.down()
+    yield
+    button.page.mouse.up()
 
 
 @pytest.fixture
@@ -180,12 +196,23 @@ def test_a_whole_round(workshop: Class, played: Round) -> None:
         learner.at("Question 1 of 4")
     expect(played.projector.get_by_text("<script>alert(1)</script>")).to_be_visible()
     ada.choose("four")
-    bo.choose("one")
+    row = played.host.locator(".roster tbody tr", has_text="Bo")
+    with pressed(row.get_by_role("button", name="Remove")):
+        bo.choose("one")
+        expect(row).to_contain_text("answered", timeout=SOON)
+    row.get_by_role("button", name="No").click()
     played.answered("2 of 3 answered")
     assert ada.page.get_by_text("So it says").count() == 0
 
     # A pause: what was chosen stays, and nothing can be sent until it goes on.
     late.page.get_by_role("radio", name="<script>").check()
+    before = played.left
+    with pressed(played.host.get_by_role("button", name="Pause")):
+        played.host.keyboard.press("t")
+        until(lambda: played.left > before, 30, "more seconds")
+    expect(late.page.get_by_role("button", name="Paused")).to_be_disabled(timeout=SOON)
+    played.host.keyboard.press("p")
+    expect(late.page.get_by_role("button", name="Send my answer")).to_be_enabled(timeout=SOON)
     played.host.keyboard.press("p")
     expect(late.page.get_by_role("button", name="Paused")).to_be_disabled(timeout=SOON)
     played.host.get_by_role("button", name="Go on").click()

@@ -57,6 +57,23 @@ def test_who_is_slow_gets_the_newest_and_all_that_was_told() -> None:
     asyncio.run(play())
 
 
+def test_nothing_overtakes_the_state_that_it_belongs_to() -> None:
+    async def play() -> None:
+        line: Any = Slow()
+        client = Client(line, "player")
+        sending = asyncio.create_task(client.send())
+        for number in (1, 2):
+            client.show("you", f"you {number}")
+            client.show("state", f"state {number}")
+            await _let(line, 0)  # the first state is being sent, and nobody takes it
+        await _let(line, 10)
+        assert line.taken == ["state 1", "you 1", "state 2", "you 2"]
+        client.close("over")
+        await asyncio.wait_for(sending, 5)
+
+    asyncio.run(play())
+
+
 def test_who_takes_nothing_is_given_up() -> None:
     async def play() -> None:
         line: Any = Slow()

@@ -60,10 +60,10 @@ class Client:
                 shown, self._shown = self._shown, {}
                 if closing is None:
                     await self._say(told)
+                # All as it was at one moment: of what comes meanwhile, a part could overtake what it belongs to.
                 for kind in (*_FIRST, *(kind for kind in shown if kind not in _FIRST)):
                     if kind in shown:
-                        # What came meanwhile is newer.
-                        await self.websocket.send_text(self._shown.pop(kind, shown[kind]))
+                        await self.websocket.send_text(shown[kind])
                 if closing is not None:
                     await self._say(told)
                     await self.websocket.close(DONT_COME_BACK, closing)

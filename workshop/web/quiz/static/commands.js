@@ -1,6 +1,6 @@
 // What the host of a round can do: one button for what comes next, smaller ones for the rest, and keys for all.
 
-import { button, element, say } from "./dom.js";
+import { arrange, button, element, say } from "./dom.js";
 
 const KEYS = "workshop-quiz-keys"; // in the browser's storage: "off" where single keys should do nothing
 const MORE = 15; // seconds
@@ -34,6 +34,7 @@ const OTHERS = [
   ["end", "End the round", ""],
 ];
 const possible = (state) => OTHERS.filter(([what]) => state.can.includes(what) && next(state)?.[0] !== what);
+const INSTEAD = { pause: "resume", resume: "pause" }; // takes the focus of one that is gone
 const SURE = new Set(["end", "podium", "skip"]); // asked about once more
 
 export function commands({ send }) {
@@ -44,6 +45,8 @@ export function commands({ send }) {
   const root = element("section", "commands", main, others, keysSwitch());
   root.setAttribute("aria-label", "What to do");
   let state = null, sure = null, waiting = false;
+  const made = new Map(OTHERS.map(([what, ...told]) => [what, other(what, ...told)]));
+  const no = button("No", "", () => { sure = null; show(state); });
 
   // A double click is one: until the server has said something, nothing more is asked of it.
   function act() {
@@ -64,22 +67,27 @@ export function commands({ send }) {
       say(label, following[1]);
       main.disabled = !following[0];
     }
-    const made = possible(state).map(([what, words, shortcut, value]) => other(what, words, shortcut, value));
     const focused = document.activeElement?.dataset?.do;
-    others.replaceChildren(...made.flat());
-    if (focused) others.querySelector(`[data-do="${focused}"], [data-do="${{ pause: "resume", resume: "pause" }[focused] ?? ""}"]`)?.focus();
+    arrange(others, possible(state).flatMap(([what]) => [made.get(what).show(), sure === what ? no : []].flat()));
+    if (focused && !others.contains(document.activeElement)) others.querySelector(`[data-do="${INSTEAD[focused]}"]`)?.focus();
   }
 
   function other(what, words, shortcut, value) {
-    const made = button(sure === what ? `${words}: yes, do it` : words, sure === what ? "sure" : "", () => {
+    const text = element("span", "", words);
+    const root = button(text, "", () => {
       if (SURE.has(what) && sure !== what) { sure = what; show(state); return; }
       sure = null;
       send(what, value);
     });
-    made.dataset.do = what;
-    if (shortcut) made.append(key(shortcut));
-    if (sure !== what) return made;
-    return [made, button("No", "", () => { sure = null; show(state); })];
+    root.dataset.do = what;
+    if (shortcut) root.append(key(shortcut));
+    return {
+      show: () => {
+        say(text, sure === what ? `${words}: yes, do it` : words);
+        root.className = sure === what ? "sure" : "";
+        return root;
+      },
+    };
   }
 
   document.addEventListener("keydown", (event) => {

@@ -58,5 +58,17 @@ export function say(node, words) {
   if (node.textContent !== words) node.textContent = words;
 }
 
+// Put these into a parent, in this order. Who is there already stays in the page all along: a press that began before and
+// ends after is still a press.
+export function arrange(parent, wanted) {
+  const stay = new Set(wanted);
+  for (const there of [...parent.children]) if (!stay.has(there)) there.remove();
+  let next = parent.firstElementChild;
+  for (const one of wanted) {
+    if (one === next) next = next.nextElementSibling;
+    else parent.insertBefore(one, next);
+  }
+}
+
 // What the page's HTML has for its script.
 export const { round, title, nickname, code, join } = document.body.dataset;

@@ -1,6 +1,6 @@
 // The players of a round, for its host: who is here, who has answered, who leads; and taking somebody out.
 
-import { button, count, element, name, number, say } from "./dom.js";
+import { arrange, button, count, element, name, number, say } from "./dom.js";
 
 const SHOWN = 200; // rows; a search finds the others
 
@@ -15,6 +15,7 @@ export function roster({ remove }) {
   const head = element("tr", "", ["Nickname", "Answered", "Points", ""].map((words) => element("th", "", words)));
   const root = element("section", "roster", heading, find, element("table", "", element("thead", "", head), rows), rest);
   root.setAttribute("aria-label", "Players");
+  const rowOf = new Map(); // by the learner's id
   let players = [], asked = null;
   find.addEventListener("input", draw);
 
@@ -24,40 +25,41 @@ export function roster({ remove }) {
     find.hidden = players.length <= 12;
     const wanted = find.value.trim().toLocaleLowerCase();
     const found = players.filter(({ nickname }) => nickname.toLocaleLowerCase().includes(wanted));
-    const there = new Map([...rows.children].map((made) => [made.dataset.id, made]));
-    const focused = document.activeElement?.dataset?.focus;
-    rows.replaceChildren(...found.slice(0, SHOWN).map((player) => {
-      const mark = JSON.stringify([player, asked === player.id]);
-      const known = there.get(String(player.id));
-      return known?.dataset.mark === mark ? known : row(player, mark);
+    const shown = found.slice(0, SHOWN);
+    const there = new Set(shown.map(({ id }) => id));
+    for (const id of rowOf.keys()) if (!there.has(id)) rowOf.delete(id);
+    arrange(rows, shown.map((player) => {
+      if (!rowOf.has(player.id)) rowOf.set(player.id, row(player));
+      return rowOf.get(player.id)(player);
     }));
-    if (focused) rows.querySelector(`[data-focus="${focused}"]`)?.focus();
     say(rest, found.length > SHOWN ? `and ${number(found.length - SHOWN)} more` : "");
   }
 
-  function row(player, mark) {
-    const { id, nickname, answered, here, points } = player;
-    const state = element("td", answered ? "answered" : "", answered ? "✓ answered" : here ? "" : "not here");
-    const made = element("tr", here ? "" : "away", element("td", "", name(nickname)), state,
-      element("td", "points", number(points ?? 0)), element("td", "", takeOut(id, nickname)));
-    made.dataset.id = id;
-    made.dataset.mark = mark;
-    return made;
+  // A learner's row, as a function that shows what is now known of them and gives the row.
+  function row({ id, nickname }) {
+    const state = element("td", "");
+    const points = element("td", "points");
+    const { ask, yes, no } = takeOut(id, nickname);
+    const asking = element("span", "asked", yes, no);
+    const last = element("td", "");
+    const root = element("tr", "", element("td", "", name(nickname)), state, points, last);
+    return (player) => {
+      root.className = player.here ? "" : "away";
+      state.className = player.answered ? "answered" : "";
+      say(state, player.answered ? "✓ answered" : player.here ? "" : "not here");
+      say(points, number(player.points ?? 0));
+      arrange(last, [asked === id ? asking : ask]);
+      return root;
+    };
   }
 
   function takeOut(id, nickname) {
-    if (asked !== id) {
-      const made = button("Remove", "quiet", () => { asked = id; draw(); rows.querySelector(`[data-focus="yes-${id}"]`)?.focus(); });
-      made.setAttribute("aria-label", `Remove ${nickname}`);
-      made.dataset.focus = `ask-${id}`;
-      return made;
-    }
+    const ask = button("Remove", "quiet", () => { asked = id; draw(); yes.focus(); });
     const yes = button("Yes, remove", "sure", () => { asked = null; remove(id); draw(); });
-    const no = button("No", "", () => { asked = null; draw(); rows.querySelector(`[data-focus="ask-${id}"]`)?.focus(); });
+    const no = button("No", "", () => { asked = null; draw(); ask.focus(); });
+    ask.setAttribute("aria-label", `Remove ${nickname}`);
     yes.setAttribute("aria-label", `Yes, remove ${nickname}`);
-    yes.dataset.focus = `yes-${id}`;
-    no.dataset.focus = `no-${id}`;
-    return element("span", "asked", yes, no);
+    return { ask, yes, no };
   }
 
   draw();

@@ -2,7 +2,7 @@
 
 import { chart, podium, ranking } from "./chart.js";
 import { countdown } from "./clock.js";
-import { count, element, name, number, say } from "./dom.js";
+import { arrange, count, element, name, number, say } from "./dom.js";
 import { keepFit } from "./fit.js";
 import { explained } from "./outcome.js";
 import { still } from "./still.js";
@@ -118,5 +118,5 @@ function arrive(list, players) {
     row.dataset.id = id;
     return row;
   });
-  if (rows.length !== list.children.length || rows.some((row, at) => row !== list.children[at])) list.replaceChildren(...rows);
+  arrange(list, rows);
 }
