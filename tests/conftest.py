@@ -12,6 +12,7 @@ import psutil
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from tests import mpis
 from workshop import workloads
 from workshop.session import processes
 from workshop.store.store import Store
@@ -45,6 +46,7 @@ MACHINE = (
     "test_memory.py",
     "web/test_runners.py",
 )
+KERNELS = "cache/numba"  # compiling them would take every rank of every test two seconds
 # Folders whose files look at the same runs of ranks, which a process keeps (tests/ranks.py).
 SHARING = ("workloads/openfl",)
 
@@ -76,6 +78,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 def workshop_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A state folder of the test's own; processes that the test starts inherit it, and none may outlive the test."""
     home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    mpis.share(home, KERNELS)
     monkeypatch.setenv("WORKSHOP_HOME", str(home))
     monkeypatch.delenv("WORKSHOP_DATABASE_URL", raising=False)
     monkeypatch.delenv("WORKSHOP_DATA", raising=False)

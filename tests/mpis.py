@@ -20,9 +20,14 @@ def use(home: Path, *names: str) -> None:
     for name in names:
         failure = _install(name)
         need(failure is None, f"{name}, for which a network is needed: {failure}")
-        place = home / PLACES[name]
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.symlink_to(HOME / PLACES[name])
+        share(home, PLACES[name])
+
+
+def share(home: Path, place: str) -> None:
+    """Link a folder of the state that all tests share into a test's own."""
+    (HOME / place).mkdir(parents=True, exist_ok=True)
+    (home / place).parent.mkdir(parents=True, exist_ok=True)
+    (home / place).symlink_to(HOME / place)
 
 
 @cache

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mpis import HOME
+from tests.mpis import HOME, share
 from tests.support import need
 from workshop.federation import environment
 
@@ -27,9 +27,7 @@ def python() -> Path:
 def use(home: Path) -> Path:
     """Have it installed in a test's state folder; returns its Python."""
     python()
-    place = home / PLACE
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.symlink_to(HOME / PLACE)
+    share(home, PLACE)
     found = environment.installed()
     assert found is not None
     return found

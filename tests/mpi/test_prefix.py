@@ -106,7 +106,6 @@ def test_an_mpi_that_was_there_is_left_there(workshop_home):
 
 
 def test_a_place_that_cannot_be_written(workshop_home):
-    workshop_home.mkdir()
     (workshop_home / "file").touch()
     with pytest.raises(WorkshopError, match="can't be written"):
         prefix.install_packages(workshop_home / "file" / "mpich", ["mpich"])
