@@ -28,6 +28,7 @@ from pathlib import Path
 import psutil
 
 from tests.support import need, until
+from workshop.ports import free_ports
 from workshop.session.guard import end_with_parent, guarded
 
 NODES = ("wsn1", "wsn2", "wsn3")
@@ -153,16 +154,6 @@ def _address() -> str:
     return next((address for address in addresses if not address.startswith("127.")), "127.0.0.1")
 
 
-def _free_ports(address: str, count: int) -> list[int]:
-    with contextlib.ExitStack() as held:
-        ports = []
-        for _ in range(count):
-            probe = held.enter_context(socket.socket())
-            probe.bind((address, 0))
-            ports.append(probe.getsockname()[1])
-        return ports
-
-
 def _namespace() -> list[str] | None:
     """What a command has to be started with to have a host name of its own; None where the kernel refuses."""
     user = ["--user", "--map-current-user", "--keep-caps"] if os.geteuid() else []
@@ -183,7 +174,7 @@ def _keep(folder: Path) -> None:
     host, address = socket.gethostname(), _address()
     user = pwd.getpwuid(os.geteuid()).pw_name
     namespace = _namespace()
-    ports = _free_ports(address, len(NODES) + 1)
+    ports = free_ports(len(NODES) + 1, address)
     lines = [
         f"NodeName={name} NodeHostname={name if namespace else host} NodeAddr={address} Port={port} "
         f"CPUs={CPUS} RealMemory=1000 State=UNKNOWN"

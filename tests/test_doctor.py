@@ -24,6 +24,7 @@ from workshop import config, doctor
 from workshop.doctor import Check
 from workshop.memory import Gauge
 from workshop.mpi import horovod
+from workshop.ports import free_port
 from workshop.session.supervisor import only_one
 from workshop.store import tables
 from workshop.store.store import Store
@@ -39,11 +40,6 @@ def taken_port() -> Iterator[int]:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         yield listener.getsockname()[1]
-
-
-def free_port() -> int:
-    with taken_port() as port:
-        return port
 
 
 @pytest.mark.mpi

@@ -20,7 +20,8 @@ from itertools import pairwise
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import started
-from tests.session.test_up import WORKSHOP, free_port
+from tests.session.test_up import WORKSHOP
+from workshop.ports import free_port
 
 PATIENCE = 120_000  # milliseconds, of a machine that has more to do
 

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import leftovers
-from tests.session.test_up import free_port
 from tests.store import classroom
 from tests.support import until
 from tests.web.dashboard import Visitor
 from workshop.cli.main import run
 from workshop.cli.record import terms
+from workshop.ports import free_port
 from workshop.session import replay
 from workshop.store.store import Store
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.session.test_up import free_port
 from workshop.cli import up
 from workshop.cli.main import run
+from workshop.ports import free_port
 from workshop.session import children
 from workshop.session.children import Dashboard
 from workshop.store.store import Store

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import socket
 
 import numpy as np
 import pytest
@@ -75,8 +74,3 @@ def test_images_are_in_a_private_folder_and_hold_no_objects(tmp_path):
     with np.load(tmp_path / "data" / "images.npz", allow_pickle=False) as file:
         assert int(file["institution"]) == 4
         np.testing.assert_array_equal(file["y_train"], [0, 1])
-
-
-def test_a_free_port_can_be_listened_on():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", plan.free_port()))

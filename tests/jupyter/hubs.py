@@ -7,7 +7,6 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import uuid
@@ -22,6 +21,7 @@ import psutil
 from websockets.sync.client import connect
 
 from tests.support import need, until
+from workshop.ports import free_ports
 
 PATIENCE = 120.0  # seconds
 CONFIGURATION = """
@@ -119,24 +119,12 @@ class Hub:
         return [process for process in found if process.status() != psutil.STATUS_ZOMBIE]
 
 
-def _ports(count: int) -> list[int]:
-    """Ports that are free now."""
-    holding = [socket.socket() for _ in range(count)]
-    try:
-        for one in holding:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in holding]
-    finally:
-        for one in holding:
-            one.close()
-
-
 @contextmanager
 def hub(folder: Path, database: str) -> Iterator[Hub]:
     """Start a hub on a store; skips (in CI: fails) where its proxy is not installed."""
     proxy = "configurable-http-proxy"
     need(shutil.which(proxy), f"{proxy} (apt-get install node-configurable-http-proxy)")
-    public, inside, api = _ports(3)
+    public, inside, api = free_ports(3)
     token, password, homes = secrets.token_hex(16), secrets.token_hex(8), folder / "homes"
     homes.mkdir(parents=True)
     written = CONFIGURATION.format(

@@ -15,9 +15,9 @@ from urllib.request import Request, urlopen
 import psutil
 from websockets.sync.client import ClientConnection, connect
 
-from tests.session.test_up import free_port
 from tests.support import until
 from workshop.jupyter.child import JupyterLab
+from workshop.ports import free_port
 
 PATIENCE = 120.0  # seconds, of a machine that has more to do
 

@@ -19,11 +19,11 @@ import pytest
 
 from tests.conftest import leftovers
 from tests.jupyter.lab import PATIENCE, Lab, process, running, words
-from tests.session.test_up import free_port
 from tests.support import until
 from workshop import config
 from workshop.errors import WorkshopError
 from workshop.jupyter.child import JupyterLab
+from workshop.ports import free_port
 from workshop.store.store import Store
 from workshop.web import auth
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.session.test_up import free_port
 from tests.support import until
 from workshop import config
 from workshop.errors import WorkshopError
+from workshop.ports import free_port
 from workshop.session.children import ChildProcess, serve, wait_answer
 from workshop.session.supervisor import Supervisor
 
@@ -99,7 +99,7 @@ class Watched:
 @pytest.fixture
 def watched(workshop_home: Path, request: pytest.FixtureRequest) -> Iterator[Watched]:
     config.home().mkdir(exist_ok=True)
-    made = Watched(request.param)
+    made = Watched(Small(*request.param))  # a port is free when it is chosen, not long after
     try:
         made.begin()
         yield made
@@ -107,7 +107,7 @@ def watched(workshop_home: Path, request: pytest.FixtureRequest) -> Iterator[Wat
         made.end()
 
 
-@pytest.mark.parametrize("watched", [Small()], indirect=True, ids=["serves"])
+@pytest.mark.parametrize("watched", [()], indirect=True, ids=["serves"])
 def test_one_that_is_started_anew_is_heard_to_answer(watched: Watched) -> None:
     watched.child.kill()
     watched.hears("The small server died; starting it anew")
@@ -115,7 +115,7 @@ def test_one_that_is_started_anew_is_heard_to_answer(watched: Watched) -> None:
     assert watched.child.alive()
 
 
-@pytest.mark.parametrize("watched", [Small()], indirect=True, ids=["serves"])
+@pytest.mark.parametrize("watched", [()], indirect=True, ids=["serves"])
 def test_one_that_can_not_be_launched_is_left_out_for_good(watched: Watched) -> None:
     assert watched.hears("missing") == "The missing server is not installed. All else goes on without it."
     watched.child.kill()
@@ -126,7 +126,7 @@ def test_one_that_can_not_be_launched_is_left_out_for_good(watched: Watched) -> 
     assert sum("missing" in one for one in watched.said) == 1
 
 
-@pytest.mark.parametrize("watched", [Small(DEAF, 1.0), Small(NOT_HTTP, 3.0)], indirect=True, ids=["deaf", "not HTTP"])
+@pytest.mark.parametrize("watched", [(DEAF, 1.0), (NOT_HTTP, 3.0)], indirect=True, ids=["deaf", "not HTTP"])
 def test_one_that_does_not_answer_anew_is_ended_with_a_sentence(watched: Watched) -> None:
     watched.child.kill()
     told = watched.hears("has not answered")
@@ -137,7 +137,7 @@ def test_one_that_does_not_answer_anew_is_ended_with_a_sentence(watched: Watched
     assert watched.child.starts == 2 and not any("answers again" in one for one in watched.said)
 
 
-@pytest.mark.parametrize("watched", [Small("import sys; sys.exit(1)")], indirect=True, ids=["dies"])
+@pytest.mark.parametrize("watched", [("import sys; sys.exit(1)",)], indirect=True, ids=["dies"])
 def test_one_that_dies_again_and_again_is_given_up(watched: Watched) -> None:
     watched.child.kill()
     watched.hears("The small server died 5 times within a minute")

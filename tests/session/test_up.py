@@ -18,17 +18,12 @@ import pytest
 
 from tests.conftest import leftovers
 from tests.support import until
+from workshop.ports import free_port
 from workshop.session import client, processes
 from workshop.store.store import Store
 
 pytestmark = pytest.mark.mpi
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @dataclass

@@ -7,7 +7,6 @@ when a rank told it to when a viewer has it, so that every hop on the way counts
 from __future__ import annotations
 
 import asyncio
-import socket
 import statistics
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from workshop.bench.browser import Browser
 from workshop.bench.state import own_state
 from workshop.errors import WorkshopError
 from workshop.placement import Placement
+from workshop.ports import free_port
 from workshop.session import client, lifecycle
 from workshop.session.guard import guarded
 from workshop.store.records import Limits
@@ -138,9 +138,7 @@ def served(port: int | None = None) -> Iterator[tuple[psutil.Process, int]]:
     """A dashboard process of one's own, and its port (default: a free one). Raises WorkshopError when it doesn't
     answer."""
     if port is None:
-        with socket.socket() as probe:
-            probe.bind((HOST, 0))
-            port = probe.getsockname()[1]
+        port = free_port()
     command = guarded([sys.executable, "-m", "workshop.web", "--host", HOST, "--port", str(port)])
     with open(config.home() / "dashboard.log", "wb") as log:
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)

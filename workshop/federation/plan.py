@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import shutil
-import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -91,10 +90,3 @@ def weights(model: str, values: Sequence[NDArray[np.float32]]) -> bytes:
 def names(model: str) -> list[str]:
     """OpenFL's names of a model's weights, in their order."""
     return [f"{layer}/{weight}" for layer in LAYERS[model] for weight in ("kernel", "bias")]
-
-
-def free_port() -> int:
-    """A port of this machine that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from tests.quiz.results.kept import keep
 from tests.quiz.results.rounds import whole_class
 from tests.support import until
 from tests.web.dashboard import Visitor
+from workshop.ports import free_port
 from workshop.store.records import QuizRound
 from workshop.store.store import Store
 from workshop.web import auth, files
@@ -47,9 +47,7 @@ def counted(store: Store) -> Iterator[Counted]:
     for role, name in (("instructor", "Instructor"), *(("player", player.nickname) for player in played.players)):
         people[name], secrets[name] = auth.let_in(store, role, name)
     before, this = keep(store, whole_class(LEARNERS, 5), people), keep(store, played, people)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     routes = [*results.routes(store, Rooms(store)), *files.routes(store)]
     app = Starlette(routes=routes, middleware=[Middleware(Door, store=store, port=port)])
     server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", lifespan="off"))

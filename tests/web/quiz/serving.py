@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
 from tests.support import until
+from workshop.ports import free_port
 from workshop.store.store import Store
 from workshop.web.door import Door
 
@@ -20,9 +20,7 @@ from workshop.web.door import Door
 @contextmanager
 def served(store: Store, routes: Callable[[int], Sequence[BaseRoute]]) -> Iterator[int]:
     """The port; `routes` makes what is served there."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        free = probe.getsockname()[1]
+    free = free_port()
     app = Starlette(routes=[*routes(free)], middleware=[Middleware(Door, store=store, port=free)])
     server = uvicorn.Server(uvicorn.Config(app, port=free, log_level="error", lifespan="off", ws="websockets-sansio"))
     thread = threading.Thread(target=server.run)

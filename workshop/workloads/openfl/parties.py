@@ -20,6 +20,7 @@ from workshop.errors import WorkshopError
 from workshop.federation import pki, plan
 from workshop.federation.fx import Command, Fx, Steps, shown
 from workshop.federation.reading import Log, Metrics
+from workshop.ports import free_port
 from workshop.workloads.openfl import OpenFLParams
 from workshop.workloads.openfl.post import Post
 
@@ -88,7 +89,7 @@ class Aggregator(Party):
             rate=params.rate,
             model=params.model,
             seed=params.seed,
-            port=plan.free_port(),
+            port=free_port(),
             checkpoint=params.fault == "restart",
             patience=params.patience if dies else None,
             enough=params.collaborators - 1 if dies else params.collaborators,
