@@ -12,7 +12,6 @@ import psutil
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests import mpis
 from workshop import workloads
 from workshop.session import processes
 from workshop.store.store import Store
@@ -46,7 +45,6 @@ MACHINE = (
     "test_memory.py",
     "web/test_runners.py",
 )
-KERNELS = "cache/numba"  # compiling them would take every rank of every test two seconds
 # Folders whose files look at the same runs of ranks, which a process keeps (tests/ranks.py).
 SHARING = ("workloads/openfl",)
 
@@ -74,12 +72,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
     return Together(config, log)
 
 
+@pytest.fixture(scope="session")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What ranks have compiled, for all tests of this process: it takes each of them two seconds."""
+    return tmp_path_factory.mktemp("kernels")
+
+
 @pytest.fixture
-def workshop_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def workshop_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernels: Path) -> Iterator[Path]:
     """A state folder of the test's own; processes that the test starts inherit it, and none may outlive the test."""
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
-    mpis.share(home, KERNELS)
+    (home / "cache").mkdir()
+    (home / "cache" / "numba").symlink_to(kernels)
     monkeypatch.setenv("WORKSHOP_HOME", str(home))
     monkeypatch.delenv("WORKSHOP_DATABASE_URL", raising=False)
     monkeypatch.delenv("WORKSHOP_DATA", raising=False)

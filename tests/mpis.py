@@ -24,8 +24,7 @@ def use(home: Path, *names: str) -> None:
 
 
 def share(home: Path, place: str) -> None:
-    """Link a folder of the state that all tests share into a test's own."""
-    (HOME / place).mkdir(parents=True, exist_ok=True)
+    """Link a folder of that state into a test's own."""
     (home / place).parent.mkdir(parents=True, exist_ok=True)
     (home / place).symlink_to(HOME / place)
 

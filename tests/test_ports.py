@@ -16,15 +16,21 @@ def test_a_free_port_can_be_listened_on() -> None:
         listening.bind((ports.HERE, ports.free_port()))
 
 
-def test_they_are_different_and_not_those_that_the_kernel_gives() -> None:
+def test_they_are_different_and_not_those_that_the_kernel_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ports, "_BY_CHANCE", tmp_path / "range")
+    (tmp_path / "range").write_text("12000\t64000\n")
     found = ports.free_ports(200)
     assert len(set(found)) == 200
+    assert all(ports.LOWEST <= port < 12_000 or 64_000 < port < 1 << 16 for port in found)
+
+
+def test_the_kernel_tells_which_it_gives() -> None:
     with socket.socket() as one:
         one.bind((ports.HERE, 0))
-        by_chance = one.getsockname()[1]
-    first, last = ports._given_by_chance()
-    assert first <= by_chance <= last
-    assert all(ports.LOWEST <= port < first or last < port < 1 << 16 for port in found)
+        first, last = ports._given_by_chance()
+        assert first <= one.getsockname()[1] <= last
 
 
 @pytest.mark.parametrize("told", [f"{ports.LOWEST}\t65535\n", "1024 65000", f"{ports.LOWEST + 1} 65535"])
@@ -42,5 +48,15 @@ def test_where_the_kernel_tells_nothing_its_default_counts(tmp_path: Path, monke
 
 
 def test_an_address_of_another_machine_has_none() -> None:
-    with pytest.raises(WorkshopError, match=r"192\.0\.2\.1 has 0 free ports of the 1"):
+    with pytest.raises(WorkshopError, match=r"listen at 192\.0\.2\.1 \(Cannot assign"):
         ports.free_ports(1, "192.0.2.1")  # RFC 5737: nobody's
+
+
+def test_what_is_taken_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (taken,) = ports.free_ports(1)
+    monkeypatch.setattr(ports, "_BY_CHANCE", tmp_path / "range")
+    monkeypatch.setattr(ports, "LOWEST", taken)
+    (tmp_path / "range").write_text(f"{taken + 1} 65535")
+    with socket.socket() as one:
+        one.bind((ports.HERE, taken))
+        assert ports.free_port() != taken

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import random
 import socket
 from pathlib import Path
@@ -18,8 +19,9 @@ _random = random.SystemRandom()  # whoever sets the common one's seed doesn't ma
 def free_ports(count: int, address: str = HERE) -> list[int]:
     """Different ports on which nobody listens at an address of this machine.
 
-    They are none of those that the kernel gives to connections, and to servers that take any: one of these could be
-    somebody else's before the server is up that it was chosen for. Raises WorkshopError where there are too few.
+    They are none of those that the kernel gives to connections, and to servers that take any, unless it gives nearly
+    all: one of these could be somebody else's before the server is up that it was chosen for. Raises WorkshopError
+    where there are too few, or the address isn't one of this machine.
     """
     first, last = _given_by_chance()
     candidates = [port for port in range(LOWEST, 1 << 16) if not first <= port <= last]
@@ -29,11 +31,15 @@ def free_ports(count: int, address: str = HERE) -> list[int]:
         for port in [*candidates, *[0] * count]:  # any, where the kernel gives all of them
             if len(found) == count:
                 break
-            with contextlib.suppress(OSError), contextlib.ExitStack() as this:
-                probe = this.enter_context(socket.socket())
+            probe = held.enter_context(socket.socket())
+            try:
                 probe.bind((address, port))
+            except OSError as error:
+                if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                    raise WorkshopError(f"Nobody can listen at {address} ({error.strerror or error}).") from error
+                probe.close()
+            else:
                 found.append(probe.getsockname()[1])
-                held.push(this.pop_all())
     if len(found) < count:
         raise WorkshopError(f"{address} has {len(found)} free ports of the {count} that are needed; end some servers.")
     return found

@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import started
 from tests.session.test_up import WORKSHOP
-from workshop.ports import free_port
+from workshop.ports import free_ports
 
 PATIENCE = 120_000  # milliseconds, of a machine that has more to do
 
@@ -29,7 +29,8 @@ PATIENCE = 120_000  # milliseconds, of a machine that has more to do
 @contextmanager
 def up(**variables: str) -> Iterator[dict[str, str]]:
     """The links that `workshop up` prints, and the dashboard's address. It is killed at the end: nets are under it."""
-    words = [WORKSHOP, "up", "--port", str(free_port()), "--lab-port", str(free_port()), "--json"]
+    port, labs = map(str, free_ports(2))
+    words = [WORKSHOP, "up", "--port", port, "--lab-port", labs, "--json"]
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ | variables
     ) as process:

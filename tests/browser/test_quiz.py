@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -144,9 +145,9 @@ class Round:
         expect(self.projector.locator(".screen-count")).to_have_text(words, timeout=SOON)
 
     @property
-    def left(self) -> int:
-        """Seconds that the host's page tells."""
-        return int(re.sub(r"\D", "", self.host.locator(".clock-words").inner_text()))
+    def end(self) -> float:
+        """When the question closes by what the host's page tells, to about a second."""
+        return time.monotonic() + int(re.sub(r"\D", "", self.host.locator(".clock-words").inner_text()))
 
     def everybody_at(self, phase: str, within: float = SOON) -> None:
         for page in (self.host, self.projector, *(learner.page for learner in self.learners)):
@@ -206,16 +207,18 @@ def test_a_whole_round(workshop: Class, played: Round) -> None:
 
     # A pause: what was chosen stays, and nothing can be sent until it goes on.
     late.page.get_by_role("radio", name="<script>").check()
-    before = played.left
-    with pressed(played.host.get_by_role("button", name="Pause")):
+    pause, go_on = (played.host.get_by_role("button", name=name) for name in ("Pause", "Go on"))
+    before = played.end
+    with pressed(pause):
         played.host.keyboard.press("t")
-        until(lambda: played.left > before, 30, "more seconds")
-    expect(late.page.get_by_role("button", name="Paused")).to_be_disabled(timeout=SOON)
+        until(lambda: played.end > before + 10, 30, "15 more seconds")
+    expect(go_on).to_be_visible(timeout=SOON)
     played.host.keyboard.press("p")
+    expect(pause).to_be_visible(timeout=SOON)
     expect(late.page.get_by_role("button", name="Send my answer")).to_be_enabled(timeout=SOON)
     played.host.keyboard.press("p")
     expect(late.page.get_by_role("button", name="Paused")).to_be_disabled(timeout=SOON)
-    played.host.get_by_role("button", name="Go on").click()
+    go_on.click()
     late.send()
     played.answered("3 of 3 answered")
     played.next("Close now")
@@ -311,7 +314,13 @@ def test_a_whole_round(workshop: Class, played: Round) -> None:
     expect(ada.judged).to_contain_text("Right", timeout=SOON)
     expect(bo.judged).to_contain_text("Not right", timeout=SOON)
 
-    # The podium, and the end.
+    # The podium, and the end, for which a double click is not enough.
+    end = played.host.get_by_role("button", name="End the round")
+    end.dblclick()
+    expect(end).to_have_text("End the round: yes, do it")
+    played.host.get_by_role("button", name="No", exact=True).click()
+    expect(end).to_have_text("End the round")
+    expect(end).to_be_focused()
     played.next("Podium")
     expect(played.projector.locator(".step-1")).to_contain_text("<i>Ada</i>", timeout=SOON)
     expect(ada.page.locator(".standing")).to_contain_text("You are number 1 of 2")

@@ -8,7 +8,7 @@ import pytest
 
 from workshop.cli import up
 from workshop.cli.main import run
-from workshop.ports import free_port
+from workshop.ports import free_port, free_ports
 from workshop.session import children
 from workshop.session.children import Dashboard
 from workshop.store.store import Store
@@ -34,7 +34,7 @@ def test_a_hubs_pages_can_frame_the_dashboard(workshop_home: Path, monkeypatch: 
 
     monkeypatch.setattr(up, "keep_up", kept)
     monkeypatch.setattr(children, "serve", lambda command, log: given.append(command))
-    mine, labs = str(free_port()), str(free_port())
+    mine, labs = map(str, free_ports(2))
     hub = "https://lab.example.org:8000"
     assert run(["up", "--port", mine, "--framed-by", f"{hub}/", "--lab-port", labs]) == 0
     assert run(["up", "--port", mine, "--no-lab", "--framed-by", hub, "--framed-by", "http://[::1]"]) == 0

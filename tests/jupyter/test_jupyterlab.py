@@ -23,7 +23,7 @@ from tests.support import until
 from workshop import config
 from workshop.errors import WorkshopError
 from workshop.jupyter.child import JupyterLab
-from workshop.ports import free_port
+from workshop.ports import free_ports
 from workshop.store.store import Store
 from workshop.web import auth
 
@@ -192,7 +192,8 @@ def test_it_ends_with_up_whatever_it_has_started(workshop_home: Path) -> None:
     """kill -9 of `workshop up`: kernels, terminals, clusters of the panel, private sessions."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SHELL", "/bin/bash")
-        words = [WORKSHOP, "up", "--json", "--port", str(free_port()), "--lab-port", str(free_port())]
+        port, labs = map(str, free_ports(2))
+        words = [WORKSHOP, "up", "--json", "--port", port, "--lab-port", labs]
         up = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         text = ""

@@ -98,7 +98,6 @@ class Watched:
 
 @pytest.fixture
 def watched(workshop_home: Path, request: pytest.FixtureRequest) -> Iterator[Watched]:
-    config.home().mkdir(exist_ok=True)
     made = Watched(Small(*request.param))  # a port is free when it is chosen, not long after
     try:
         made.begin()

@@ -74,6 +74,27 @@ def test_nothing_overtakes_the_state_that_it_belongs_to() -> None:
     asyncio.run(play())
 
 
+def test_who_has_answered_is_not_told_after_the_next_state() -> None:
+    async def play() -> None:
+        line: Any = Slow()
+        client = Client(line, "host")
+        sending = asyncio.create_task(client.send())
+        client.show("state", "state 1")
+        await _let(line, 0)
+        for kind in ("count", "players"):
+            client.show(kind, f"{kind} 1")
+        client.show("state", "state 2")
+        await _let(line, 10)
+        assert line.taken == ["state 1", "state 2"]
+        client.show("count", "count 2")
+        await _let(line, 0)
+        assert line.taken[2:] == ["count 2"]
+        client.close("over")
+        await asyncio.wait_for(sending, 5)
+
+    asyncio.run(play())
+
+
 def test_who_takes_nothing_is_given_up() -> None:
     async def play() -> None:
         line: Any = Slow()

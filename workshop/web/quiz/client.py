@@ -14,11 +14,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 DONT_COME_BACK = 4001  # code of a close that is meant to last
 MOST_WAITING = 100  # messages; who doesn't take so many isn't there any more
 _FIRST = ("state", "you")  # then the others
+_OF_A_STATE = ("count", "players")  # who has answered what is open: not to be told after the next state
 
 
 class Client:
-    """One socket. Of what is overtaken by a newer one (`show`) a slow client only gets the newest; `tell` is sent
-    always. Nobody waits for it."""
+    """One socket. Of what is overtaken by a newer one before it is being sent (`show`) a slow client only gets the
+    newest; `tell` is sent always. Nobody waits for it."""
 
     def __init__(self, websocket: WebSocket, view: str, player: int | None = None) -> None:
         self.websocket = websocket
@@ -32,7 +33,10 @@ class Client:
         self._wake = asyncio.Event()
 
     def show(self, kind: str, text: str) -> None:
-        """Send this, in place of what of this kind has not been sent yet."""
+        """Send this, in place of what of this kind is not being sent yet."""
+        if kind == "state":
+            for older in _OF_A_STATE:
+                self._shown.pop(older, None)
         self._shown[kind] = text
         self._wake.set()
 
@@ -60,7 +64,7 @@ class Client:
                 shown, self._shown = self._shown, {}
                 if closing is None:
                     await self._say(told)
-                # All as it was at one moment: of what comes meanwhile, a part could overtake what it belongs to.
+                # As a whole before anything newer, a part of which could overtake the state that it belongs to.
                 for kind in (*_FIRST, *(kind for kind in shown if kind not in _FIRST)):
                     if kind in shown:
                         await self.websocket.send_text(shown[kind])

@@ -46,7 +46,6 @@ export function commands({ send }) {
   root.setAttribute("aria-label", "What to do");
   let state = null, sure = null, waiting = false;
   const made = new Map(OTHERS.map(([what, ...told]) => [what, other(what, ...told)]));
-  const no = button("No", "", () => { sure = null; show(state); });
 
   // A double click is one: until the server has said something, nothing more is asked of it.
   function act() {
@@ -68,24 +67,27 @@ export function commands({ send }) {
       main.disabled = !following[0];
     }
     const focused = document.activeElement?.dataset?.do;
-    arrange(others, possible(state).flatMap(([what]) => [made.get(what).show(), sure === what ? no : []].flat()));
+    arrange(others, possible(state).flatMap(([what]) => made.get(what).show()));
     if (focused && !others.contains(document.activeElement)) others.querySelector(`[data-do="${INSTEAD[focused]}"]`)?.focus();
   }
 
   function other(what, words, shortcut, value) {
     const text = element("span", "", words);
-    const root = button(text, "", () => {
+    const root = button(text, "", (event) => {
       if (SURE.has(what) && sure !== what) { sure = what; show(state); return; }
+      if (SURE.has(what) && event.detail > 1) return; // the second half of a double click has read nothing
       sure = null;
       send(what, value);
     });
+    const no = button("No", "", () => { sure = null; show(state); root.focus(); });
+    root.addEventListener("keydown", (event) => { if (event.repeat) event.preventDefault(); }); // nor has a held key
     root.dataset.do = what;
     if (shortcut) root.append(key(shortcut));
     return {
       show: () => {
         say(text, sure === what ? `${words}: yes, do it` : words);
         root.className = sure === what ? "sure" : "";
-        return root;
+        return sure === what ? [root, no] : [root];
       },
     };
   }

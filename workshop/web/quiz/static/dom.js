@@ -58,8 +58,8 @@ export function say(node, words) {
   if (node.textContent !== words) node.textContent = words;
 }
 
-// Put these into a parent, in this order. Who is there already stays in the page all along: a press that began before and
-// ends after is still a press.
+// Put these into a parent, in this order. Those that are there already stay in the page all along, as long as their order
+// among themselves stays: a press that began before and ends after is still a press, and the focus stays where it is.
 export function arrange(parent, wanted) {
   const stay = new Set(wanted);
   for (const there of [...parent.children]) if (!stay.has(there)) there.remove();
