@@ -91,9 +91,11 @@ class Watched:
         return until(lambda: next((one for one in self.said if words in one), None), PATIENCE, words)
 
     def end(self) -> None:
-        self.supervisor.stop()
+        """As `workshop up` does: nobody starts anything anew any more when all is stopped."""
+        self.supervisor.ending.set()
         if self._watching.ident is not None:
             self._watching.join(PATIENCE)
+        self.supervisor.stop()
 
 
 @pytest.fixture
