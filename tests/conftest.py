@@ -10,6 +10,7 @@ from typing import Any
 
 import psutil
 import pytest
+from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 from workshop import workloads
@@ -22,6 +23,9 @@ with pytest.MonkeyPatch.context() as _patch:
     from mpi4py import MPI as _MPI
 
     _MPI.Get_version()
+# What holds here, or in CI, but for its fifth of a second an example: a machine may have more to do.
+settings.register_profile("patient", settings.default, deadline=None)
+settings.load_profile("patient")
 TESTS = Path(__file__).parent
 PROBES = TESTS / "probes"
 # What measures, or makes hosts, control groups and Slurm's nodes, has the machine's one of these: one after the other.
