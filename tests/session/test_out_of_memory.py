@@ -126,8 +126,12 @@ def test_a_control_group_that_is_full(workshop_home: Path, probe_workloads: None
             finally:
                 os.kill(conductor.pid, signal.SIGCONT)
             ended = session.wait(run)
-            assert (ended.status, ended.error["type"], ended.error["rank"]) == ("failed", "OutOfMemory", 1), ended.error
-            assert "ended rank 1 for want of memory: when last looked at, rank 1 had most, " in ended.error["message"]
+            assert (ended.status, ended.error["type"]) == ("failed", "OutOfMemory"), ended.error
+            # Where the first one's memory isn't free at once, it ends the other one, too; mpirun names one of them.
+            first = ended.error["rank"]
+            assert first in (0, 1)
+            told = f"ended rank {first} for want of memory: when last looked at, rank 1 had most, "
+            assert told in ended.error["message"]
             assert session.run("fill", epochs=2).status == "completed"
         finally:
             lifecycle.stop_session(store, "test")
