@@ -4,13 +4,26 @@ UV_VERSION := 0.13.8
 UV := $(shell command -v uv || echo .uv/bin/uv)
 ARGS ?=
 
-.PHONY: up test lint environment clean
+# Two workers; those tests that share sessions, servers or the machine stay together (tests/tiers.py). Bytecode is kept,
+# also where the shell says not to: rewriting the assertions of all tests takes each worker a quarter of a minute.
+PYTEST = @PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+
+.PHONY: up test test-all check lint environment clean
 
 up: environment
 	@exec .venv/bin/workshop up $(ARGS)
 
+# Every cheap test, a real one of every mechanism, and those that a changed file can affect.
 test: environment
-	@.venv/bin/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(ARGS)
+	$(PYTEST) --changed -m "not exhaustive or changed" $(ARGS)
+
+# The rest: what `make test` leaves out.
+test-all: environment
+	$(PYTEST) -m exhaustive $(ARGS)
+
+# Before each commit: within a minute, without starting any process.
+check: lint
+	$(PYTEST) -q -m "not real" $(ARGS)
 
 lint: environment
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check .

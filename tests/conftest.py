@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
-from hypothesis import settings
-from xdist.scheduler import LoadScopeScheduling
+from hypothesis import HealthCheck, settings
 
+from tests import watchdog
+from tests.support import limit
 from workshop import workloads
 from workshop.session import processes
 from workshop.store.store import Store
@@ -23,57 +23,22 @@ with pytest.MonkeyPatch.context() as _patch:
     from mpi4py import MPI as _MPI
 
     _MPI.Get_version()
-# What holds here, or in CI, but for its fifth of a second an example: a machine may have more to do.
-settings.register_profile("patient", settings.default, deadline=None)
-settings.load_profile("patient")
+# An example may take as long as it takes. In CI, Hypothesis draws the same examples in every run: a fault that it finds
+# by chance would refuse a change that has nothing to do with it. Elsewhere it draws new ones.
+slow = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
+settings.register_profile("laptop", settings.get_profile("default"), **slow)
+settings.register_profile("ci", settings.get_profile("default"), **slow, derandomize=True, database=None)
+settings.load_profile("ci" if os.environ.get("CI") else "laptop")
+os.environ.setdefault("PYTEST_TIMEOUT", str(limit(300)))  # of one test
+
+pytest_plugins = ["tests.tiers", "tests.evidence"]
 TESTS = Path(__file__).parent
 PROBES = TESTS / "probes"
-# What measures, or makes hosts, control groups and Slurm's nodes, has the machine's one of these: one after the other.
-MACHINE = (
-    "bench",
-    "browser/test_federated.py",
-    "browser/test_studies.py",
-    "browser/test_tuning.py",
-    "cli/test_demo.py",
-    "cli/test_study",
-    "cli/test_tune.py",
-    "demo",
-    "labs/test_notebooks.py",
-    "session/test_hosts.py",
-    "session/test_lookout.py",
-    "session/test_out_of_memory.py",
-    "session/test_preflight.py",
-    "session/test_slurm_site",
-    "study",
-    "test_doctor.py",
-    "test_memory.py",
-    "web/test_runners.py",
-)
-# Folders whose files look at the same runs of ranks, which a process keeps (tests/ranks.py).
-SHARING = ("workloads/openfl",)
 
 
-def _together(file: str) -> str:
-    """Which tests stay together when several processes share them out: those of a file below tests/, which share
-    sessions, those of a folder that share runs, and those that need what the machine has once."""
-    if file.startswith(MACHINE):
-        return "machine"
-    return next((folder for folder in SHARING if file.startswith(folder)), file)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs the machine takes longest, so it comes first."""
-    items.sort(key=lambda item: _together(item.path.relative_to(TESTS).as_posix()) != "machine")
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
-    """Shares tests out as `_together` says."""
-
-    class Together(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return _together(nodeid.partition("::")[0].removeprefix(f"{TESTS.name}/"))
-
-    return Together(config, log)
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # the run itself, not one of its workers
+        watchdog.start()
 
 
 @pytest.fixture(scope="session")

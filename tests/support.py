@@ -1,4 +1,4 @@
-"""What tests share."""
+"""What tests share: limits of time, conditions to wait for, and what a test needs of its machine."""
 
 from __future__ import annotations
 
@@ -10,6 +10,32 @@ from typing import TypeVar
 import pytest
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., object])
+
+SHORTEST = 20.0  # seconds: a shorter limit can be reached by chance on a machine that has more to do
+PATIENCE = "WORKSHOP_TEST_PATIENCE"  # the variable with the factor of all limits; worker processes inherit it
+
+
+def patience(load: float, cores: int) -> float:
+    """The factor of all limits on a machine with so many cores, whose load has been `load` for the last minute.
+
+    It is at least 2, since the tests themselves occupy two cores. It is at most 8, so that a hang ends before the run.
+    """
+    return min(8.0, max(2.0, 1 + load / cores))
+
+
+os.environ.setdefault(PATIENCE, f"{patience(os.getloadavg()[0], os.cpu_count() or 1):.1f}")
+
+
+def limit(seconds: float) -> float:
+    """The seconds that a test waits at most, where an idle machine needs fewer than `seconds`."""
+    return max(seconds, SHORTEST) * float(os.environ[PATIENCE])
+
+
+def starts_processes(fixture: F) -> F:
+    """Decorator of a fixture function that starts processes: every test that uses the fixture is `real`."""
+    fixture.starts_processes = True  # type: ignore[attr-defined]
+    return fixture
 
 
 def need(condition: object, reason: str) -> None:
@@ -22,10 +48,11 @@ def need(condition: object, reason: str) -> None:
 
 
 def until(condition: Callable[[], T], seconds: float, what: str) -> T:
-    """Wait for something to become true and return it; fail by name when it doesn't in time."""
-    deadline = time.monotonic() + seconds
+    """Wait until a condition is true, at most `limit(seconds)`; return its value. Fails with `what` was waited for."""
+    longest = limit(seconds)
+    deadline = time.monotonic() + longest
     while not (value := condition()):
         if time.monotonic() > deadline:
-            raise AssertionError(f"waited {seconds} s for {what}")
+            raise AssertionError(f"waited {longest:.0f} s for {what}")
         time.sleep(0.05)
     return value

@@ -42,7 +42,7 @@ def taken_port() -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_this_machine(workshop_home: Path) -> None:
     before, began = set(sys.modules), time.monotonic()
     found = doctor.checks(free_port())

@@ -29,7 +29,7 @@ def said(one: Failure, placement: Placement) -> str:
     return verdict(replace(done, params={**one.params}), {})["verdict"]
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @pytest.mark.parametrize("one", HERE, ids=lambda one: one.name)
 def test_each_has_its_verdict_and_its_fix_another(one: Failure) -> None:
     assert one.verdict
@@ -37,7 +37,7 @@ def test_each_has_its_verdict_and_its_fix_another(one: Failure) -> None:
     assert not said(one, one.fixed).startswith(one.verdict)
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_too_many_threads_are_named() -> None:
     one = failure("too-many-threads", 2)
     assert said(one, one.broken) == "Oversubscribed: 4 ranks x 4 threads on 2 cores."

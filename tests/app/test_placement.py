@@ -13,7 +13,7 @@ from tests.app.test_pages import words
 from workshop.store.records import Limits, SessionRecord
 from workshop.store.store import Store
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 SAMPLES = Path(__file__).parents[1] / "mpi" / "reports" / "samples"
 
 

@@ -12,7 +12,7 @@ from workshop.workloads.allreduce import WORKLOAD
 SMALL = WORKLOAD.check({"largest": 4096, "repeats": 3, "methods": "own,ring"})
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_all_mpis_in_one_run(workshop_home):
     mpis.use(workshop_home, "mpich", "intelmpi")
     turns = []
@@ -40,7 +40,7 @@ def test_all_mpis_in_one_run(workshop_home):
     assert heading[2:4] == ["4 B", "4 KiB"] and len(lines) == 6
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_what_is_missing_is_a_row_that_says_so(workshop_home):
     document = allreduce.run(("openmpi", "mpich"), repeats=1, params=SMALL)
     (absent,) = [row for row in document["rows"] if row["value"] is None]

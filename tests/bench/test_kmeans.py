@@ -8,7 +8,7 @@ from tests import mpis
 from workshop.bench import kmeans, kmeans_rank
 from workshop.errors import WorkshopError
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 
 
 def test_missing_peers_are_told_with_the_command_that_installs_them(workshop_home):

@@ -8,7 +8,7 @@ import pytest
 
 from workshop.bench import viewers
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 
 
 def test_a_few_viewers_see_changes_at_once(workshop_home: Path) -> None:

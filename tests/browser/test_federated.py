@@ -14,7 +14,7 @@ from workshop.study.ways import beginning
 from workshop.workloads import workload
 
 __all__ = ["own_lock"]
-pytestmark = [pytest.mark.browser, pytest.mark.mpi, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
 ROUNDS = 40
 SMALL = {
     "data": "digits",

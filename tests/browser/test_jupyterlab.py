@@ -13,7 +13,7 @@ from tests.browser.first_cell import PATIENCE, open_lab, ranks_answer, run_to_fi
 from tests.conftest import leftovers
 from tests.support import until
 
-pytestmark = [pytest.mark.browser, pytest.mark.mpi, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(420)]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from workshop.session import client
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 
-pytestmark = [pytest.mark.browser, pytest.mark.mpi]
+pytestmark = pytest.mark.real
 
 # How many colours a picture has, counted by the browser that shows it.
 COLOURS = """image => {

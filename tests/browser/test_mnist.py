@@ -16,7 +16,7 @@ from workshop.bench.viewers import served
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 
-pytestmark = [pytest.mark.browser, pytest.mark.mpi, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
 
 
 def accuracy(page: Page) -> int:

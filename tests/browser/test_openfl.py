@@ -17,7 +17,7 @@ from workshop.bench.viewers import served
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 
-pytestmark = [pytest.mark.browser, pytest.mark.mpi, pytest.mark.openfl, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
 SMALL = ["--data", "digits", "--images", "300", "--model", "dense", "--epochs", "1", "--rounds", "3"]
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Class, NewPage, join
 from workshop.figures import theme
 
-pytestmark = [pytest.mark.browser, pytest.mark.mpi]
+pytestmark = pytest.mark.real
 
 EXAMPLE = ["[BB/BB/../..][../../../..]", "[../../../..][BB/BB/../..]"]
 # Colour and label of each processing unit of the first picture that has a rank, in reading order.

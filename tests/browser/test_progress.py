@@ -14,7 +14,7 @@ from tests.web.dashboard import Dashboard
 from workshop.bench.viewers import served
 from workshop.store.store import Store
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.real
 LEARNERS = 40
 WAIT = 30_000  # milliseconds, on a machine that is busy
 

@@ -18,7 +18,7 @@ from workshop.bench.viewers import served
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 
-pytestmark = [pytest.mark.browser, pytest.mark.mpi]
+pytestmark = pytest.mark.real
 
 SOON = 30_000  # ms, of a machine that has more to do
 DECK = """

@@ -13,7 +13,7 @@ from tests.web.quiz.counted import LEARNERS, Counted, counted
 from workshop.store.store import Store
 from workshop.web.door import cookie_name
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.real
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 from workshop.workloads import workloads
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 PATIENCE = 60_000  # milliseconds
 OPENFL = "openfl"  # needs an environment of its own, which whoever records may not have
 BANNER = "nothing runs here"

@@ -14,7 +14,7 @@ from workshop.bench.viewers import served
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.real
 
 
 def test_a_guess_and_a_step_that_is_followed_to_its_end(workshop_home: Path, new_page: NewPage) -> None:

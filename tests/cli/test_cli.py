@@ -119,7 +119,7 @@ def test_help_is_there_for_everything_and_cheap() -> None:
     assert not {"numpy", "tensorflow", "streamlit", "sqlalchemy", "plotly", "ipyparallel"} & set(imported)
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_photo_in_a_session_from_start_to_stop(workshop_home: Path, tmp_path: Path) -> None:
     started = answer("session", "start", "class", "--ranks", "2")
     assert (started["state"], len(started["rank_map"]["ranks"])) == ("ready", 2)
@@ -145,7 +145,7 @@ def test_a_photo_in_a_session_from_start_to_stop(workshop_home: Path, tmp_path: 
     assert workshop("run", "kmeans", "--session", "class").returncode == 2
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_without_a_session_a_private_one_comes_and_goes(workshop_home: Path) -> None:
     run = answer("run", "kmeans", "--data", "blobs", "--points", "10001", "--ranks", "3", "--clusters", "4")
     assert run["status"] == "completed"
@@ -155,7 +155,7 @@ def test_without_a_session_a_private_one_comes_and_goes(workshop_home: Path) -> 
         assert [session.state for session in store.sessions()] == ["stopped"]
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_ctrl_c_cancels_the_run_and_ends_the_private_session(workshop_home: Path) -> None:
     words = ["run", "kmeans", "--pace", "0.2", "--iterations", "1000", "--tolerance", "0", "--json"]
     process = subprocess.Popen([WORKSHOP, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -167,7 +167,7 @@ def test_ctrl_c_cancels_the_run_and_ends_the_private_session(workshop_home: Path
     assert json.loads(out)["status"] == "cancelled"
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_kill_9_of_a_command_ends_its_private_session(workshop_home: Path) -> None:
     words = ["run", "kmeans", "--pace", "0.2", "--iterations", "1000", "--tolerance", "0"]
     process = subprocess.Popen([WORKSHOP, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

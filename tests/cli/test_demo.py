@@ -17,7 +17,7 @@ from tests.support import need, until
 from workshop.demo import namespaces
 from workshop.store.store import Store
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 
 
 def demo(*words: str, seconds: float = 200) -> subprocess.CompletedProcess[str]:

@@ -134,7 +134,7 @@ def test_install_says_where_it_is(
     }
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_federation_on_our_own_ranks_from_start_to_its_end(workshop_home: Path, store: Store) -> None:
     started = answer("federation", "start", *SMALL, "--collaborators", "3", "--rounds", "3", "--minutes", "3")
     assert (started["backend"], started["collaborators"], started["rounds"]) == ("session", 3, 3)

@@ -30,7 +30,7 @@ def answer(*words: str, code: int = 0, given: str | None = None) -> dict[str, An
     return json.loads(ended.stdout)
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_without_a_word_it_is_the_workshops_example() -> None:
     told = answer()
     assert told["machine"] == "2x4x2"
@@ -44,7 +44,7 @@ def test_without_a_word_it_is_the_workshops_example() -> None:
     assert told["placement"]["hosts"] == [{"name": f"host{name}", "slots": 2} for name in "ABC"]
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_every_way_of_asking_for_the_example(tmp_path: Path) -> None:
     expected = answer()["predicted"]
     xml = tmp_path / "machine.xml"
@@ -67,7 +67,7 @@ def test_every_way_of_asking_for_the_example(tmp_path: Path) -> None:
     assert (unbound["mpi"], unbound["bind_to"]) == ("mpich", "none"), "as MPICH does where nobody asks"
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_it_looks_good_in_80_columns() -> None:
     shown = place()
     assert shown.returncode == 0
@@ -80,7 +80,7 @@ def test_it_looks_good_in_80_columns() -> None:
     assert "and 36 more ranks" in large.stdout
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_refusal_is_the_mpis_own_and_ends_with_1() -> None:
     words = ("--machine", "2x4", "--ranks", "2", "--map-by", "package", "--per-resource", "1", "--cores-per-rank", "5")
     told = answer(*words, code=1)
@@ -92,7 +92,7 @@ def test_a_refusal_is_the_mpis_own_and_ends_with_1() -> None:
     assert max(map(len, shown.stdout.splitlines())) <= 80
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_machine_alone_gets_its_default() -> None:
     told = answer("--machine", "2x4")
     assert (told["placement"]["ranks"], told["placement"]["cores_per_rank"]) == (4, 2)
@@ -143,7 +143,7 @@ def test_bad_input_is_one_sentence(tmp_path: Path, words: list[str], sentence: s
     assert ended.stdout == ""
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_failures_are_shown_with_their_fix() -> None:
     listed = place("--failure", "list")
     assert listed.returncode == 0

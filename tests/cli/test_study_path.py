@@ -25,7 +25,7 @@ def run(*words: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @pytest.mark.timeout(400)
 def test_two_steps_are_run_and_gone_on_with(workshop_home: Path) -> None:
     words = ["run", "path", "--steps", "a,g", "--set", "data=digits", "--set", "iterations=8", "--private"]

@@ -74,7 +74,7 @@ def test_a_study_as_json(store: Store, session: SessionRecord) -> None:
     assert told["ways"]["federated"]["held_out"]["values"] == [0.92, 0.93, 0.90, 0.94, 0.91]
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_small_one_is_stopped_and_gone_on_with(workshop_home: Path) -> None:
     words = [WORKSHOP, *WAYS, "--seeds", "2", *SMALL, "--private", "--json"]
     environment = os.environ | {"COLUMNS": "80", "NO_COLOR": "1"}

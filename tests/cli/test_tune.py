@@ -78,7 +78,7 @@ def test_a_study_on_a_terminal_and_as_json(store: Store) -> None:
     assert max(map(len, shown.stdout.splitlines())) <= 80, shown.stdout
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @pytest.mark.timeout(400)
 def test_kill_9_of_the_command_loses_no_trial(session: Session) -> None:
     words = ["tune", "kmeans", "--budget", "1h", "--trials", "3", "--json"]

@@ -56,7 +56,7 @@ def engine(*words: str, ranks: int | None = None) -> subprocess.CompletedProcess
     )
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @pytest.mark.parametrize("ranks", [None, 2])
 def test_without_a_session(probe_workloads: None, tmp_path: Path, ranks: int | None) -> None:
     ended = engine("tell", "--events", "3", "--output", str(tmp_path / "out"), ranks=ranks)
@@ -79,7 +79,7 @@ def test_help_without_a_session() -> None:
     assert "(none, linear or sqrt; default: linear)" in told and "(yes or no; default: yes)" in told
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_bad_input_without_a_session(probe_workloads: None) -> None:
     ended = engine("tell", "--events", "many", ranks=2)
     assert ended.returncode == 2
@@ -87,7 +87,7 @@ def test_bad_input_without_a_session(probe_workloads: None) -> None:
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_rank_that_fails_without_a_session_takes_the_world_with_it(probe_workloads: None) -> None:
     ended = engine("break", "--rank", "1", ranks=2)
     assert ended.returncode != 0

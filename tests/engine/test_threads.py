@@ -209,7 +209,7 @@ def test_metrics_have_a_census_only_where_somebody_has_begun_one():
     assert json.loads(json.dumps(metrics)) == metrics
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_training_tells_the_threads_of_all_ranks():
     """Any workload that trains, without code of its own; here under plain mpirun."""
     words = ("mnist", "--data", "digits", "--exchange", "mpi", "--steps", "12", "--trace", "0", "--checkpoint", "off")

@@ -106,7 +106,7 @@ def test_somebody_who_never_ends_is_not_waited_for_for_ever(workshop_home, monke
             environment.install()
 
 
-@pytest.mark.openfl
+@pytest.mark.real
 def test_fx_is_there_for_learners_where_the_folder_is_linked(workshop_home):
     """What is written into a program when it is installed must not name the folder in which that was done."""
     python = openfl.use(workshop_home)

@@ -102,7 +102,7 @@ def runner(tmp_path_factory):
     assert not set(psutil.Process().children(recursive=True)) - before
 
 
-@pytest.mark.openfl
+@pytest.mark.real
 def test_commands_end_well_badly_late_or_when_they_are_asked(runner, tmp_path):
     log = tmp_path / "log"
     done = drive(runner, runner.run("fx --version", "institution 1", tmp_path, log))
@@ -139,7 +139,7 @@ def test_commands_end_well_badly_late_or_when_they_are_asked(runner, tmp_path):
     assert killed.code == -signal.SIGKILL
 
 
-@pytest.mark.openfl
+@pytest.mark.real
 def test_nothing_outlives_a_rank_that_is_killed(tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()

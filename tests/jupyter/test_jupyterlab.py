@@ -27,7 +27,7 @@ from workshop.ports import free_ports
 from workshop.store.store import Store
 from workshop.web import auth
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 DASHBOARD = "http://127.0.0.1:8501"
 # A process that only SIGKILL ends, in a session of its own: what a learner's terminal or kernel may leave.

@@ -100,7 +100,7 @@ def test_a_cluster_of_the_panel_has_our_mpi(written: settings.Folders, monkeypat
     assert openmpi.environment().items() <= launcher.environment.items()
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_killed_mpiruns_are_not_in_the_way_of_a_cluster_of_the_panel(
     workshop_home: Path, written: settings.Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,7 +64,7 @@ def test_typical_mistakes_get_their_hints(lab: str, id: str) -> None:
         assert len(found.said) <= ONE_SENTENCE, found.said
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @pytest.mark.parametrize("ranks", [2, 3])
 @pytest.mark.parametrize(("lab", "id"), of_ranks())
 def test_exercises_on_ranks(lab: str, id: str, ranks: int) -> None:
@@ -78,7 +78,7 @@ def test_exercises_on_ranks(lab: str, id: str, ranks: int) -> None:
         assert len(said) <= ONE_SENTENCE, said
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_what_is_wrong_is_told_though_another_rank_waits_for_ever(tmp_path: Path) -> None:
     told = tmp_path / "told.json"
     command = [openmpi.launcher(), "-n", "2", "--map-by", ":OVERSUBSCRIBE", *openmpi.MCA]

@@ -25,7 +25,7 @@ def test_it_imports_nothing_of_ours():
     assert "horovod" in imported and "workshop" not in imported
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_two_ranks_learn_the_digits_and_keep_equal_weights(tmp_path: Path):
     need(horovod.built(), "Horovod")
     checkpoint = tmp_path / "digits.weights.h5"
@@ -40,7 +40,7 @@ def test_two_ranks_learn_the_digits_and_keep_equal_weights(tmp_path: Path):
     assert ended.stdout.count("images/s") == 1, "one rank speaks for all"
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_one_process_needs_no_mpirun(tmp_path: Path):
     need(horovod.built(), "Horovod")
     pictures = np.random.default_rng(0).integers(0, 255, (200, 28, 28), np.uint8)

@@ -93,7 +93,7 @@ def test_learners_begin_with_nothing(lab: str) -> None:
             assert (found.kind, found.said[:20]) == ("empty", "Nothing is there yet"), found
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @pytest.mark.timeout(600)
 def test_learners_who_fill_in_nothing_come_to_the_end(tmp_path: Path, workshop_home: Path) -> None:
     """Also where exercises are on ranks: every check says so, and no other cell fails for it."""
@@ -105,7 +105,7 @@ def test_learners_who_fill_in_nothing_come_to_the_end(tmp_path: Path, workshop_h
     until(lambda: not leftovers(workshop_home), ENDS, "the notebook's sessions to end")
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @pytest.mark.timeout(900)
 @each_lab
 def test_solutions_run(lab: str, tmp_path: Path, workshop_home: Path) -> None:

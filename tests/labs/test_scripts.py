@@ -27,7 +27,7 @@ def test_it_needs_public_libraries_only_and_is_short(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 200
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @each
 def test_it_also_works_without_mpirun(path: Path) -> None:
     small = {PI: ["--strips", "20000"], KMEANS: ["--clusters", "4", "--iterations", "3"]}
@@ -36,7 +36,7 @@ def test_it_also_works_without_mpirun(path: Path) -> None:
     assert ended.stderr == ""
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_pi_on_two_ranks() -> None:
     ended = script.run(PI, "--strips", "200001", ranks=2)
     assert ended.returncode == 0, ended.stderr
@@ -46,7 +46,7 @@ def test_pi_on_two_ranks() -> None:
     assert lines[3].endswith(": right") and len(lines) == 4
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_strip_without_an_owner_is_noticed(tmp_path: Path) -> None:
     text = PI.read_text()
     changed = text.replace("mine = range(rank, strips, size)", "mine = range(rank, strips - 1, size)")
@@ -58,7 +58,7 @@ def test_a_strip_without_an_owner_is_noticed(tmp_path: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_kmeans_finds_the_same_colours_as_scikit_learn(tmp_path: Path) -> None:
     picture = tmp_path / "china.png"
     ended = script.run(KMEANS, "--picture", str(picture), ranks=2)
@@ -70,14 +70,14 @@ def test_kmeans_finds_the_same_colours_as_scikit_learn(tmp_path: Path) -> None:
     assert pixels.shape == (427, 640, 3) and len(np.unique(pixels.reshape(-1, 3), axis=0)) == 16
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_kmeans_says_that_it_could_not_write(tmp_path: Path) -> None:
     ended = script.run(KMEANS, "--clusters", "2", "--iterations", "1", "--picture", str(tmp_path / "no" / "a.png"))
     assert ended.returncode == 1
     assert "a.png can't be written" in ended.stderr and "Traceback" not in ended.stderr
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_bindings_of_two_ranks() -> None:
     told = script.answer(script.run(BINDINGS, "--json", ranks=2))
     assert [one["rank"] for one in told["ranks"]] == [0, 1]
@@ -86,7 +86,7 @@ def test_bindings_of_two_ranks() -> None:
     assert json.loads(free.stdout.splitlines()[-1])["threads"] == 400
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_the_mended_function_ends_and_the_broken_ones_say_where_they_stand() -> None:
     mended = script.run(DEADLOCK, ranks=2)
     assert mended.returncode == 0, mended.stderr

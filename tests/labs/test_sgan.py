@@ -28,7 +28,7 @@ def test_it_imports_nothing_of_ours():
     assert "horovod" in imported and "workshop" not in imported
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_two_ranks_train_both_networks_alike(tmp_path: Path):
     need(horovod.built(), "Horovod")
     picture = tmp_path / "digits.png"
@@ -46,7 +46,7 @@ def test_two_ranks_train_both_networks_alike(tmp_path: Path):
     assert pixels.shape == (3 * 28, 8 * 28) and pixels.std() > 1
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_network_that_is_left_out_is_found_at_the_end(tmp_path: Path):
     need(horovod.built(), "Horovod")
     text = SCRIPT.read_text()
@@ -60,7 +60,7 @@ def test_a_network_that_is_left_out_is_found_at_the_end(tmp_path: Path):
     assert "The ranks' weights have drifted apart." in ended.stderr
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_one_process_needs_no_mpirun():
     need(horovod.built(), "Horovod")
     words = ("--json", "--iterations", "4", "--intra", "1", "--inter", "1", "--inference", "predict_on_batch")

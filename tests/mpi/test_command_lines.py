@@ -106,7 +106,7 @@ def test_a_script_is_good_bash() -> None:
     assert (checked.returncode, checked.stderr) == (0, "")
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @pytest.mark.parametrize("tool", ["openmpi", "sbatch"])
 def test_open_mpi_takes_what_is_written(tmp_path: Path, tool: str) -> None:
     placement = Placement(ranks=2, environment=NASTY, threads=3)
@@ -118,7 +118,7 @@ def test_open_mpi_takes_what_is_written(tmp_path: Path, tool: str) -> None:
         assert not set(told[0][1]) & set(told[1][1])
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_horovodrun_takes_what_is_written(tmp_path: Path) -> None:
     need(horovod.library() is not None, "Horovod is not built")
     need(CORES >= 2, "this machine has one core")
@@ -130,7 +130,7 @@ def test_horovodrun_takes_what_is_written(tmp_path: Path) -> None:
     assert len(told[0][1]) == len(told[1][1]) and told[0][1] != told[1][1]
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @pytest.mark.parametrize(
     "values",
     [{}, {"bind_to": "none"}, {"map_by": "core", "bind_to": "core"}, {"bind_to": "package"}, {"map_by": "node"}],

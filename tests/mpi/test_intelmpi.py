@@ -21,7 +21,7 @@ def installed(workshop_home):
     mpis.use(workshop_home, "intelmpi")
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @pytest.mark.parametrize("map_by", ["auto", "core", "package"])
 def test_two_ranks_get_cores_of_their_own(installed, map_by):
     need(CORES >= 2, "this machine has one core")
@@ -31,20 +31,20 @@ def test_two_ranks_get_cores_of_their_own(installed, map_by):
     assert first and second and not first & second
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_more_ranks_than_cores_run_unbound(installed):
     found = report(intelmpi, Placement(mpi="intelmpi", ranks=CORES + 2))
     assert [units for units, _ in found["ranks"]] == [sorted(os.sched_getaffinity(0))] * (CORES + 2)
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_rank_can_own_several_cores(installed):
     need(CORES >= 2, "this machine has one core")
     (units, threads), *none = report(intelmpi, Placement(mpi="intelmpi", ranks=1, cores_per_rank=2))["ranks"]
     assert len(units) >= 2 and threads == "2" and not none
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_what_a_placement_sets_itself_counts(installed):
     unbound = Placement(mpi="intelmpi", ranks=2, environment={"I_MPI_PIN": "0"})
     found = report(intelmpi, unbound)
@@ -52,7 +52,7 @@ def test_what_a_placement_sets_itself_counts(installed):
     assert intelmpi.arguments(unbound, CORES) == []
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @pytest.mark.parametrize(("victim", "number"), [(0, signal.SIGKILL), (2, signal.SIGKILL), (1, signal.SIGSEGV)])
 def test_the_rank_that_was_killed_is_told_from_those_that_were_ended_for_it(installed, victim, number):
     died, pids, seconds = kill(intelmpi, victim, number)

@@ -25,7 +25,7 @@ from workshop.mpi import advice, mapper, openmpi, reports, rules
 from workshop.mpi.reports import masks
 from workshop.placement import Placement, hosts_from
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 HOSTS = hosts_from("hostA:2,hostB:2,hostC:2")
 EXAMPLE = Placement(ranks=6, hosts=HOSTS, map_by="package", per_resource=1, cores_per_rank=2)
 CORES = topology.allowed_cores(topology.machine())
@@ -348,14 +348,14 @@ def test_what_the_others_have_no_words_for_is_refused(name: str) -> None:
     assert not found.own_words
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_whose_words_a_refusal_has_is_told() -> None:
     assert mapper.predict(Placement(ranks=9, bind_to="core"), machines.read("2x4")).own_words
     counted = mapper.predict(Placement(ranks=3, map_by="package", per_resource=2), machines.read("2x4"))
     assert "should be a multiple of 2" in (counted.refused or "") and not counted.own_words
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_mapper_that_takes_too_long_is_given_up() -> None:
     with pytest.raises(WorkshopError, match=r"not answered within 0\.5 s; ask about fewer ranks"):
         mapper.predict(Placement(ranks=1024), machines.read("8x128x2"), 0.5)

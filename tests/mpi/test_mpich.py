@@ -25,7 +25,7 @@ def installed(workshop_home):
     mpis.use(workshop_home, "mpich")
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_two_ranks_get_cores_of_their_own(installed):
     need(CORES >= 2, "this machine has one core")
     found = report(mpich, Placement(mpi="mpich", ranks=2))
@@ -34,20 +34,20 @@ def test_two_ranks_get_cores_of_their_own(installed):
     assert first and second and not first & second
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_more_ranks_than_cores_run_unbound(installed):
     found = report(mpich, Placement(mpi="mpich", ranks=CORES + 2))
     assert [units for units, _ in found["ranks"]] == [sorted(os.sched_getaffinity(0))] * (CORES + 2)
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_rank_can_own_several_cores(installed):
     need(CORES >= 2, "this machine has one core")
     (units, threads), *none = report(mpich, Placement(mpi="mpich", ranks=1, cores_per_rank=2))["ranks"]
     assert len(units) >= 2 and threads == "2" and not none
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @pytest.mark.parametrize("victim", [0, 2])
 def test_a_killed_rank_ends_all_and_no_rank_is_blamed(installed, victim):
     died, pids, seconds = kill(mpich, victim, signal.SIGKILL)
@@ -57,7 +57,7 @@ def test_a_killed_rank_ends_all_and_no_rank_is_blamed(installed, victim):
     assert seconds < 5
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_the_mapper_is_asked_beforehand(installed):
     mpich.check(Placement(mpi="mpich", ranks=2), CORES)
     with pytest.raises(BadInput) as error:

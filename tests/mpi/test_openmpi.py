@@ -48,7 +48,7 @@ def test_what_somebody_said_of_transports_counts_for_more(monkeypatch: pytest.Mo
     assert os.environ.items() >= {("OMPI_MCA_btl", "self,sm")}
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_world_of_one_in_our_jupyter_needs_no_shared_memory() -> None:
     alone = (
         "from workshop.mpi import openmpi; openmpi.without_mpirun()\n"
@@ -58,7 +58,7 @@ def test_a_world_of_one_in_our_jupyter_needs_no_shared_memory() -> None:
     subprocess.run([sys.executable, "-c", alone], env=os.environ | openmpi.environment(), check=True, timeout=60)
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_two_ranks_get_cores_of_their_own() -> None:
     need(CORES >= 2, "this machine has one core")
     found = json.loads(launch(Placement(ranks=2)).stdout)
@@ -66,14 +66,14 @@ def test_two_ranks_get_cores_of_their_own() -> None:
     assert units[0] and units[1] and not units[0] & units[1]
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_more_ranks_than_cores_run_unbound() -> None:
     found = json.loads(launch(Placement(ranks=CORES + 2)).stdout)
     assert len(found) == CORES + 2
     assert {tuple(row[1]) for row in found} == {tuple(sorted(os.sched_getaffinity(0)))}
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_rank_can_own_several_cores() -> None:
     need(CORES >= 2, "this machine has one core")
     found = json.loads(launch(Placement(ranks=1, cores_per_rank=2)).stdout)
@@ -81,7 +81,7 @@ def test_a_rank_can_own_several_cores() -> None:
     assert found[0][2] == "2"
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_refused_mapping_says_why_in_its_own_words() -> None:
     refused = launch(Placement(ranks=2, map_by="package", per_resource=CORES + 1, cores_per_rank=CORES))
     assert refused.returncode != 0
@@ -90,7 +90,7 @@ def test_a_refused_mapping_says_why_in_its_own_words() -> None:
     assert "-----" not in words
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_killed_rank_is_named() -> None:
     killer = (
         "import os; from mpi4py import MPI\n"
@@ -138,7 +138,7 @@ def test_a_variable_can_ask_for_polling() -> None:
     assert not set(openmpi.MCA) & set(openmpi.arguments(Placement(environment={POLLING: "0"}), cores=8))
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_mapping_that_makes_too_many_ranks_is_refused_beforehand() -> None:
     need(len({unit["package"] for unit in topology.machine()["units"]}) == 1 and CORES == 2, "one package of two cores")
     hosts = [{"name": name, "slots": 2} for name in ("hostA", "hostB")]
@@ -152,7 +152,7 @@ def test_a_quiet_end_is_not_a_death() -> None:
     assert openmpi.refusal("") == ""
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_killed_ones_are_not_in_the_way_of_those_that_get_their_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,7 @@ sys.stdout.write(f"{MPI.COMM_WORLD.size} {MPI.Get_library_version().split()[0]}\
 """
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_mpich_beside_open_mpi(workshop_home):
     assert prefix.installed() == {}
     try:
@@ -53,7 +53,7 @@ def test_names_that_cannot_be_installed(workshop_home):
         prefix.install("openmpi")
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_what_is_there_is_listed_with_its_version_and_whether_it_starts(workshop_home):
     mpis.use(workshop_home, "intelmpi")
     assert prefix.install("impi") == prefix.installed()["intelmpi"], "the same by its short name"
@@ -69,7 +69,7 @@ def test_what_is_there_is_listed_with_its_version_and_whether_it_starts(workshop
     assert all(about["starts"] is None for about in listing.mpis().values())
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_launcher_of_another_mpi_does_not_start_ranks(workshop_home):
     mpis.use(workshop_home, "mpich", "intelmpi")
     folders = prefix.installed()

@@ -317,7 +317,7 @@ def test_more_unbound_ranks_than_slots_are_refused_as_mpirun_would() -> None:
     assert words.parse("mpirun -n 9 --oversubscribe a", None, MACHINE).placement.bind_to == "auto"
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from(["2x4x2", "1x4,l3=2", "2x4,numa=2"]),

@@ -244,7 +244,7 @@ def notebook(home: Path) -> Iterator[Kernel]:
             yield started
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_exercises_on_ranks(notebook: Kernel) -> None:
     assert "Nothing is there yet: run the cell that defines whoami first." in notebook.run('lab.check("whoami")')
     notebook.run("%%ranks\ndef whoami(comm):\n    ...  # your code")
@@ -263,7 +263,7 @@ def test_exercises_on_ranks(notebook: Kernel) -> None:
     assert "mine is right" in notebook.run('lab.check("mine")')  # by its name
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_rank_that_told_before_the_others_were_stuck(notebook: Kernel, tmp_path: Path) -> None:
     labs.small(tmp_path, checks=STUCK)
     notebook.run(

@@ -16,7 +16,7 @@ from workshop.placement import Placement
 from workshop.session import background, client
 from workshop.store.store import Store
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 HERE = Placement(ranks=2)
 BEGUN = """
 from workshop.placement import Placement

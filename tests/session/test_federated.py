@@ -20,7 +20,7 @@ from workshop.mpi import openmpi
 from workshop.placement import Placement
 from workshop.session import client
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 SMALL = {"data": "digits", "images": 300, "model": "dense", "partition": "label"}
 ENDLESS = {**SMALL, "rounds": 10_000}
 ROUND_WITHOUT_END = {**SMALL, "rounds": 2, "steps": 100_000, "batch": 300}

@@ -28,7 +28,7 @@ from workshop.session import hosts as site
 from workshop.session import lease, lending
 from workshop.store.store import Store
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 SSHD = """\
 Port 2222
 HostKey {folder}/key

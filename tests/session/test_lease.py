@@ -31,7 +31,7 @@ from workshop.store.store import Store
 from workshop.web.run_view import turn
 from workshop.web.session_view import SessionLook
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 SHORT = {"data": "blobs", "points": 1000, "clusters": 2, "iterations": 2, "backend": "numpy"}
 LONG = {**SHORT, "mode": "online", "batch": 10, "pace": 10}  # 100 steps
 # A notebook's kernel, as far as a lease knows of it: it takes the ranks, then does what it is told line by line.

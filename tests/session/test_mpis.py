@@ -17,7 +17,7 @@ from workshop.errors import BadInput
 from workshop.placement import Placement
 from workshop.session import processes, segments
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 BLOBS = {"data": "blobs", "points": 30_000, "features": 4, "clusters": 5, "backend": "numpy"}
 CORES = topology.allowed_cores(topology.machine())
 

@@ -23,7 +23,7 @@ from workshop.study.kinds import report
 from workshop.study.scaling.plan import plan
 from workshop.workloads import workload
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 MIB = 2**20
 
 

@@ -19,7 +19,7 @@ from workshop.session import client, lifecycle, processes
 from workshop.store.records import Identity, Limits, RunRecord
 from workshop.store.store import Store
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 
 
 def test_runs_go_down_and_events_come_up(session: Session) -> None:

@@ -33,7 +33,7 @@ from workshop.session.slurm import Site, commands
 from workshop.store.store import Store
 from workshop.workloads import workload
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 CLUSTERS = {"data": "blobs", "points": 3000, "clusters": 5, "iterations": 20, "backend": "numpy"}
 

@@ -24,7 +24,7 @@ from workshop.placement import Placement
 from workshop.session.slurm import JOB, commands, nodes
 from workshop.store.store import Store
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 
 

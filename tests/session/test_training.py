@@ -19,7 +19,7 @@ from workshop.session import client
 from workshop.workloads import workload
 from workshop.workloads.forms import going_on
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 SMALL = {"data": "digits", "images": 400, "batch": 32, "epochs": 6, "model": "dense", "trace": 4, "target": 0.2}
 
 

@@ -22,7 +22,7 @@ from workshop.ports import free_port
 from workshop.session import client, processes
 from workshop.store.store import Store
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 
 

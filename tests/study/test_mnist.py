@@ -16,7 +16,7 @@ from workshop.study.scaling.plan import KIND, plan
 from workshop.topology import allowed_cores, machine
 from workshop.workloads import workload
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 
 
 def test_two_ranks_against_one(workshop_home: Path) -> None:

@@ -67,7 +67,7 @@ def working(store: Store, runs: int) -> RunRecord:
     return until(look, 120, f"run {runs} to work")
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_study_completes_though_one_number_of_ranks_fails(session: Session) -> None:
     store = session.store
     wanted = plan(workload("work"), {"batch": 6, "fails": 3}, [1, 2, 3], Placement(), repeats=1)
@@ -140,7 +140,7 @@ def test_a_trial_that_completes_while_it_is_ended_counts(workshop_home: Path) ->
         assert store.trials(study.id)[0].error is None
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_kind_wants_more_and_ends_what_is_hopeless(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """`more` is asked whenever no trial is missing; a run that `hopeless` has a sentence for is ended and kept so."""
     store, placed = session.store, Placement(ranks=1).as_json()
@@ -165,7 +165,7 @@ def test_a_kind_wants_more_and_ends_what_is_hopeless(session: Session, monkeypat
     assert runner.wanted(store, study.id) == [] and runner.missing(*runner.read(store, study.id)) == []
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_ctrl_c_and_kill_9_of_the_command_in_a_session(session: Session) -> None:
     store = session.store
     words = ["run", "scaling", "--workload", "work", "--ranks", "1,2", "--repeats", "1", "--set", "seconds=1.5"]
@@ -194,7 +194,7 @@ def test_ctrl_c_and_kill_9_of_the_command_in_a_session(session: Session) -> None
     assert len(store.runs()) == 3
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_kill_9_of_a_command_with_a_session_of_its_own(workshop_home: Path, probe_workloads: None) -> None:
     words = ["run", "scaling", "--workload", "work", "--ranks", "1,2", "--repeats", "1", "--set", "seconds=0.6"]
     killed = start(*words)
@@ -211,7 +211,7 @@ def test_kill_9_of_a_command_with_a_session_of_its_own(workshop_home: Path, prob
         assert {known.state for known in store.sessions()} <= {"stopped", "failed"}
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_kill_9_of_the_conductor(session: Session) -> None:
     store = session.store
     study = study_of(store, Trial(1, "1 rank", {"seconds": 1.0}, Placement(ranks=1).as_json(), 1))

@@ -120,7 +120,7 @@ def test_a_study_without_figures_has_no_pictures(store: Store, session: SessionR
         export.write(store, odd, png=tmp_path)
 
 
-needs_browser = pytest.mark.browser
+needs_browser = pytest.mark.real
 
 
 @needs_browser

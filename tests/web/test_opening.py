@@ -42,7 +42,7 @@ def test_asked_for_its_headers_alone_a_page_keeps_them(dashboard: Dashboard) -> 
     assert int(answer.headers["content-length"]) > 0
 
 
-@pytest.mark.browser
+@pytest.mark.real
 def test_the_words_go_when_the_page_is_there_and_stay_away(dashboard: Dashboard) -> None:
     with seed.alive(dashboard.store, "class"), started() as browser:
         page = browser.new_context(color_scheme="dark").new_page()

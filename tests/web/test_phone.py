@@ -14,7 +14,7 @@ from tests.web import seed
 from tests.web.dashboard import Dashboard
 from workshop.store.records import SessionRecord
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.real
 READABLE = 8  # pixels of the smallest words in a picture
 
 

@@ -30,14 +30,14 @@ def run_on(store: Store, session: SessionRecord, rank_map: dict[str, Any], **pla
     return store.run(run.id)
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_ranks_that_ran_as_predicted_get_one_sentence(store: Store, session: SessionRecord) -> None:
     card = shown(store, run_on(store, session, cases.rank_map([0], [1])))["predicted"]
     assert text(card).strip() == "Every rank ran where it was meant to."
     assert len(card.parts) == 1
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_rank_that_ran_elsewhere_is_told_and_drawn(store: Store, session: SessionRecord) -> None:
     card = shown(store, run_on(store, session, cases.rank_map([0], [0])))["predicted"]
     assert "Rank 1 was meant for core 1, ran on core 0 together with rank 0." in text(card)
@@ -45,7 +45,7 @@ def test_a_rank_that_ran_elsewhere_is_told_and_drawn(store: Store, session: Sess
     assert [s.line.color for s in drawn.layout.shapes if s.line.dash == "dash"] == [theme.rank_colour(1)]
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_what_the_mapper_refuses_is_said(store: Store, session: SessionRecord) -> None:
     run = run_on(store, session, cases.rank_map([0], [1]), map_by="package", per_resource=1)
     assert "refuses this placement" in text(shown(store, run)["predicted"])

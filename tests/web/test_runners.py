@@ -27,7 +27,7 @@ from workshop.web import runners
 from workshop.web.runners import Runners
 
 __all__ = ["own_lock", "session"]
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 
 INSTRUCTOR = Identity(1, "instructor", "Ina", 0.0)
 LEARNER = Identity(2, "learner", "Leo", 0.0)

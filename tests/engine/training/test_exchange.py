@@ -13,7 +13,7 @@ from tests.support import need
 from workshop.errors import WorkshopError
 from workshop.mpi import prefix
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 
 # A process in which Horovod can't be found, as on a machine where it was never built.
 WITHOUT = (

@@ -12,7 +12,7 @@ from tests.support import need
 from workshop.engine.training.batches import Batches
 from workshop.mpi import horovod
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 
 AGREE = {"SGD": 2e-6, "Adam": 2e-4}  # absolute, in float32: Adam divides by gradients' sizes, also by tiny ones
 WAYS = ("horovod", "mpi", "mpi-per-tensor", "parameter-server")

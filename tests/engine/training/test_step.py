@@ -10,7 +10,7 @@ from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.step import supervised
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 
 
 @pytest.mark.parametrize(

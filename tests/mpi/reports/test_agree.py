@@ -80,7 +80,7 @@ def in_the_picture(read: reports.Read) -> list[tuple[int, str, list[int]]]:
     return [(*key, sorted(units)) for key, units in sorted(found.items())]
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(shapes, mappings, bindings, st.integers(1, 6), st.booleans())
 def test_all_notations_agree(
@@ -112,7 +112,7 @@ def test_all_notations_agree(
         ]
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_the_workshop_s_example(tmp_path: Path) -> None:
     machine = machines.synthetic("2x4x2")
     xml = asked(machine, tmp_path, "map:parsable", ["--map-by", "ppr:1:package:pe=2"])

@@ -17,7 +17,7 @@ from tests.support import until
 from workshop.store.store import Store
 from workshop.study import runner
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 GRID = ["run", "grid", "--workload", "work", "--vary", "ranks=1,2", "--best", "1", "--best-repeats", "3"]
 
 

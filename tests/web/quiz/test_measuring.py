@@ -17,7 +17,7 @@ from workshop.session import lifecycle
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 DECK = """
 deck: guesses
 title: Guesses

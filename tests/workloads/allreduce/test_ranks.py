@@ -8,7 +8,7 @@ from tests.ranks import run_ranks
 from tests.support import need
 from workshop.mpi import horovod
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 SIZES = [4, 16, 64, 256, 1024, 4096, 16384, 65536]
 
 

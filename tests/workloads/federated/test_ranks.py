@@ -18,7 +18,7 @@ from workshop.workloads.federated.partition import partition
 from workshop.workloads.federated.reading import batches, participants
 from workshop.workloads.mnist.heldout import as_inputs
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 
 RANKS = (1, 2)
 AGREE = 2e-6  # absolute, weights after a few steps in float32 against float64

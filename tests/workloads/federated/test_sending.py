@@ -24,7 +24,7 @@ from tests.workloads.federated.sending_program import (
 from workshop.workloads.federated import aggregate, uplink
 from workshop.workloads.federated.fixedpoint import written
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 
 RANKS = (1, 2)
 PLAIN = 4 * PARAMETERS + 8  # bytes of an update and its weight

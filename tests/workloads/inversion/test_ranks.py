@@ -10,7 +10,7 @@ from PIL import Image
 
 from tests.ranks import run_ranks
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")

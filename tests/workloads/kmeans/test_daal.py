@@ -42,7 +42,7 @@ def launched(home: Path, name: str, ranks: int) -> dict:
     return json.loads(output.read_text())
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @pytest.mark.parametrize("name", ["mpich", "intelmpi"])
 def test_the_same_result_from_the_same_start(workshop_home, name):
     found = launched(workshop_home, name, ranks=2)

@@ -9,7 +9,7 @@ from tests.ranks import run_ranks
 from tests.workloads.kmeans.oracle import equal_up_to_ties, sklearn_fit
 from tests.workloads.kmeans.ranks_program import CASES, SIZE, points_of, start_of
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module", params=[1, 2, 3, 4])

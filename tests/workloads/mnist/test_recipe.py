@@ -10,7 +10,7 @@ from tests.ranks import run_ranks
 from tests.support import need
 from workshop.mpi import horovod
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")

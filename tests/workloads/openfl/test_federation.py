@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytestmark = [pytest.mark.mpi, pytest.mark.openfl, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 # Sums are taken in another order, by another release of TensorFlow: 1e-6 of a loss was measured after three rounds.
 LOSS = 1e-4
 

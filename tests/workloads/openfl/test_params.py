@@ -68,7 +68,7 @@ def test_more_collaborators_than_images_are_refused():
         WORKLOAD.fits(WORKLOAD.check({"images": 5}), images.find("digits"), 1)
 
 
-@pytest.mark.openfl
+@pytest.mark.real
 def test_with_openfl_the_images_travel(workshop_home):
     openfl.use(workshop_home)
     params = WORKLOAD.check({"data": "digits"})

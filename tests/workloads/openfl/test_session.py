@@ -21,7 +21,7 @@ from workshop.placement import Placement
 from workshop.session import client, lifecycle
 from workshop.store.store import Store
 
-pytestmark = [pytest.mark.mpi, pytest.mark.openfl, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(420)]
 LONG = {"data": "digits", "model": "dense", "rounds": 200, "collaborators": 2, "images": 200}
 
 

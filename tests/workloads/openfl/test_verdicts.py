@@ -11,7 +11,7 @@ from tests.analysis import cases
 from workshop.analysis.verdict import verdict
 from workshop.federated_failures import federated_failures
 
-pytestmark = [pytest.mark.mpi, pytest.mark.openfl, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 FAILURES = [one for one in federated_failures() if one.needs_openfl]
 
 

@@ -15,7 +15,7 @@ from workshop.workloads.segmentation import SegmentationParams
 from workshop.workloads.segmentation.dealing import scanner_of
 from workshop.workloads.segmentation.overlays import FOOT, HEAD
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
 WAYS = ["federated", "centralised", "alone"]
 SAME = 5e-3  # Dice; the same arithmetic in other processes, some 200 steps on
