@@ -8,7 +8,6 @@ import secrets
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 import psycopg
 
 from tests.support import need, until
+from tests.watchdog import temporary_folder
 
 PASSWORD = "correct horse battery"
 LOCAL_USERS = "local all guarded scram-sha-256\nlocal all all trust\n"
@@ -67,7 +67,7 @@ def server() -> Iterator[Server]:
     assert programs is not None
     user = _user()
     # Not pytest's folder: that is readable for its owner only, and too deep for a socket's name.
-    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
+    folder = temporary_folder("pg")
     running = None
     try:
         if user is not None:

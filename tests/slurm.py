@@ -18,7 +18,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from pathlib import Path
 import psutil
 
 from tests.support import need, until
+from tests.watchdog import temporary_folder
 from workshop.ports import free_ports
 from workshop.session.guard import end_with_parent, guarded
 
@@ -120,7 +120,7 @@ def slurm() -> Iterator[Slurm]:
     missing = [name for name in PROGRAMS if _program(name) is None]
     need(not missing, f"Slurm ({', '.join(missing)}; Debian's packages slurmctld slurmd slurm-client munge)")
     # Not pytest's folder: that is too deep for a socket's name.
-    folder = Path(tempfile.mkdtemp(prefix="slurm-", dir="/tmp"))
+    folder = temporary_folder("slurm")
     words = [sys.executable, "-m", "tests.slurm", str(folder), str(os.getpid())]
     keeper = subprocess.Popen(words, cwd=Path(__file__).parent.parent, stdin=subprocess.DEVNULL, start_new_session=True)
     try:

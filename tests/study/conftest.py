@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterator
 
 import pytest
 
 from tests.session.conftest import session
+from tests.watchdog import temporary_folder
 
 __all__ = ["session"]
 
 
 @pytest.fixture(autouse=True)
 def own_lock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    folder = tempfile.mkdtemp(prefix="study-", dir="/tmp")  # a short name: Open MPI's sockets lie below it
-    monkeypatch.setenv("TMPDIR", folder)
+    folder = temporary_folder("study")  # a short name: Open MPI's sockets lie below it
+    monkeypatch.setenv("TMPDIR", str(folder))
     yield
     shutil.rmtree(folder, ignore_errors=True)
