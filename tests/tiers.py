@@ -84,7 +84,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _file(item: pytest.Item) -> str:
-    return item.path.relative_to(TESTS.parent).as_posix()
+    return item.nodeid.partition("::")[0]
 
 
 def _fixtures_start_processes(item: pytest.Item) -> bool:
