@@ -11,6 +11,7 @@ from workshop.store.recorded import Recorded
 from workshop.store.recorded import recorded as recorded_in
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
+from workshop.web import leave
 from workshop.web.door import IDENTITY_HEADER
 from workshop.web.recorded import marked as mark
 
@@ -73,6 +74,7 @@ def heading(title: str, words: str = "") -> Identity:
         st.header(title, anchor=False, width="stretch")
         icon = ":material/school:" if identity.role == "instructor" else ":material/person:"
         st.markdown(f"{icon} {plain(identity.nickname)}", width="content")
+        st.html(f'<a href="{leave.PATH}" target="_self">Log out</a>', width="content")
     if words:
         st.markdown(words)
     return identity

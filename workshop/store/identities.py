@@ -19,6 +19,7 @@ LONGEST_NICKNAME = 30
 MOST_ALIKE = 99  # people of one nickname, with numbers behind it
 STAY = 30 * 86400.0  # seconds for which a cookie is worth something
 _ANYBODY: tuple[Role, ...] = ("instructor", "learner", "player")
+_SOME = 500  # values in a query: databases take so many
 _NOTEBOOK = "notebook:"  # no hash of a cookie begins so: nobody comes in by it
 
 
@@ -38,6 +39,16 @@ class Identities:
         """Who is in by the token of this hash; None: nobody, or nobody any more."""
         with self.database.reading() as connection:
             return _known(connection, token_hash, identities.c.let_in_at > time.time() - STAY)
+
+    def those_in(self, token_hashes: Iterable[str]) -> set[str]:
+        """Those of these hashes by whose tokens somebody is in."""
+        asked, found = list(token_hashes), set[str]()
+        still = select(identities.c.token_hash).where(identities.c.let_in_at > time.time() - STAY)
+        with self.database.reading() as connection:
+            for begin in range(0, len(asked), _SOME):
+                some = asked[begin : begin + _SOME]
+                found.update(connection.scalars(still.where(identities.c.token_hash.in_(some))))
+        return found
 
     def former_identity(self, token_hash: str) -> Identity | None:
         """Who is or was in by the token of this hash, and did not log out themselves."""
