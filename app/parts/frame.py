@@ -17,16 +17,17 @@ from workshop.web.recorded import marked as mark
 
 MARK = Path(web.__file__).parent / "static" / "mark.svg"
 STYLE = Path(__file__).with_name("style.css")
-MENU = Path(__file__).with_name("menu.js")
+SCRIPTS = [Path(__file__).with_name(name) for name in ("menu.js", "out.js")]
 
 
 def set_up() -> None:
-    """Title, icon, style and menu; the first thing on every page."""
+    """Title, icon, style, menu and the way out; the first thing on every page."""
     st.set_page_config(page_title="Distributed Training Workshop", page_icon=str(MARK), layout="wide")
     st.logo(str(MARK), size="large")
     st.html(f"<style>{STYLE.read_text()}</style>")
     with st.container(key="menu"):
-        st.html(f"<script>{MENU.read_text()}</script>", unsafe_allow_javascript=True)
+        script = "\n".join(path.read_text() for path in SCRIPTS)
+        st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
     if (found := recorded()) is not None:
         with st.container(key="recorded"):
             st.markdown(f":material/history: {plain(found.words)}")

@@ -21,7 +21,7 @@ _FORM = (
 )
 _ME = _FORM.format(who="me", label="Log out")
 _ALL = f"""<h2>Everybody</h2>
-<p>All browsers are logged out, also those on phones in a quiz. The class gets a new code, and you get a new link: those
+<p>This logs out all browsers, also those on phones in a quiz. The class gets a new code, and you get a new link: those
 that <code>workshop up</code> has printed are worth nothing then. Runs, studies and answers stay.</p>
 {_FORM.format(who="all", label="Log everybody out")}"""
 

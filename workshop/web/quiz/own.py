@@ -27,7 +27,7 @@ from workshop.web.quiz.rooms import Rooms
 def routes(store: Store, rooms: Rooms) -> list[BaseRoute]:
     async def mine(request: Request) -> Response:
         body = await run_in_threadpool(_mine, store, request.state.identity, request.query_params.get("gone", ""))
-        return plain.page("My quizzes", f'{body}<p class="here">On a computer of others: {LOG_OUT}</p>')
+        return plain.page("My quizzes", f'{body}<p class="here">On a shared computer, {LOG_OUT} at the end</p>')
 
     async def forget(request: Request) -> Response:
         identity, round_id = request.state.identity, request.path_params["id"]
