@@ -11,7 +11,8 @@ AT_ONCE = 20  # codes of one address that are looked at, or were wrong a moment 
 # A wrong code keeps its turn for so many seconds: 20 guesses a second against a billion codes, about a one in two
 # thousand chance in eight hours.
 KEPT = 1.0
-LONGEST = 10.0  # seconds that a code waits for its turn
+# Seconds that a code waits for its turn: two thousand who join a round at once all get theirs.
+LONGEST = 30.0
 
 
 class TooManyAttempts(Exception):
