@@ -92,7 +92,9 @@ def test_who_is_logged_out_is_nobody_until_they_are_let_in_again(store: Store) -
     ada = store.add_identity("learner", "ada", "1" * 64)
     eve = store.add_identity("player", "eve", "2" * 64)
     before = store.changes()
+    store.add_ticket("9" * 64, time.time() + 60)
     store.log_out_all(["learner"])
+    assert not store.take_ticket("9" * 64)
     assert store.changes() != before
     assert store.identity("1" * 64) is None and store.identity("2" * 64) == eve
     assert store.former_identity("1" * 64) == ada

@@ -74,8 +74,9 @@ class Identities:
             _tell_changed(connection)
 
     def log_out_all(self, roles: Collection[Role] = _ANYBODY) -> None:
-        """End what the tokens of everybody in these roles are worth, until they are let in again."""
+        """End what the tokens of everybody in these roles are worth, until they are let in again, and all tickets."""
         with self.database.writing() as connection:
+            connection.execute(settings.delete().where(settings.c.key.startswith(_TICKET, autoescape=True)))
             connection.execute(identities.update().where(identities.c.role.in_(roles)).values(let_in_at=None))
             _tell_changed(connection)
 
