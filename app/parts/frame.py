@@ -11,21 +11,23 @@ from workshop.store.recorded import Recorded
 from workshop.store.recorded import recorded as recorded_in
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
+from workshop.web import leave
 from workshop.web.door import IDENTITY_HEADER
 from workshop.web.recorded import marked as mark
 
 MARK = Path(web.__file__).parent / "static" / "mark.svg"
 STYLE = Path(__file__).with_name("style.css")
-MENU = Path(__file__).with_name("menu.js")
+SCRIPTS = [Path(__file__).with_name(name) for name in ("menu.js", "out.js")]
 
 
 def set_up() -> None:
-    """Title, icon, style and menu; the first thing on every page."""
+    """Title, icon, style, menu and the way out; the first thing on every page."""
     st.set_page_config(page_title="Distributed Training Workshop", page_icon=str(MARK), layout="wide")
     st.logo(str(MARK), size="large")
     st.html(f"<style>{STYLE.read_text()}</style>")
     with st.container(key="menu"):
-        st.html(f"<script>{MENU.read_text()}</script>", unsafe_allow_javascript=True)
+        script = "\n".join(path.read_text() for path in SCRIPTS)
+        st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
     if (found := recorded()) is not None:
         with st.container(key="recorded"):
             st.markdown(f":material/history: {plain(found.words)}")
@@ -73,6 +75,7 @@ def heading(title: str, words: str = "") -> Identity:
         st.header(title, anchor=False, width="stretch")
         icon = ":material/school:" if identity.role == "instructor" else ":material/person:"
         st.markdown(f"{icon} {plain(identity.nickname)}", width="content")
+        st.html(f'<a href="{leave.PATH}" target="_self">Log out</a>', width="content")
     if words:
         st.markdown(words)
     return identity

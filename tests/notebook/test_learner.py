@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 import workshop
 from workshop.errors import BadInput
 from workshop.notebook import learner
+from workshop.store.identities import LONGEST_NICKNAME
 from workshop.store.store import Store
 from workshop.web import auth
+from workshop.web.nicknames import checked_nickname
 
 LONG = "anna-sophie.von-und-zu-hohenberg"  # longer than a nickname, as accounts may be
 
@@ -36,10 +38,10 @@ def test_long_names_that_begin_alike_are_two_learners(account: pytest.MonkeyPatc
 @given(st.text(min_size=1))
 def test_any_accounts_name_fits_or_is_refused(text: str) -> None:
     name = learner.nickname(text)
-    assert len(name) <= auth.LONGEST_NICKNAME
+    assert len(name) <= LONGEST_NICKNAME
     assert learner.nickname(name) == name
     try:
-        assert auth.checked_nickname(name) == name
+        assert checked_nickname(name) == name
     except BadInput as error:
         assert "\n" not in str(error)
 

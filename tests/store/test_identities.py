@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import time
+from typing import Any
 
 import pytest
+from sqlalchemy import Engine, event
 from sqlalchemy.exc import IntegrityError
 
+from workshop.errors import BadInput
+from workshop.store import tables
+from workshop.store.identities import MOST_ALIKE, STAY
 from workshop.store.store import Store
 
 
@@ -53,3 +60,60 @@ def test_a_notebooks_learner_is_nobody_from_the_door(store: Store) -> None:
     # Who only took part in a quiz submits nothing, and keeps nobody from their name.
     store.add_identity("player", "eve", "7" * 64)
     assert store.learner("eve").nickname == "eve"
+
+
+def test_a_nickname_is_taken_so_often_and_no_more(store: Store) -> None:
+    """What one join costs must not grow with those who came before."""
+    count = MOST_ALIKE - 1
+    rows = [{"role": "learner", "nickname": "ada", "token_hash": f"a{n}", "created_at": 0.0} for n in range(count)]
+    for n, row in enumerate(rows[1:], 2):
+        row["nickname"] = f"ada {n}"
+    with store.database.writing() as connection:
+        connection.execute(tables.identities.insert(), rows)
+    statements: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
+        statements.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        last = store.add_identity("learner", "ada", "b" * 64, numbered=True)
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    assert last.nickname == f"ada {MOST_ALIKE}"
+    assert len([one for one in statements if "FROM identities" in one]) <= 2, "names in use, and the row just made"
+    with pytest.raises(BadInput, match=r"^99 people have the nickname ada already; please take another one\.$"):
+        store.add_identity("learner", "ada", "c" * 64, numbered=True)
+    # A notebook can't take another name, so nobody keeps it out by taking this one.
+    assert re.fullmatch(r"ada \d{3,4}", store.learner("ada").nickname)
+
+
+def test_who_is_logged_out_is_nobody_until_they_are_let_in_again(store: Store) -> None:
+    ada = store.add_identity("learner", "ada", "1" * 64)
+    eve = store.add_identity("player", "eve", "2" * 64)
+    before = store.changes()
+    store.add_ticket("9" * 64, time.time() + 60)
+    store.log_out_all(["learner"])
+    assert not store.take_ticket("9" * 64)
+    assert store.changes() != before
+    assert store.identity("1" * 64) is None and store.identity("2" * 64) == eve
+    assert store.former_identity("1" * 64) == ada
+    # By the former token, under the same name, in the same role.
+    for role, nickname in (("player", "ada"), ("learner", "eve"), ("instructor", "ada")):
+        assert store.let_in_again("1" * 64, "3" * 64, role, nickname) is None
+    assert store.let_in_again("1" * 64, "3" * 64, "learner", "ada") == ada == store.identity("3" * 64)
+    assert store.identity("1" * 64) is None and store.former_identity("1" * 64) is None
+    # Who logs out leaves nothing that is worth anything.
+    before = store.changes()
+    store.log_out(ada.id)
+    assert store.changes() != before
+    assert store.identity("3" * 64) is None and store.former_identity("3" * 64) is None
+    assert store.let_in_again("3" * 64, "4" * 64, "learner", "ada") is None
+
+
+def test_a_cookie_ends_at_the_server_too(store: Store) -> None:
+    ada = store.add_identity("learner", "ada", "1" * 64)
+    assert store.identity("1" * 64) == ada
+    with store.database.writing() as connection:
+        connection.execute(tables.identities.update().values(let_in_at=time.time() - STAY - 1))
+    assert store.identity("1" * 64) is None and store.former_identity("1" * 64) == ada

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import socket
 import subprocess
 import sys
 import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from html import escape
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
 import pytest
-from websockets.exceptions import InvalidStatus
+from starlette.requests import Request
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.web.dashboard import Dashboard
+from tests.support import until
+from tests.web.dashboard import Dashboard, Visitor
 from workshop.store.store import Store
-from workshop.web import address, door
-from workshop.web.auth import hashed, new_ticket
+from workshop.web import address, cookies, door
+from workshop.web.attempts import Attempts
+from workshop.web.auth import hashed, let_in, new_secrets, new_ticket
+from workshop.web.join import Join
+from workshop.web.server import configuration
+from workshop.web.visitors import OUT
 
 HTML = {"Accept": "text/html"}
+
+
+def _identity(dashboard: Dashboard, visitor: Visitor) -> object:
+    return dashboard.store.identity(hashed(visitor.cookie.partition("=")[2]))
 
 
 def test_strangers_are_sent_to_the_door_and_back_to_where_they_wanted(dashboard: Dashboard) -> None:
@@ -182,12 +200,174 @@ def test_many_wrong_codes_have_to_wait(dashboard: Dashboard) -> None:
     for n in range(25):
         assert dashboard.stranger().get(f"/?token=guess{n}", **HTML).status == 303
     dashboard.learner()  # wrong tokens cost nobody anything
-    # The last codes of this module: afterwards everybody from this address waits for a while.
-    answers = [dashboard.stranger().post("/join", {"code": f"G{n}", "nickname": "Eve"}) for n in range(25)]
-    assert answers[-1].status == 429
-    assert "try again in" in answers[-1].text
-    assert dashboard.stranger().post("/join", {"code": dashboard.code, "nickname": "Eve"}).status == 429
+    with ThreadPoolExecutor(40) as pool:
+        guesses = [{"code": f"G{n}", "nickname": "Eve"} for n in range(60)]
+        answers = pool.map(lambda guess: dashboard.stranger().post("/join", guess), guesses)
+        assert dashboard.stranger().post("/join", {"code": dashboard.code, "nickname": "Eve"}).status == 303
+        assert {answer.status for answer in answers} <= {403, 429}
     dashboard.instructor()
+
+
+def test_wrong_codes_are_told_to_wait_and_right_ones_get_in(store: Store) -> None:
+    _, code = new_secrets(store)
+
+    async def answer(join: Join, code: str, address: str = "10.0.0.1") -> int:
+        body = urlencode({"code": code, "nickname": "Ada"}).encode()
+        scope = {"type": "http", "method": "POST", "path": "/join", "query_string": b"", "headers": []}
+        scope |= {"client": (address, 1), "state": {"identity": None}}
+
+        async def receive() -> dict[str, object]:
+            return {"type": "http.request", "body": body}
+
+        return (await join.respond(Request(scope, receive))).status_code
+
+    async def main() -> None:
+        join = Join(store, "workshop_1", Attempts(at_once=3, kept=600, longest=0.2))
+        told = await asyncio.gather(*(answer(join, f"G{n}") for n in range(50)))
+        assert Counter(told) == {403: 3, 429: 47}
+        assert await answer(join, code, "10.0.0.2") == 303
+        join = Join(store, "workshop_1", Attempts(at_once=3, kept=0.01, longest=60))
+        told = await asyncio.gather(*(answer(join, f"G{n}") for n in range(50)), answer(join, code))
+        assert told[-1] == 303 and set(told[:-1]) == {403, 429}
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+        ("fe80::1%eth0", "fe80::"),
+        ("testclient", "testclient"),
+    ],
+)
+def test_a_host_is_one_address(address: str, counted: str) -> None:
+    assert door.client_address({"client": (address, 1)}) == counted
+
+
+@pytest.mark.parametrize(("proxy", "seen"), [("", "127.0.0.1"), ("127.0.0.1", "10.9.8.7"), ("10.0.0.1", "127.0.0.1")])
+def test_only_a_known_proxy_tells_where_requests_come_from(proxy: str, seen: str) -> None:
+    found = []
+
+    async def app(scope: dict[str, Any], _receive: object, _send: object) -> None:
+        found.append(door.client_address(scope))
+
+    served = configuration(app, "127.0.0.1", 1, proxy)
+    served.load()
+    headers = [(b"x-forwarded-for", b"10.9.8.7")]
+    scope = {"type": "http", "headers": headers, "client": ("127.0.0.1", 1), "scheme": "http", "path": "/join"}
+    scope |= {"asgi": {"version": "3.0"}, "method": "GET", "server": ("127.0.0.1", 1), "http_version": "1.1"}
+    asyncio.run(served.loaded_app(scope, None, None))
+    assert found == [seen]
+
+
+def test_cookies_that_are_too_long_are_refused_before_anybody_reads_them(dashboard: Dashboard) -> None:
+    """Each of these took half a minute, in which nobody else was served."""
+    slow = 'x="' + "\\a" * 30_000 + '"'
+    answer = dashboard.stranger().get("/join", Cookie=slow)
+    assert answer.status == 431 and "at most 8,192 are read" in answer.text
+    visitor = dashboard.stranger()
+    visitor.cookie = slow[:20_000] + '"'
+    with pytest.raises(InvalidStatus) as refused, visitor.listen("/_stcore/stream"):
+        pass
+    assert refused.value.response.status_code == 431
+    learner = dashboard.learner("Bea")
+    learner.cookie = f"{slow[:7000]}; {learner.cookie}"
+    assert learner.get("/", **HTML).status == 200
+
+
+def test_streamlit_gets_its_own_cookie(dashboard: Dashboard) -> None:
+    visitor = dashboard.learner("Kim")
+    mine = visitor.cookie
+    xsrf = visitor.get("/_stcore/health").headers["set-cookie"].partition(";")[0]
+    name, _, value = xsrf.partition("=")
+    assert name == cookies.STREAMLIT
+    visitor.cookie = f"{mine}; {xsrf}"
+    again = visitor.get("/_stcore/health").headers["set-cookie"].partition(";")[0].partition("=")[2]
+    assert _token(again) == _token(value), "a token that is known stays the same"
+
+
+def _token(cookie: str) -> bytes | None:
+    from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
+
+    return decode_xsrf_token_string(cookie)[0]
+
+
+def test_new_secrets_end_what_old_ones_opened(dashboard: Dashboard) -> None:
+    learner, instructor = dashboard.learner("Lea"), dashboard.instructor()
+    before = _identity(dashboard, learner)
+    player = dashboard.stranger()
+    player.cookie = f"workshop_{dashboard.port}={let_in(dashboard.store, 'player', 'Pam')[1]}"
+    assert learner.get("/", **HTML).status == instructor.get("/", **HTML).status == 200
+    with learner.listen("/live/session/class") as line:
+        line.recv(timeout=60)
+        dashboard.token, dashboard.code = new_secrets(dashboard.store)
+        with pytest.raises(ConnectionClosed) as closed:
+            while True:
+                line.recv(timeout=60)
+        assert closed.value.rcvd is not None and closed.value.rcvd.code == OUT
+    until(lambda: learner.get("/", **HTML).status == 303 == instructor.get("/", **HTML).status, 60, "an end of cookies")
+    assert player.get("/quiz/mine").status == 200, "the code of a round is the same as before"
+    # With the new code and the old cookie one is who one was.
+    assert 'value="Lea"' in learner.get("/join").text
+    assert learner.post("/join", {"code": dashboard.code, "nickname": "Lea"}).status == 303
+    assert _identity(dashboard, learner) == before
+    assert dashboard.stranger().get(f"/?token={dashboard.token}", **HTML).headers["cache-control"] == "no-store"
+
+
+def test_everybody_can_log_out(dashboard: Dashboard) -> None:
+    assert dashboard.stranger().get("/leave").headers["location"] == "/join"
+    assert dashboard.stranger().post("/leave", {"who": "all"}).headers["location"] == "/join"
+    for role, name in (("learner", "<b>Ole</b>"), ("player", "Pia"), ("instructor", "Instructor")):
+        visitor = dashboard.stranger()
+        visitor.cookie = kept = f"workshop_{dashboard.port}={let_in(dashboard.store, role, name)[1]}"
+        assert f"<bdi>{escape(name)}</bdi>" in visitor.get("/leave").text
+        answer = visitor.post("/leave", {"who": "me"})
+        assert (answer.status, answer.headers["location"]) == (303, "/join")
+        assert "max-age=0" in answer.headers["set-cookie"].lower()
+        visitor.cookie = kept
+        until(lambda visitor=visitor: visitor.get("/quiz/mine", **HTML).status == 303, 60, f"the end of the {role}")
+        assert name not in visitor.get("/join").text, "nobody comes back as them"
+
+
+def test_the_instructor_logs_everybody_out(dashboard: Dashboard) -> None:
+    learner, other, instructor = dashboard.learner("Max"), dashboard.instructor(), dashboard.instructor()
+    assert "Log everybody out" not in learner.get("/leave").text
+    assert learner.post("/leave", {"who": "all"}).status == 403
+    assert learner.get("/", **HTML).status == 200
+    old = dashboard.code
+    page = instructor.post("/leave", {"who": "all"})
+    assert (page.status, page.headers["cache-control"]) == (200, "no-store")
+    dashboard.code = re.search(r'class="code">(\w+)<', page.text)[1]
+    dashboard.token = re.search(r"token=([\w-]+)<", page.text)[1]
+    until(lambda: learner.get("/", **HTML).status == 303 == other.get("/", **HTML).status, 60, "an end of cookies")
+    assert instructor.get("/", **HTML).status == 200
+    assert dashboard.stranger().post("/join", {"code": old, "nickname": "Max"}).status == 403
+    dashboard.learner("Mia")
+    dashboard.instructor()
+
+
+def test_what_visitors_send_by_mistake_fills_no_log(dashboard: Dashboard) -> None:
+    """Frames of the wrong kind, and requests that are given up half-way."""
+    learner = dashboard.learner("Log")
+    with learner.listen("/live/run/1") as line:
+        line.recv(timeout=60)
+        line.send(b"\x00\xff")
+        line.send("and text")
+        line.ping().wait(60)
+    with learner.listen("/_stcore/stream") as line:
+        line.send("text, where Streamlit reads bytes only")
+        with pytest.raises(ConnectionClosed) as closed:
+            while True:
+                line.recv(timeout=60)
+        assert closed.value.rcvd is not None and closed.value.rcvd.code == 1003
+    with socket.create_connection(("127.0.0.1", dashboard.port)) as half:
+        half.sendall(b"POST /join HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\ncode=")
+        time.sleep(0.3)
+    assert learner.get("/", **HTML).status == 200
+    assert "Traceback" not in Path(dashboard.store.database.where).with_name("dashboard.log").read_text()
 
 
 def test_a_port_in_use_is_one_sentence(dashboard: Dashboard) -> None:

@@ -140,7 +140,7 @@ def served(port: int | None = None) -> Iterator[tuple[psutil.Process, int]]:
     if port is None:
         port = free_port()
     command = guarded([sys.executable, "-m", "workshop.web", "--host", HOST, "--port", str(port)])
-    with open(config.home() / "dashboard.log", "wb") as log:
+    with open(config.home() / "dashboard.log", "ab") as log:
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
     try:
         deadline = time.monotonic() + SERVER_READY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import signal
 from collections.abc import Sequence
@@ -56,6 +57,14 @@ def up(
             "http://lab.example.org:8000. Can be given several times.",
         ),
     ] = None,
+    proxy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="The address of a reverse proxy in front of the dashboard, such as 127.0.0.1. Its X-Forwarded-For is "
+            "then believed: wrong codes are counted by visitor. Without this option nobody's is.",
+        ),
+    ] = None,
     lab: Annotated[bool, typer.Option("--lab/--no-lab", help="Whether to start JupyterLab, too.")] = True,
     lab_port: Annotated[str | None, typer.Option(metavar="N", help="JupyterLab's port; a free one without it.")] = None,
     replay: replaying.Replay = False,
@@ -76,6 +85,7 @@ def up(
     with only_one():
         dashboard = Dashboard(host, check_port(host, port), say)
         dashboard.framed_by = " ".join(_origins(framed_by or []))
+        dashboard.proxy = _address(proxy or "")
         jupyter = _jupyter(dashboard, lab_port) if lab else None
         store = Store.open()
         children: list[Child] = [Conductor(store, name, placement, say, at), dashboard]
@@ -101,6 +111,14 @@ def _origins(given: Sequence[str]) -> list[str]:
         if not _ORIGIN.fullmatch(one):
             raise BadInput(f"--framed-by is {one!r:.80}; it should be like http://lab.example.org:8000.")
     return origins
+
+
+def _address(given: str) -> str:
+    """The address of one proxy. Raises BadInput for anything else, such as a * that would believe everybody."""
+    try:
+        return given and str(ipaddress.ip_address(given))
+    except ValueError:
+        raise BadInput(f"--proxy is {given!r:.80}; it should be one IP address like 127.0.0.1.") from None
 
 
 def keep_up(

@@ -101,12 +101,14 @@ class Conductor(ChildProcess):
 
 @dataclass
 class Dashboard(ChildProcess):
-    """The dashboard's server. Only pages of `framed_by` (origins) may show it in a frame."""
+    """The dashboard's server. Only pages of `framed_by` (origins) may show it in a frame, and only a `proxy` (an
+    address) is believed from where requests come."""
 
     host: str
     port: int
     say: Callable[[str], None]
     framed_by: str = ""
+    proxy: str = ""
     name = "dashboard"
     answers = "The dashboard answers"
     needed = True
@@ -126,6 +128,8 @@ class Dashboard(ChildProcess):
         command = [sys.executable, "-m", "workshop.web", "--host", self.host, "--port", str(self.port)]
         if self.framed_by:
             command += ["--framed-by", self.framed_by]
+        if self.proxy:
+            command += ["--proxy", self.proxy]
         self._process = serve(guarded(command), config.home() / "dashboard.log")
 
     def wait_ready(self, ending: threading.Event) -> None:

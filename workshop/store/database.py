@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Column, Connection, Engine, Table, create_engine, event, inspect, make_url, text
+from sqlalchemy import URL, Column, Connection, Engine, Index, Table, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, DatabaseError, DataError, DBAPIError, IntegrityError, ProgrammingError
 
 from workshop.errors import BadInput, WorkshopError
@@ -126,7 +126,7 @@ class Database:
             )
 
     def _bring_up_to_date(self, connection: Connection, found: int) -> None:
-        """Make the tables and columns that a store of an older version lacks; what it holds stays as it is."""
+        """Make the tables, columns and indexes that a store of an older version lacks; what it holds stays as it is."""
         new = [part for version, parts in tables.SINCE.items() if version > found for part in parts]
         missing = [part for part in new if isinstance(part, Table)]
         others = set(inspect(connection).get_table_names()) & {table.name for table in missing}
@@ -140,6 +140,8 @@ class Database:
         for column in (one for one in columns if one.table not in missing):  # those just made are whole
             kind = column.type.compile(connection.dialect)
             connection.execute(text(f"ALTER TABLE {column.table.name} ADD COLUMN {column.name} {kind}"))
+        for index in (part for part in new if isinstance(part, Index)):
+            index.create(connection)
         connection.execute(tables.schema.update().values(version=tables.VERSION))
 
     @staticmethod

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import random
+import secrets
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from hashlib import sha256
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, Select, select
 
+from workshop.errors import BadInput
 from workshop.store.database import Database
 from workshop.store.records import Identity, Role
 from workshop.store.tables import identities, settings
 
 LONGEST_NICKNAME = 30
+MOST_ALIKE = 99  # people of one nickname, with numbers behind it
+STAY = 30 * 86400.0  # seconds for which a cookie is worth something
 _ANYBODY: tuple[Role, ...] = ("instructor", "learner", "player")
+_SOME = 500  # values in a query: databases take so many
 _NOTEBOOK = "notebook:"  # no hash of a cookie begins so: nobody comes in by it
 
 
@@ -24,15 +30,59 @@ class Identities:
 
     def add_identity(self, role: Role, nickname: str, token_hash: str, numbered: bool = False) -> Identity:
         """Let somebody in; `token_hash` is the SHA-256 of the secret that their cookie holds. `numbered`: a nickname
-        that somebody has already gets a number."""
+        that somebody has already gets a number. Raises BadInput where `MOST_ALIKE` have it."""
         with self.database.writing() as connection:
-            name = _free(connection, nickname, _ANYBODY) if numbered else nickname
-            return _added(connection, role, name, token_hash)
+            name = _free(connection, nickname, _ANYBODY, True) if numbered else nickname
+            return _added(connection, role, name, token_hash, time.time())
 
     def identity(self, token_hash: str) -> Identity | None:
-        """Whose token has this hash; None: nobody's."""
+        """Who is in by the token of this hash; None: nobody, or nobody any more."""
+        with self.database.reading() as connection:
+            return _known(connection, token_hash, identities.c.let_in_at > time.time() - STAY)
+
+    def those_in(self, token_hashes: Iterable[str]) -> set[str]:
+        """Those of these hashes by whose tokens somebody is in."""
+        asked, found = list(token_hashes), set[str]()
+        still = select(identities.c.token_hash).where(identities.c.let_in_at > time.time() - STAY)
+        with self.database.reading() as connection:
+            for begin in range(0, len(asked), _SOME):
+                some = asked[begin : begin + _SOME]
+                found.update(connection.scalars(still.where(identities.c.token_hash.in_(some))))
+        return found
+
+    def former_identity(self, token_hash: str) -> Identity | None:
+        """Who is or was in by the token of this hash, and did not log out themselves."""
         with self.database.reading() as connection:
             return _known(connection, token_hash)
+
+    def let_in_again(self, former_hash: str, token_hash: str, role: Role, nickname: str) -> Identity | None:
+        """Let somebody in by a new token who had the former one, and stays who they were; None where nobody in this
+        role with this nickname had it."""
+        theirs = (identities.c.token_hash == former_hash, identities.c.role == role, identities.c.nickname == nickname)
+        values = {"token_hash": token_hash, "let_in_at": time.time()}
+        with self.database.writing() as connection:
+            if connection.execute(identities.update().where(*theirs).values(**values)).rowcount == 0:
+                return None
+            _tell_changed(connection)
+            return _known(connection, token_hash)
+
+    def log_out(self, identity_id: int) -> None:
+        """End what somebody's token is worth; nobody comes back as them."""
+        values = {"token_hash": f"out:{identity_id}:{secrets.token_hex(16)}", "let_in_at": None}
+        with self.database.writing() as connection:
+            connection.execute(identities.update().where(identities.c.id == identity_id).values(**values))
+            _tell_changed(connection)
+
+    def log_out_all(self, roles: Collection[Role] = _ANYBODY) -> None:
+        """End what the tokens of everybody in these roles are worth, until they are let in again, and all tickets."""
+        with self.database.writing() as connection:
+            connection.execute(settings.delete().where(settings.c.key.startswith(_TICKET, autoescape=True)))
+            connection.execute(identities.update().where(identities.c.role.in_(roles)).values(let_in_at=None))
+            _tell_changed(connection)
+
+    def changes(self) -> str:
+        """A text that is another one whenever somebody was logged out."""
+        return self.setting(_CHANGES) or ""
 
     def learner(self, name: str) -> Identity:
         """The learner whose notebooks have this name, let in where there is none yet.
@@ -43,7 +93,8 @@ class Identities:
         known_by = _notebook(name)
         with self.database.writing() as connection:
             there = _known(connection, known_by)
-            return there or _added(connection, "learner", _free(connection, name, ("learner",)), known_by)
+            # A notebook has no other name to offer: nobody can keep it out by taking this one often.
+            return there or _added(connection, "learner", _free(connection, name, ("learner",), False), known_by)
 
     def of_notebooks(self, names: Iterable[str]) -> dict[int, str]:
         """The ids of those of these learners who were let in by their notebooks, with their names there."""
@@ -74,20 +125,50 @@ class Identities:
 
     def set_setting(self, key: str, value: str) -> None:
         with self.database.writing() as connection:
-            if connection.execute(settings.update().where(settings.c.key == key).values(value=value)).rowcount == 0:
-                connection.execute(settings.insert().values(key=key, value=value))
+            _set(connection, key, value)
 
 
 _TICKET = "ticket:"  # keys of the settings
+_CHANGES = "logged_out"
 
 
-def numbered(nickname: str, taken: Callable[[str], bool]) -> str:
-    """The nickname, with a number where it is taken."""
-    name, number = nickname, 1
-    while taken(name):
-        number += 1
-        name = f"{nickname[: LONGEST_NICKNAME - 5]} {number}"
-    return name
+def numbered(
+    connection: Connection, nickname: str, column: ColumnElement[str], among: Select[tuple[str]], capped: bool
+) -> str:
+    """The nickname, with a number where one of `among` has it, which are selected from the table of `column`. One
+    query, whose work doesn't grow with the number of people. Where `MOST_ALIKE` have the nickname, raises BadInput if
+    that is `capped`; else the number is drawn."""
+    names = [nickname, *(f"{_base(nickname)} {number}" for number in range(2, MOST_ALIKE + 1))]
+    if (free := _first_free(connection, names, column, among)) is not None:
+        return free
+    if not capped:
+        drawn = random.sample(range(MOST_ALIKE + 1, 10_000), 50)
+        names = [f"{_base(nickname)} {number}" for number in drawn]
+        if (free := _first_free(connection, names, column, among)) is not None:
+            return free
+    raise BadInput(f"{MOST_ALIKE} people have the nickname {nickname} already; please take another one.")
+
+
+def _first_free(
+    connection: Connection, names: Sequence[str], column: ColumnElement[str], among: Select[tuple[str]]
+) -> str | None:
+    taken = set(connection.scalars(among.where(column.in_(names))))
+    return next((name for name in names if name not in taken), None)
+
+
+def _base(nickname: str) -> str:
+    """What a number is put behind."""
+    return nickname[: LONGEST_NICKNAME - 5]
+
+
+def _set(connection: Connection, key: str, value: str) -> None:
+    if connection.execute(settings.update().where(settings.c.key == key).values(value=value)).rowcount == 0:
+        connection.execute(settings.insert().values(key=key, value=value))
+
+
+def _tell_changed(connection: Connection) -> None:
+    """Have all dashboards of this store ask again who is in."""
+    _set(connection, _CHANGES, secrets.token_hex(8))
 
 
 def _notebook(name: str) -> str:
@@ -95,20 +176,23 @@ def _notebook(name: str) -> str:
     return _NOTEBOOK + sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _free(connection: Connection, nickname: str, roles: Sequence[Role]) -> str:
-    """The nickname, with a number where somebody in one of these roles has it."""
-    there = select(identities.c.id).where(identities.c.role.in_(roles)).limit(1)
-    return numbered(nickname, lambda name: connection.scalar(there.where(identities.c.nickname == name)) is not None)
+def _free(connection: Connection, nickname: str, roles: Collection[Role], capped: bool) -> str:
+    """The nickname, with a number where somebody in one of these roles has it. Raises BadInput."""
+    among = select(identities.c.nickname).where(identities.c.role.in_(roles)).distinct()
+    return numbered(connection, nickname, identities.c.nickname, among, capped)
 
 
-def _known(connection: Connection, token_hash: str) -> Identity | None:
+def _known(connection: Connection, token_hash: str, *conditions: ColumnElement[bool]) -> Identity | None:
     columns = (identities.c.id, identities.c.role, identities.c.nickname, identities.c.created_at)
-    row = connection.execute(select(*columns).where(identities.c.token_hash == token_hash)).first()
+    row = connection.execute(select(*columns).where(identities.c.token_hash == token_hash, *conditions)).first()
     return Identity(*row) if row is not None else None
 
 
-def _added(connection: Connection, role: Role, nickname: str, token_hash: str) -> Identity:
+def _added(
+    connection: Connection, role: Role, nickname: str, token_hash: str, let_in_at: float | None = None
+) -> Identity:
     values = {"role": role, "nickname": nickname, "token_hash": token_hash, "created_at": time.time()}
+    values["let_in_at"] = let_in_at
     connection.execute(identities.insert().values(**values))
     found = _known(connection, token_hash)
     assert found is not None, "just written"

@@ -106,7 +106,8 @@ class Quizzes:
         self, round_id: int, identity_id: int | None, nickname: str, attempt: int = 1, *, most: int | None = None
     ) -> QuizPlayer:
         """Let somebody take part. Who does already stays who they are, also where they were removed; a nickname that
-        somebody else has gets a number. Raises BadInput for a new one where there are `most` who weren't removed."""
+        somebody else has gets a number. Raises BadInput for a new one where there are `most` who weren't removed,
+        or too many with this nickname."""
         whose = (
             quiz_players.c.round_id == round_id,
             quiz_players.c.identity_id == identity_id,
@@ -121,7 +122,7 @@ class Quizzes:
                     "round_id": round_id,
                     "identity_id": identity_id,
                     "attempt": attempt,
-                    "nickname": _free(connection, round_id, nickname),
+                    "nickname": _free(connection, round_id, nickname, most is not None),
                     "joined_at": time.time(),
                     "removed": False,
                 }
@@ -190,7 +191,7 @@ def _forget(connection: Connection, player_ids: list[int]) -> int:
     return gone
 
 
-def _free(connection: Connection, round_id: int, nickname: str) -> str:
-    """The nickname, with a number where somebody in the round has it."""
-    there = select(quiz_players.c.id).where(quiz_players.c.round_id == round_id).limit(1)
-    return numbered(nickname, lambda name: connection.scalar(there.where(quiz_players.c.nickname == name)) is not None)
+def _free(connection: Connection, round_id: int, nickname: str, capped: bool) -> str:
+    """The nickname, with a number where somebody in the round has it. Raises BadInput."""
+    among = select(quiz_players.c.nickname).where(quiz_players.c.round_id == round_id)
+    return numbered(connection, nickname, quiz_players.c.nickname, among, capped)

@@ -36,7 +36,8 @@ TABLES = (
     tables.artifacts, tables.studies, tables.trials, tables.guesses, tables.quiz_rounds, tables.quiz_players,
     tables.quiz_answers, tables.progress,
 )  # fmt: skip
-SECRET = frozenset({tables.identities.c.token_hash, tables.quiz_rounds.c.code})  # never in a recording
+# Never in a recording.
+SECRET = frozenset({tables.identities.c.token_hash, tables.identities.c.let_in_at, tables.quiz_rounds.c.code})
 # What these JSON columns hold; pages take it for granted.
 _OBJECTS = frozenset(
     {

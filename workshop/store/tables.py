@@ -24,7 +24,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 7
+VERSION = 8
 SPANS = 2000  # rows of `spans`: the most points that a thinned series can have
 
 
@@ -77,6 +77,8 @@ identities = Table(
     Column("nickname", Words, nullable=False),
     Column("token_hash", String(128), nullable=False, unique=True),
     Column("created_at", Double, nullable=False),
+    Column("let_in_at", Double),  # when they got their cookie; None: nobody is in by it
+    Index("identities_of_nickname", "nickname"),
     sqlite_autoincrement=True,
 )
 
@@ -337,12 +339,13 @@ progress = Table(
     sqlite_with_rowid=False,
 )
 
-# The tables and columns that came with a version; an older store gets those it lacks.
-SINCE: dict[int, tuple[Table | Column[Any], ...]] = {
+# The tables, columns and indexes that came with a version; an older store gets those it lacks.
+SINCE: dict[int, tuple[Table | Column[Any] | Index, ...]] = {
     2: (studies, trials),
     3: (sessions.c.site,),
     4: (trials.c.point, trials.c.pruned, guesses),
     5: (quiz_rounds, quiz_players, quiz_answers),
     6: (leases, progress),
     7: (quiz_rooms,),
+    8: (identities.c.let_in_at, *identities.indexes),
 }

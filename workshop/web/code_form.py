@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from workshop.errors import BadInput
+from workshop.store.identities import LONGEST_NICKNAME
+from workshop.store.store import Store
 from workshop.web import auth, plain, sent
+from workshop.web.attempts import Attempts, TooManyAttempts
 from workshop.web.door import client_address
+from workshop.web.nicknames import checked_nickname
 
 FORM = """<p>{welcome}</p>
 {wrong}
@@ -48,7 +52,8 @@ class CodeForm(ABC):
 
     words: Words
 
-    def __init__(self, cookie: str, attempts: auth.Attempts) -> None:
+    def __init__(self, store: Store, cookie: str, attempts: Attempts) -> None:
+        self.store = store
         self.cookie = cookie
         self.attempts = attempts
 
@@ -63,6 +68,10 @@ class CodeForm(ABC):
     async def respond(self, request: Request) -> Response:
         if request.method == "POST":
             return await self._enter(request)
+        if request.state.identity is None and (secret := self.secret(request)):
+            former = await run_in_threadpool(self.store.former_identity, auth.hashed(secret))
+            if former is not None and former.role != "instructor":
+                request.state.nickname = former.nickname  # under which they come in again as who they were
         return self.page(request, "", request.query_params)
 
     async def _enter(self, request: Request) -> Response:
@@ -70,19 +79,27 @@ class CodeForm(ABC):
             given = await sent.form(request)
         except sent.TooMuch:
             return self.page(request, "That is far too much for a code and a nickname.", {}, 413)
-        address = client_address(request.scope)
-        if wait := self.attempts.wait(address):
-            words = f"Too many wrong codes came from your network just now; please try again in {math.ceil(wait)} s."
+        try:
+            async with self.attempts.turn(client_address(request.scope)) as turn:
+                found = await self.find(given.get("code", ""))
+                turn.right = bool(found)
+        except TooManyAttempts:
+            words = "Too many wrong codes come from your network now, so yours was not read; please try again."
             return self.page(request, words, given, 429)
-        found = await self.find(given.get("code", ""))
+        if not found and turn.waited:
+            words = f"{self.words.wrong_code} Many codes come from your network now, so they are read slowly."
+            return self.page(request, words, given, 429)
         if not found:
-            self.attempts.wrong(address)
             return self.page(request, self.words.wrong_code, given, 403)
         try:
-            nickname = auth.checked_nickname(given.get("nickname", ""))
+            nickname = checked_nickname(given.get("nickname", ""))
         except BadInput as error:
             return self.page(request, str(error), given, 400)
         return await self.let_in(request, found, nickname, given)
+
+    def secret(self, request: Request) -> str | None:
+        """What this browser's cookie holds, whether or not it is worth anything."""
+        return request.cookies.get(self.cookie)
 
     def page(
         self,
@@ -97,13 +114,14 @@ class CodeForm(ABC):
     ) -> Response:
         """The form with what was given; `nickname` where none was. `hidden` and `below` are HTML."""
         code = str(given.get("code", ""))[:20]
+        nickname = nickname or getattr(request.state, "nickname", "")
         body = FORM.format(
             **asdict(self.words),
             wrong=f'<p class="wrong" role="alert">{escape(wrong)}</p>' if wrong else "",
             hidden=hidden,
             code=escape(code),
             nickname=escape(str(given.get("nickname", nickname))[:60]),
-            longest=auth.LONGEST_NICKNAME,
+            longest=LONGEST_NICKNAME,
             focus_code="" if code else " autofocus",
             focus_nickname=" autofocus" if code else "",
             below=below,

@@ -6,24 +6,29 @@ learn who it is from a header that only the door can set; who has none is sent t
 
 from __future__ import annotations
 
+import ipaddress
 import re
+from contextlib import suppress
 from urllib.parse import parse_qs, quote, urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
-from starlette.requests import cookie_parser
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from workshop.errors import BadInput
+from workshop.store.identities import STAY
 from workshop.store.records import Identity
 from workshop.store.store import Store
-from workshop.web import auth
+from workshop.web import auth, cookies
+from workshop.web.visitors import Visitors
 
 IDENTITY_HEADER = "x-workshop-identity"  # to pages: the hash of the visitor's cookie
-OPEN_PATHS = ("/join", "/quiz", "/favicon.ico", "/_stcore/health")
+OPEN_PATHS = ("/join", "/leave", "/quiz", "/favicon.ico", "/_stcore/health")
 OPEN_FOLDERS = ("/assets/", "/static/")  # scripts, fonts and styles: nothing there is anybody's secret
+STREAM = "/_stcore/stream"  # Streamlit's WebSocket
 PLAYERS_FOLDER = "/quiz/"  # all that somebody sees who came in by the code of a quiz
-COOKIE_DAYS = 30
 # Where pages may be shown in a frame: the door adds JupyterLab's origin to this part of a policy.
 FRAMES = "frame-ancestors 'self'"
 POLICY = b"content-security-policy"
@@ -48,12 +53,18 @@ class Door:
         self.store = store
         self.cookie = cookie_name(port)
         self._frames = " ".join([FRAMES, *framed_by.split()])
-        self._known: dict[str, Identity] = {}  # identities never change, so that what was found stays true
+        self.visitors = Visitors(store)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
+        try:
+            given = cookies.read(scope["headers"], (self.cookie, cookies.STREAMLIT))
+        except BadInput as error:
+            await self._refuse(scope, receive, send, str(error), 431)
+            return
+        scope = {**scope, "headers": cookies.replaced(scope["headers"], given)}
         headers = Headers(scope=scope)
         writes = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD", "OPTIONS")
         if writes and not same_origin(headers):
@@ -64,26 +75,22 @@ class Door:
             if (brought := _brought(scope)) is not None:
                 await (await self._exchange(*brought))(scope, receive, send)
                 return
-        secret = _cookie(headers, self.cookie)
-        identity = await self._identity(secret)
+        secret = given.get(self.cookie)
+        identity = await self.visitors.identity(auth.hashed(secret)) if secret else None
         if not _may_see(identity, scope["path"]):
             if scope["type"] == "http" and scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
                 await RedirectResponse(_way_in(scope), 303)(scope, receive, send)
             else:
                 await self._refuse(scope, receive, send, "Join the class first, at /join.")
             return
-        await self.app(self._marked(scope, secret, identity), receive, send)
-
-    async def _identity(self, secret: str | None) -> Identity | None:
-        if not secret:
-            return None
-        key = auth.hashed(secret)
-        if key not in self._known:
-            found = await run_in_threadpool(self.store.identity, key)
-            if found is None:
-                return None
-            self._known[key] = found
-        return self._known[key]
+        if scope["path"] == STREAM:
+            receive = _bytes_only(receive, send)
+        served = self.app(self._marked(scope, secret, identity), receive, send)
+        if scope["type"] == "websocket" and secret and identity is not None:
+            await self.visitors.serve_while_in(auth.hashed(secret), served, send)
+        else:
+            with suppress(ClientDisconnect):  # who goes before all was sent: nobody is left to be told, nothing broke
+                await served
 
     def _marked(self, scope: Scope, secret: str | None, identity: Identity | None) -> Scope:
         """The scope with the visitor's identity; a header of that name that came from outside is dropped."""
@@ -99,28 +106,44 @@ class Door:
         Nobody has to wait here: 192 bits can't be guessed, and others' wrong codes must not keep the instructor out.
         """
         good, page = SECRETS[kind]
+        unkept = {"cache-control": "no-store"}  # neither the address nor the cookie
         if not await run_in_threadpool(good, self.store, given):
-            return RedirectResponse("/join?" + urlencode({"wrong": kind}), 303)
+            return RedirectResponse("/join?" + urlencode({"wrong": kind}), 303, unkept)
         _, cookie = await run_in_threadpool(auth.let_in, self.store, "instructor", "Instructor")
-        response = RedirectResponse(page, 303)
+        response = RedirectResponse(page, 303, unkept)
         set_cookie(response, self.cookie, cookie)
         return response
 
     @staticmethod
-    async def _refuse(scope: Scope, receive: Receive, send: Send, why: str) -> None:
+    async def _refuse(scope: Scope, receive: Receive, send: Send, why: str, status: int = 403) -> None:
         if scope["type"] == "http":
-            await JSONResponse({"error": why}, 403)(scope, receive, send)
+            await JSONResponse({"error": why}, status)(scope, receive, send)
             return
         await receive()  # the request to connect
         await send({"type": "websocket.close", "code": 1008, "reason": why})
 
 
 def set_cookie(response: Response, name: str, value: str) -> None:
-    response.set_cookie(name, value, max_age=COOKIE_DAYS * 86400, httponly=True, samesite="lax", path="/")
+    response.headers["cache-control"] = "no-store"
+    response.set_cookie(name, value, max_age=int(STAY), httponly=True, samesite="lax", path="/")
+
+
+def drop_cookie(response: Response, name: str) -> None:
+    response.headers["cache-control"] = "no-store"
+    response.delete_cookie(name, httponly=True, samesite="lax", path="/")
 
 
 def client_address(scope: Scope) -> str:
-    return scope["client"][0] if scope.get("client") else ""
+    """Whose attempts are counted together: an address of IPv4; of IPv6, the network of which one host has all."""
+    given = scope["client"][0] if scope.get("client") else ""
+    try:
+        address = ipaddress.ip_address(given.partition("%")[0])
+    except ValueError:
+        return given
+    if address.version == 4:
+        return given
+    mapped = address.ipv4_mapped
+    return str(mapped) if mapped else str(ipaddress.ip_network((address, 64), strict=False).network_address)
 
 
 def same_origin(headers: Headers) -> bool:
@@ -138,9 +161,17 @@ def _brought(scope: Scope) -> tuple[str, str] | None:
     return next(((kind, query[kind][0]) for kind in SECRETS if kind in query), None)
 
 
-def _cookie(headers: Headers, name: str) -> str | None:
-    # As browsers read them: other sites' cookies on this host may be anything, and SimpleCookie would stop at them.
-    return cookie_parser(headers.get("cookie", "")).get(name)
+def _bytes_only(receive: Receive, send: Send) -> Receive:
+    """What a WebSocket sends until it sends text, which Streamlit takes for an error of its own."""
+
+    async def wrapped() -> Message:
+        message = await receive()
+        if message.get("text") is None:
+            return message
+        await send({"type": "websocket.close", "code": 1003, "reason": "Only binary messages are read here."})
+        return {"type": "websocket.disconnect", "code": 1003}
+
+    return wrapped
 
 
 def _with_security_headers(send: Send, frames: str) -> Send:

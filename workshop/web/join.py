@@ -10,10 +10,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from workshop.store.store import Store
+from workshop.errors import BadInput
 from workshop.web import auth
 from workshop.web.code_form import CodeForm, Words
 from workshop.web.door import set_cookie
+from workshop.web.leave import LOG_OUT
 
 
 class Join(CodeForm):
@@ -29,15 +30,14 @@ class Join(CodeForm):
         wrong_code="That is not this class's code; it has 6 letters and digits and is on the instructor's screen.",
     )
 
-    def __init__(self, store: Store, cookie: str, attempts: auth.Attempts) -> None:
-        super().__init__(cookie, attempts)
-        self.store = store
-
     async def find(self, code: str) -> bool:
         return await run_in_threadpool(auth.is_class_code, self.store, code)
 
     async def let_in(self, request: Request, found: Any, nickname: str, given: Mapping[str, str]) -> Response:
-        _, secret = await run_in_threadpool(auth.let_in, self.store, "learner", nickname)
+        try:
+            _, secret = await run_in_threadpool(auth.let_in, self.store, "learner", nickname, self.secret(request))
+        except BadInput as error:
+            return self.page(request, str(error), given, 409)
         response = RedirectResponse(local(given.get("next", "")), 303)
         set_cookie(response, self.cookie, secret)
         return response
@@ -52,7 +52,7 @@ class Join(CodeForm):
         identity, where = request.state.identity, escape(local(given.get("next", "")))
         if identity is not None:
             name = escape(identity.nickname)
-            more["below"] = f'<p class="here">You are in as {name}: <a href="{where}">go on</a></p>'
+            more["below"] = f'<p class="here">You are in as {name}: <a href="{where}">go on</a>, or {LOG_OUT}</p>'
         more["hidden"] = f'<input type="hidden" name="next" value="{where}">\n'
         return super().page(request, wrong, given, status, **more)
 

@@ -80,11 +80,9 @@ async def _serve(websocket: WebSocket, topic: Topic) -> None:
     await websocket.accept()
     sender = asyncio.create_task(_send(websocket, topic))
     try:
-        # Viewers say nothing; receiving is how one learns that they are gone.
-        while True:
-            await websocket.receive_text()
-    except WebSocketDisconnect:
-        pass
+        # Viewers say nothing that is read; receiving is how one learns that they are gone.
+        while (await websocket.receive())["type"] != "websocket.disconnect":
+            pass
     finally:
         sender.cancel()
         with suppress(asyncio.CancelledError):

@@ -16,9 +16,10 @@ from workshop import config
 from workshop.session.supervisor import check_port
 from workshop.store.recorded import recorded
 from workshop.store.store import Store
-from workshop.web import actions, address, files, live, numbers
-from workshop.web.auth import Attempts
+from workshop.web import actions, address, files, leave, live, logs, numbers
+from workshop.web.attempts import Attempts
 from workshop.web.door import Door, cookie_name
+from workshop.web.handshakes import Handshakes
 from workshop.web.join import Join
 from workshop.web.look import SETTINGS
 from workshop.web.opening import Opening
@@ -46,6 +47,7 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
         folder / "streamlit_app.py",
         routes=[
             join,
+            *leave.routes(store, cookie_name(port)),
             *live.routes(store),
             *files.routes(store),
             *actions.routes(store),
@@ -55,34 +57,41 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
     )
 
 
-def serve(host: str, port: int, framed_by: str = "") -> None:
-    """Serve until SIGTERM or SIGINT; pages of the origins `framed_by` may show ours in a frame. Raises BadInput where
+def serve(host: str, port: int, framed_by: str = "", proxy: str = "") -> None:
+    """Serve until SIGTERM or SIGINT; pages of the origins `framed_by` may show ours in a frame. `proxy`: the address of
+    a reverse proxy, which is believed from where requests come (X-Forwarded-For); nobody else is. Raises BadInput where
     the port can't be had or the store can't be opened."""
     check_port(host, port)
     with Store.open() as store:
         _allow_lines()
+        logs.spare()
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
-        server = uvicorn.Server(
-            uvicorn.Config(
-                build(store, port, framed_by),
-                host=host,
-                port=port,
-                access_log=False,  # addresses may hold tokens
-                log_level="warning",
-                ws="websockets-sansio",
-                ws_per_message_deflate=False,  # packed again for every viewer, it would cost more than it saves
-                ws_max_size=80 << 20,
-                timeout_graceful_shutdown=GRACE,
-                timeout_keep_alive=30,  # a watching browser asks for the next picture within that
-                server_header=False,
-                lifespan="on",
-            )
-        )
+        server = uvicorn.Server(configuration(build(store, port, framed_by), host, port, proxy))
         # Streamlit imports pandas when it draws the first page: a visitor would wait for it, and plotly fails in
         # other threads while it is half there.
         import_module("pandas")
         address.tell(store, host, port)
         server.run()
+
+
+def configuration(app: Any, host: str, port: int, proxy: str = "") -> uvicorn.Config:
+    """How the server serves; see `serve`."""
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        access_log=False,  # addresses may hold tokens
+        log_level="warning",
+        ws=Handshakes,
+        ws_per_message_deflate=False,  # packed again for every viewer, it would cost more than it saves
+        ws_max_size=80 << 20,
+        timeout_graceful_shutdown=GRACE,
+        timeout_keep_alive=30,  # a watching browser asks for the next picture within that
+        server_header=False,
+        proxy_headers=bool(proxy),  # else anybody who reaches loopback could come from as many addresses as they like
+        forwarded_allow_ips=proxy or None,
+        lifespan="on",
+    )
 
 
 def _allow_lines() -> None:

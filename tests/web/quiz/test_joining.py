@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from sqlalchemy import func, select
 
@@ -121,14 +123,11 @@ def test_codes_may_be_typed_as_people_type_and_the_form_needs_no_script(dashboar
     assert "&lt;i&gt;" in dashboard.stranger().get("/quiz?code=%3Ci%3E").text
 
 
-def test_a_thousand_wrong_codes_are_slowed_down(dashboard: Dashboard) -> None:
+def test_a_right_code_gets_in_among_wrong_ones(dashboard: Dashboard) -> None:
+    """How many wrong ones are looked at is in test_attempts and test_door."""
     record = begin(dashboard)
-    statuses = [
-        dashboard.stranger().post("/quiz", {"code": f"X{number:05}", "nickname": "Eve"}).status
-        for number in range(1000)
-    ]
-    read = statuses.count(403)
-    assert set(statuses) == {403, 429} and 20 <= read < 500, "most of them were not even looked at"
-    if statuses[-1] == 429:
-        answer = dashboard.stranger().post("/quiz", {"code": record.code or "", "nickname": "Eve"})
-        assert answer.status == 429 and "try again in" in answer.text
+    guesses = [{"code": f"X{number:05}", "nickname": "Eve"} for number in range(100)]
+    with ThreadPoolExecutor(40) as pool:
+        answers = pool.map(lambda guess: dashboard.stranger().post("/quiz", guess), guesses)
+        assert dashboard.stranger().post("/quiz", {"code": record.code or "", "nickname": "Ada"}).status == 303
+        assert {answer.status for answer in answers} <= {403, 429}

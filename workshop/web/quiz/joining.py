@@ -14,6 +14,7 @@ from workshop.store.quizzes import full
 from workshop.store.records import QuizPlayer, QuizRound
 from workshop.store.store import Store
 from workshop.web import auth
+from workshop.web.attempts import Attempts
 from workshop.web.code_form import CodeForm, Words
 from workshop.web.door import set_cookie
 from workshop.web.quiz.rooms import Rooms
@@ -33,9 +34,9 @@ class Joining(CodeForm):
         wrong_code="No quiz that goes on has this code; it has 6 letters and digits and is on the projector.",
     )
 
-    def __init__(self, store: Store, rooms: Rooms, cookie: str, attempts: auth.Attempts) -> None:
-        super().__init__(cookie, attempts)
-        self.store, self.rooms = store, rooms
+    def __init__(self, store: Store, rooms: Rooms, cookie: str, attempts: Attempts) -> None:
+        super().__init__(store, cookie, attempts)
+        self.rooms = rooms
 
     async def find(self, code: str) -> QuizRound | None:
         typed = "".join(code.split()).upper()[:20]
@@ -62,7 +63,7 @@ class Joining(CodeForm):
         and they weren't in it."""
         identity, secret = request.state.identity, None
         if identity is None:
-            identity, secret = auth.let_in(self.store, "player", nickname)
+            identity, secret = auth.let_in(self.store, "player", nickname, self.secret(request))
         return self.store.add_player(round_id, identity.id, nickname, most=MOST_PLAYERS), secret
 
     def page(self, request: Request, wrong: str, given: Mapping[str, str], status: int = 200, **more: str) -> Response:

@@ -20,13 +20,14 @@ from workshop.quiz.results import removing
 from workshop.store.records import Identity, QuizPlayer
 from workshop.store.store import Store
 from workshop.web import plain, sent
+from workshop.web.leave import LOG_OUT
 from workshop.web.quiz.rooms import Rooms
 
 
 def routes(store: Store, rooms: Rooms) -> list[BaseRoute]:
     async def mine(request: Request) -> Response:
         body = await run_in_threadpool(_mine, store, request.state.identity, request.query_params.get("gone", ""))
-        return plain.page("My quizzes", body)
+        return plain.page("My quizzes", f'{body}<p class="here">On a shared computer, {LOG_OUT} at the end</p>')
 
     async def forget(request: Request) -> Response:
         identity, round_id = request.state.identity, request.path_params["id"]

@@ -21,7 +21,7 @@ from workshop.quiz import reading
 from workshop.store.records import QuizRound
 from workshop.store.store import Store
 from workshop.web import sent
-from workshop.web.auth import Attempts
+from workshop.web.attempts import Attempts
 from workshop.web.quiz import alone, ending, hosting, pages, pictures, results, socket
 from workshop.web.quiz.joining import Joining
 from workshop.web.quiz.rooms import Rooms
