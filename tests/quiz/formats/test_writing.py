@@ -63,8 +63,28 @@ def test_moodle_xml() -> None:
     assert single.findtext("questiontext/text") == r"<p>Is <code>a=b</code> ~ \(x_1\)?</p>"
     assert [answer.get("fraction") for answer in single.findall("answer")] == ["100", "0"]
     assert [answer.get("fraction") for answer in multiple.findall("answer")] == ["33.33333"] * 3 + ["-33.33333"]
-    assert [answer.findtext("text") for answer in number.findall("answer")] == ["8.0", "4.0"]
+    assert [answer.findtext("text") for answer in number.findall("answer")] == ["8", "4"]
     assert number.findtext("answer/tolerance") == "0.8" and number.findtext("units/unit/unit_name") == "MB/s"
+
+
+@pytest.mark.parametrize(
+    ("answer", "tolerance", "written"),
+    [
+        (5e-5, {"relative": 0.1}, ("0.00005", "0.000005")),
+        (50.0, {"relative": 1e-6}, ("50", "0.00005")),
+        (3.0, {"relative": 0.1}, ("3", "0.3")),
+        (1.5e9, {"absolute": 1e5}, ("1500000000", "100000")),
+        (-0.0, {"absolute": 0}, ("0", "0")),
+        (6.02e23, {"absolute": 0.5}, ("6.02e+23", "0.5")),
+    ],
+)
+def test_numbers_have_no_exponent_where_readers_of_gift_and_moodle_may_not_know_it(
+    answer: float, tolerance: dict[str, float], written: tuple[str, str]
+) -> None:
+    question = {"type": "number", "text": "How much?", "answer": answer, "tolerance": tolerance}
+    assert f"\t=%100%{':'.join(written)}\n" in write(deck(question), "gift").data.decode()
+    root = ElementTree.fromstring(write(deck(question), "moodle").data)
+    assert (root.findtext("*/answer/text"), root.findtext("*/answer/tolerance")) == written
 
 
 def test_qti() -> None:
