@@ -115,12 +115,43 @@ def test_jupyterquiz() -> None:
     text = {"type": "text", "text": "What?", "accept": ["mpirun"], "near": [{"accept": ["run"], "feedback": "Nearly."}]}
     single, multiple, number, words = json.loads(write(deck(SINGLE, MULTIPLE, NUMBER, text), "jupyterquiz").data)
     assert single["type"] == "multiple_choice" and single["answers"][0]["feedback"] == "#1: so"
+    assert single["question"] == r"Is <code>a=b</code> ~ \(x_1\)?" and "code" not in single
     assert multiple["type"] == "many_choice" and [one["correct"] for one in multiple["answers"]] == [True] * 3 + [False]
     right, near = number["answers"]
     low, high = right["range"]
-    assert low == 7.2 and high > 8.8 and high == pytest.approx(8.8), "the upper end doesn't belong to a range"
-    assert right["correct"] and not near["correct"] and near["feedback"] == "Twice."
+    assert low < 7.2 and high > 8.8, "a number on the edge is right, and the upper end doesn't belong to a range"
+    assert (low, high) == pytest.approx((7.2, 8.8))
+    assert right["correct"] and right["feedback"] == "Correct.", "its script needs a feedback for a range"
+    assert not near["correct"] and near["feedback"] == "Twice."
     assert words["type"] == "string" and [one["correct"] for one in words["answers"]] == [True, False]
+
+
+def test_jupyterquiz_shows_code_as_a_block_of_its_own() -> None:
+    code = "```python\nif a < b:\n    go('$x')\n```"
+    options = [
+        {"text": f"See [there][1]:\n\n{code}\n\n[1]: x", "right": True},
+        {"text": code},
+        {"text": f"{code}\n\nEnd."},
+    ]
+    (made,) = json.loads(
+        write(deck({"type": "single", "text": f"Why?\n\n{code}", "options": options}), "jupyterquiz").data
+    )
+    escaped = "if a &lt; b:\n    go(&#x27;$x&#x27;)"
+    assert (made["question"], made["code"]) == ("Why?", escaped)
+    link, only, inside = made["answers"]
+    assert link["code"] == only["code"] == escaped and only["answer"] == "" and "code" not in inside
+    assert link["answer"] == 'See <a target="_blank" class="JQLink" href="x">there</a>:'
+    assert (
+        inside["answer"].startswith('<pre><code class="language-python">if a &lt; b:') and "$" not in inside["answer"]
+    )
+
+
+def test_jupyterquiz_tells_that_a_multiple_choice_with_one_right_option_becomes_a_single_one() -> None:
+    options = [{"text": "a", "right": True}, {"text": "b"}]
+    made = write(deck({"type": "multiple", "text": "Which?", "options": options}), "jupyterquiz")
+    assert [one.what for one in made.lost if one.question] == [
+        "that several options can be chosen; jupyterquiz lets one be where one is right"
+    ]
 
 
 @pytest.mark.parametrize("format", ["gift", "moodle", "qti", "aiken", "jupyterquiz"])

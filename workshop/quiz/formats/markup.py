@@ -81,6 +81,16 @@ def plain(markdown: str) -> str:
     return " ".join("".join(words).split())
 
 
+def split_code(markdown: str) -> tuple[str, str]:
+    """A text without the block of code that it ends with, and that code; empty where it ends with none."""
+    tokens = parser().parse(_NO_XML.sub("\ufffd", markdown), {})
+    if not tokens or tokens[-1].type not in ("fence", "code_block") or tokens[-1].map is None:
+        return markdown, ""
+    first, end = tokens[-1].map
+    lines = re.split(r"\r\n?|\n", markdown)  # addresses of links may be defined behind the code
+    return "\n".join([*lines[:first], "", *lines[end:]]).strip("\n"), tokens[-1].content.removesuffix("\n")
+
+
 def marked(markdown: str) -> bool:
     """Whether a text has marks, formulas or several lines, which plain text can't carry."""
     text = markdown.strip()
