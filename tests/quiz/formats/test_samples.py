@@ -113,9 +113,9 @@ def test_moodle_xml() -> None:
 def test_gift_as_others_write_it(tmp_path: Path) -> None:
     file = tmp_path / "others.gift"
     file.write_text(
-        "::mixed::Which?{~=right ~wrong}\n\n::spaced::Which?{ ~ =right#Yes.\n ~\n ~wrong }\n\n"
+        "[markdown] A note\n\n::mixed::Which?{~=right ~wrong}\n\n::spaced::Which?{ ~ =right#Yes.\n ~\n ~wrong }\n\n"
         "::first::Who? {Grant ~Jefferson =no one}\n\n::weighted::Which?{=%100%right ~%0%wrong}\n\n"
-        "::bare::Tool? {mpirun =mpiexec}\n\n::lonely::Which?{=right ~wrong ~#Nothing.}\n\n"
+        "::bare::Tool? {mpirun =[html] mpiexec =a [html] tag}\n\n::lonely::Which?{=right ~wrong ~#Nothing.}\n\n"
         "::pairs::Match.{a -> b =c -> d}\n\n::small::How long?{#5e-5:1e-6}\n\n"
         "::gaps::{=One} and {=two}.\n\n::escaped::$x^\\{2\\}$ is {=x*x\\=y ~x}"
     )
@@ -126,10 +126,11 @@ def test_gift_as_others_write_it(tmp_path: Path) -> None:
         assert one.right == (0,)
     assert spaced.options[0].feedback == "Yes."
     assert [option.text for option in first.options] == ["Grant", "Jefferson", "no one"] and first.right == (2,)
-    assert bare.accept == ("mpirun", "mpiexec") and len(pairs.pairs) == 2
+    assert bare.accept == ("mpirun", "mpiexec", "a [html] tag") and len(pairs.pairs) == 2
     assert (small.answer, small.tolerance.absolute) == (5e-5, 1e-6)
     assert escaped.text.replace("\\", "") == "$x^{2}$ is" and escaped.options[0].text == r"x\*x=y"
     assert told(found) == [
+        "A note: not taken: a description, which asks for nothing",
         "lonely: the feedback on an answer without a text",
         "gaps: not taken: 2 pairs of braces (gaps); a question has one pair, with its answers, "
         r"and braces of a text are written \{ and \}",

@@ -16,7 +16,7 @@ from workshop.quiz.formats.taken import Taken
 _PRIVATE = 0xF0000
 _ESCAPED = re.compile(r"\\(\\|[~=#{}:n])")
 _WEIGHT = re.compile(r"%(-?\d{1,3}(?:\.\d*)?)%")
-_FORMAT = re.compile(r"\s*\[(html|markdown|plain|moodle)\]")
+_FORMAT = re.compile(r"\A\s*\[(html|markdown|plain|moodle)\]")
 _TAG = re.compile(r"\[(tag|id):((?:\\\]|[^\]])+)\]")
 _BLANK = re.compile(r"\n[ \t]*\n")
 _TRUE, _FALSE = {"T", "TRUE"}, {"F", "FALSE"}
@@ -68,7 +68,7 @@ class _Reader:
             raise BadInput(f"{self.taken.name}, line {block.line}: a brace {{ that isn't closed; each needs a }}.")
         if found := _FORMAT.match(text):
             self.format = found[1]
-        label = title or " ".join(_shown(before).split())[:60]
+        label = title or _shown(_FORMAT.sub("", before, count=1))
         if not brace and "}" not in text:
             self.taken.leave(label, "not taken: a description, which asks for nothing")
             return
