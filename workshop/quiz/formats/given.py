@@ -77,10 +77,8 @@ def given(deck: Deck, carries: Carries, pictures: Mapping[str, bytes]) -> Given:
 
 
 def decimal(value: float) -> str:
-    """A number without an exponent, which some readers of GIFT and Moodle XML don't know: 0.00005 for 5e-05. Only
-    numbers that would need more than 20 digits on a side of the point keep theirs."""
-    value += 0.0  # -0.0 becomes 0.0
-    return f"{Decimal(repr(value)).normalize():f}" if not value or 1e-20 < abs(value) < 1e20 else repr(value)
+    """A number without an exponent, which readers of GIFT and Moodle XML need not know: 0.00005 for 5e-05."""
+    return f"{Decimal(repr(value + 0.0)).normalize():f}"  # -0.0 becomes 0.0
 
 
 def margin(tolerance: Tolerance, value: float) -> str:
