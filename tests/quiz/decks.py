@@ -41,7 +41,8 @@ def markdown() -> st.SearchStrategy[str]:
 
 
 def numbers() -> st.SearchStrategy[float]:
-    return st.integers(-1000, 1000).map(float) | st.decimals(-10_000, 10_000, places=3).map(float)
+    small_and_large = st.sampled_from([5e-5, -2.5e-9, 1 / 3, 1e17, 6.02e23, 1e-30])
+    return st.integers(-1000, 1000).map(float) | st.decimals(-10_000, 10_000, places=3).map(float) | small_and_large
 
 
 def _unlike(texts: st.SearchStrategy[str], least: int, most: int) -> st.SearchStrategy[list[str]]:

@@ -123,7 +123,7 @@ def test_many_who_begin_at_once_are_in_the_same_round(store: Store) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
     assert len({one.round.id for one in begun}) == 1
     assert len({one.player.id for one in begun}) == 8
 

@@ -25,6 +25,16 @@ def zipped(files: dict[str, bytes]) -> bytes:
 
 
 LAUGHS = b'<!DOCTYPE q [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><quiz><question type="x">&b;</question></quiz>'
+OLD = b'<?xml version="1.0"?>\n<!-- exported --><questestinterop xmlns="http://www.imsglobal.org/xsd/ims_qtiasiv1p2"/>'
+TYPED = b'<!DOCTYPE questestinterop SYSTEM "ims_qtiasiv1p2p1.dtd" [<!ENTITY a "b">]>\n<questestinterop/>'
+NEW = b'<qti-assessment-item xmlns="http://www.imsglobal.org/xsd/imsqtiasi_v3p0" identifier="a"/>'
+# As Canvas writes a quiz: the resource has no href of its own, and its settings are a resource of another type.
+CANVAS = b"""<manifest xmlns="http://www.imsglobal.org/xsd/imsccv1p1/imscp_v1p1"><resources>
+<resource identifier="g1" type="imsqti_xmlv1p2"><file href="g1/g1.xml"/></resource>
+<resource identifier="g2" type="associatedcontent/imscc_xmlv1p1/learning-application-resource" href="g1/meta.xml"/>
+</resources></manifest>"""
+EMPTY = b"<manifest><resources/></manifest>"
+ITEM = (SAMPLES / "item.xml").read_bytes()
 OUTSIDE = b'<!DOCTYPE q [<!ENTITY a SYSTEM "file:///etc/passwd">]><quiz>&a;</quiz>'
 
 
@@ -33,6 +43,11 @@ OUTSIDE = b'<!DOCTYPE q [<!ENTITY a SYSTEM "file:///etc/passwd">]><quiz>&a;</qui
     [
         ("a.gift", b"", "has no question that a deck can hold"),
         ("a.gift", b"one\n\n::x::Why? {=a\n~b", "line 3: a brace { that isn't closed"),
+        ("a.gift", b"::x::Why? {=a\n~b\n\n::y::Why? {=a ~b}\n\nOh}", "line 1: a brace { that isn't closed"),
+        ("a.gift", b"Two {=a} and {=b}.", "2 pairs of braces (gaps); a question has one pair"),
+        ("a.gift", b"Why $x^{2}$? {=a ~b}", "2 pairs of braces (gaps); a question has one pair"),
+        ("a.gift", b"Why? {=$x^{2}$ ~b}", "braces of a text are written \\{ and \\}"),
+        ("a.gift", b"Why} so? {=a ~b}", "a brace } that nothing opens"),
         ("a.gift", b"Why\xff?", "line 1: not UTF-8 text"),
         ("a.gift", b"Just words.", "a description, which asks for nothing"),
         ("a.txt", b"Why?\nA. x\nB. y\nANSWER: C\n", "line 4: ANSWER is 'C'; it should be one of A, B"),
@@ -40,6 +55,15 @@ OUTSIDE = b'<!DOCTYPE q [<!ENTITY a SYSTEM "file:///etc/passwd">]><quiz>&a;</qui
         ("a.txt", b"Why?\nA. x\nB. y\nANSWER: A\n\nWhy?\nA. x\n", "line 6: a question without an answer"),
         ("a.txt", b"Why?\nA. x\nand\nANSWER: A\n", "line 3: 'and' should be an option"),
         ("a.xml", b"<quiz>\n<question>\n</quiz>", "line 3, column"),
+        ("a.txt", b"Why?\nA. x\nB. y\nAnswer: C\n", "line 4: ANSWER is 'C'; it should be one of A, B"),
+        ("a.xml", OLD, "is written in QTI 1.2"),
+        ("a.xml", TYPED, "is written in QTI 1.2"),
+        ("a.xml", OLD.decode().encode("utf-16"), "is written in QTI 1.2"),
+        ("a.xml", NEW, "is written in QTI 3"),
+        ("a.zip", zipped({"imsmanifest.xml": CANVAS, "g1/g1.xml": OLD, "g1/meta.xml": b"<quiz/>"}), "in QTI 1.2"),
+        ("a.imscc", zipped({"imsmanifest.xml": CANVAS, "g1/g1.xml.qti": TYPED}), "in QTI 1.2"),
+        ("a.zip", zipped({"imsmanifest.xml": EMPTY, "a.html": b"<html/>"}), "holds no QTI"),
+        ("a.zip", zipped({"imsmanifest.xml": EMPTY, "a.xml": ITEM}), "has no item that its manifest or its test names"),
         ("a.xml", b"<html/>", "Moodle XML begins with <quiz>"),
         ("a.xml", b"<quiz/>", "has no question that a deck can hold"),
         ("a.xml", LAUGHS, "declares a document type or entities"),

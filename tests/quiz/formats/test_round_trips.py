@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 
 from tests.quiz.decks import decks
 from tests.quiz.formats.carried import there_and_back
 from workshop.errors import BadInput
 from workshop.quiz.deck import Deck
-from workshop.quiz.formats import FORMATS, write
+from workshop.quiz.formats import FORMATS, gift_read, markup, write
+from workshop.quiz.formats.shape import shape
+from workshop.quiz.formats.tree import parse
 from workshop.quiz.reading import read, shipped
 
 CARRIED = {
@@ -20,6 +24,7 @@ CARRIED = {
     "qti": {"single", "multiple", "number", "match", "text", "order", "poll"},
     "aiken": {"single"},
 }
+EMPTY_CODE = {"type": "number", "text": "How many?\n\n```\n```", "answer": 1}
 FILES = {"gift": "deck.gift", "moodle": "deck.xml", "qti": "deck.zip", "aiken": "deck.txt"}
 
 
@@ -41,6 +46,31 @@ def test_a_deck_comes_back_without_what_was_lost(tmp_path: Path, format: str, de
     for question in deck.questions:
         if question.type not in CARRIED[format]:
             assert "question" in lost[question.id]
+
+
+@given(deck=decks(("single",), most=2))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+def test_a_tilde_before_right_answers_of_gift_changes_nothing(deck: Deck) -> None:
+    data = write(deck, "gift").data
+    assert data.count(b"\n\t=") == len(deck.questions)
+    assert gift_read.read(data.replace(b"\n\t=", b"\n\t~="), "a.gift") == gift_read.read(data, "a.gift")
+
+
+@given(deck=decks(("single", "multiple", "number", "text"), most=2))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@example(deck=Deck.model_validate({"deck": "a", "title": "a", "questions": [{**EMPTY_CODE, "id": "a"}]}))
+def test_jupyterquiz_has_nothing_in_its_texts_that_its_script_would_change(deck: Deck) -> None:
+    data = write(deck, "jupyterquiz").data
+    assert data.isascii() and b"<" not in data
+    made = json.loads(data)
+    for question, one in zip(deck.questions, made, strict=True):
+        texts = [one["question"], *(answer.get("feedback", "") for answer in one["answers"])]
+        if hasattr(question, "options"):
+            texts += [answer["answer"] for answer in one["answers"]]
+        assert not [text for text in texts if re.search(r"\$|<http|\[.*?\]\(", text)]
+        whole = one["question"] + (f"<pre>{one['code']}</pre>" if "code" in one else "")
+        if not question.numbers:
+            assert shape(parse(whole)[0]) == shape(parse(markup.html(question.text).replace("\n</code>", "</code>"))[0])
 
 
 @pytest.mark.parametrize("format", CARRIED)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from workshop.errors import BadInput
 from workshop.quiz.deck import Deck
 from workshop.quiz.formats import Imported, read
 from workshop.quiz.reading import dump, parse
@@ -109,6 +110,40 @@ def test_moodle_xml() -> None:
     ]
 
 
+def test_gift_as_others_write_it(tmp_path: Path) -> None:
+    file = tmp_path / "others.gift"
+    file.write_text(
+        "[markdown] A note\n\n::mixed::Which?{~=right ~wrong}\n\n::spaced::Which?{ ~ =right#Yes.\n ~\n ~wrong }\n\n"
+        "::first::Who? {Grant ~Jefferson =no one}\n\n::weighted::Which?{=%100%right ~%0%wrong}\n\n"
+        "::bare::Tool? {mpirun =[html] mpiexec =a [html] tag}\n\n::lonely::Which?{=right ~wrong ~#Nothing.}\n\n"
+        "::pairs::Match.{a -> b =c -> d}\n\n::small::How long?{#5e-5:1e-6}\n\n"
+        "::gaps::{=One} and {=two}.\n\n::escaped::$x^\\{2\\}$ is {=x*x\\=y ~x}"
+    )
+    found = read(file)
+    mixed, spaced, first, weighted, bare, lonely, pairs, small, escaped = found.deck.questions
+    for one in (mixed, spaced, weighted, lonely):
+        assert one.type == "single" and [option.text for option in one.options] == ["right", "wrong"]
+        assert one.right == (0,)
+    assert spaced.options[0].feedback == "Yes."
+    assert [option.text for option in first.options] == ["Grant", "Jefferson", "no one"] and first.right == (2,)
+    assert bare.accept == ("mpirun", "mpiexec", "a [html] tag") and len(pairs.pairs) == 2
+    assert (small.answer, small.tolerance.absolute) == (5e-5, 1e-6)
+    assert escaped.text.replace("\\", "") == "$x^{2}$ is" and escaped.options[0].text == r"x\*x=y"
+    assert told(found) == [
+        "A note: not taken: a description, which asks for nothing",
+        "lonely: the feedback on an answer without a text",
+        "gaps: not taken: 2 pairs of braces (gaps); a question has one pair, with its answers, "
+        r"and braces of a text are written \{ and \}",
+    ]
+
+
+def test_aiken_as_others_write_it(tmp_path: Path) -> None:
+    file = tmp_path / "others.txt"
+    file.write_text("Answer: which one?\r\nA) x\r\nB) y\r\nAnswer: b\r\n\r\nWhy?\r\nA. x\r\nB. y\r\nanswer : A.\r\n")
+    first, second = read(file).deck.questions
+    assert first.text == "Answer: which one?" and first.right == (1,) and second.right == (0,)
+
+
 def test_aiken() -> None:
     found = read(SAMPLES / "questions.aiken.txt")
     first, second = found.deck.questions
@@ -126,6 +161,42 @@ def test_one_qti_item() -> None:
     assert question.options[0].text == "All ranks" and question.options[0].feedback == "Then nothing is left to do."
     assert told(found) == ["root-of-a-broadcast: that some options stay in their places"]
     reads_again(found.deck)
+
+
+TEMPLATE = """\
+<assessmentItem xmlns="http://www.imsglobal.org/xsd/imsqti_v2p1" identifier="a" title="Sum" adaptive="false">
+  <responseDeclaration identifier="RESPONSE" cardinality="single" baseType="float">
+    <correctResponse><value>3</value></correctResponse>
+  </responseDeclaration>
+  <templateDeclaration identifier="A" cardinality="single" baseType="integer" mathVariable="true">
+    <defaultValue><value>1</value></defaultValue>
+  </templateDeclaration>
+  %s
+  <itemBody><p>How much is %s + 2? <textEntryInteraction responseIdentifier="RESPONSE"/></p></itemBody>
+</assessmentItem>
+"""
+PROCESSED = '<templateProcessing><setTemplateValue identifier="A"><randomInteger max="9"/></setTemplateValue>%s'
+TEMPLATES = [
+    (PROCESSED % "</templateProcessing>", "A"),
+    ("", '<printedVariable identifier="A"/>'),
+    ("", '<math xmlns="http://www.w3.org/1998/Math/MathML"><mi>A</mi></math>'),
+    ("", '<templateInline templateIdentifier="A" identifier="one" showHide="show">1</templateInline>'),
+]
+
+
+@pytest.mark.parametrize(("processing", "shown"), TEMPLATES)
+def test_templates_of_qti_are_refused(tmp_path: Path, processing: str, shown: str) -> None:
+    file = tmp_path / "template.xml"
+    file.write_text(TEMPLATE % (processing, shown))
+    with pytest.raises(BadInput, match="Sum: not taken: a template, whose text or right answer is drawn anew"):
+        read(file)
+
+
+def test_constants_of_the_score_make_no_template_of_an_item(tmp_path: Path) -> None:
+    file = tmp_path / "constant.xml"
+    file.write_text(TEMPLATE % ("", "1"))
+    (question,) = read(file).deck.questions
+    assert question.answer == 3 and question.text == r"How much is 1 + 2? \_\_\_\_\_"
 
 
 def test_a_qti_package(tmp_path: Path) -> None:

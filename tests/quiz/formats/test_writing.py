@@ -63,8 +63,28 @@ def test_moodle_xml() -> None:
     assert single.findtext("questiontext/text") == r"<p>Is <code>a=b</code> ~ \(x_1\)?</p>"
     assert [answer.get("fraction") for answer in single.findall("answer")] == ["100", "0"]
     assert [answer.get("fraction") for answer in multiple.findall("answer")] == ["33.33333"] * 3 + ["-33.33333"]
-    assert [answer.findtext("text") for answer in number.findall("answer")] == ["8.0", "4.0"]
+    assert [answer.findtext("text") for answer in number.findall("answer")] == ["8", "4"]
     assert number.findtext("answer/tolerance") == "0.8" and number.findtext("units/unit/unit_name") == "MB/s"
+
+
+@pytest.mark.parametrize(
+    ("answer", "tolerance", "written"),
+    [
+        (5e-5, {"relative": 0.1}, ("0.00005", "0.000005")),
+        (50.0, {"relative": 1e-6}, ("50", "0.00005")),
+        (3.0, {"relative": 0.1}, ("3", "0.3")),
+        (1.5e9, {"absolute": 1e5}, ("1500000000", "100000")),
+        (-0.0, {"absolute": 0}, ("0", "0")),
+        (6.02e23, {"absolute": 0.5}, ("602000000000000000000000", "0.5")),
+    ],
+)
+def test_numbers_have_no_exponent_which_readers_of_gift_and_moodle_may_not_know(
+    answer: float, tolerance: dict[str, float], written: tuple[str, str]
+) -> None:
+    question = {"type": "number", "text": "How much?", "answer": answer, "tolerance": tolerance}
+    assert f"\t=%100%{':'.join(written)}\n" in write(deck(question), "gift").data.decode()
+    root = ElementTree.fromstring(write(deck(question), "moodle").data)
+    assert (root.findtext("*/answer/text"), root.findtext("*/answer/tolerance")) == written
 
 
 def test_qti() -> None:
@@ -95,12 +115,43 @@ def test_jupyterquiz() -> None:
     text = {"type": "text", "text": "What?", "accept": ["mpirun"], "near": [{"accept": ["run"], "feedback": "Nearly."}]}
     single, multiple, number, words = json.loads(write(deck(SINGLE, MULTIPLE, NUMBER, text), "jupyterquiz").data)
     assert single["type"] == "multiple_choice" and single["answers"][0]["feedback"] == "#1: so"
+    assert single["question"] == r"Is <code>a=b</code> ~ \(x_1\)?" and "code" not in single
     assert multiple["type"] == "many_choice" and [one["correct"] for one in multiple["answers"]] == [True] * 3 + [False]
     right, near = number["answers"]
     low, high = right["range"]
-    assert low == 7.2 and high > 8.8 and high == pytest.approx(8.8), "the upper end doesn't belong to a range"
-    assert right["correct"] and not near["correct"] and near["feedback"] == "Twice."
+    assert low < 7.2 and high > 8.8, "a number on the edge is right, and the upper end doesn't belong to a range"
+    assert (low, high) == pytest.approx((7.2, 8.8))
+    assert right["correct"] and right["feedback"] == "Correct.", "its script needs a feedback for a range"
+    assert not near["correct"] and near["feedback"] == "Twice."
     assert words["type"] == "string" and [one["correct"] for one in words["answers"]] == [True, False]
+
+
+def test_jupyterquiz_shows_code_as_a_block_of_its_own() -> None:
+    code = "```python\nif a < b:\n    go('$x')\n```"
+    options = [
+        {"text": f"See [there][1]:\n\n{code}\n\n[1]: x", "right": True},
+        {"text": code},
+        {"text": f"{code}\n\nEnd."},
+    ]
+    (made,) = json.loads(
+        write(deck({"type": "single", "text": f"Why?\n\n{code}", "options": options}), "jupyterquiz").data
+    )
+    escaped = "if a &lt; b:\n    go(&#x27;$x&#x27;)"
+    assert (made["question"], made["code"]) == ("Why?", escaped)
+    link, only, inside = made["answers"]
+    assert link["code"] == only["code"] == escaped and only["answer"] == "" and "code" not in inside
+    assert link["answer"] == 'See <a target="_blank" class="JQLink" href="x">there</a>:'
+    assert (
+        inside["answer"].startswith('<pre><code class="language-python">if a &lt; b:') and "$" not in inside["answer"]
+    )
+
+
+def test_jupyterquiz_tells_that_a_multiple_choice_with_one_right_option_becomes_a_single_one() -> None:
+    options = [{"text": "a", "right": True}, {"text": "b"}]
+    made = write(deck({"type": "multiple", "text": "Which?", "options": options}), "jupyterquiz")
+    assert [one.what for one in made.lost if one.question] == [
+        "that several options can be chosen; jupyterquiz lets one be where one is right"
+    ]
 
 
 @pytest.mark.parametrize("format", ["gift", "moodle", "qti", "aiken", "jupyterquiz"])

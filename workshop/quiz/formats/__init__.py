@@ -12,6 +12,7 @@ from workshop import yaml_files
 from workshop.analysis import words
 from workshop.errors import BadInput
 from workshop.quiz.deck import Deck
+from workshop.quiz.formats import qti_version
 from workshop.quiz.formats.base import Exported, Imported, Lost
 
 __all__ = ["FORMATS", "LARGEST", "Exported", "Format", "Imported", "Lost", "format_of", "read", "write"]
@@ -42,8 +43,8 @@ FORMATS = {
         Format("jupyterquiz", "jupyterquiz", (".json",), reads=False),
     )
 }
-_AIKEN = re.compile(rb"^ANSWER:[ \t]*[A-Z][ \t]*\r?$", re.MULTILINE)
-_QTI = re.compile(rb"<(?:\w+:)?(?:assessmentItem|assessmentTest)\b")
+_OPTION = re.compile(rb"^[ \t]*[A-Z][.)][ \t]", re.MULTILINE)
+_ANSWER = re.compile(rb"^[ \t]*ANSWER[ \t]*:[ \t]*[A-Z][.)]?[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
 
 
 def named(name: str) -> Format:
@@ -56,14 +57,16 @@ def named(name: str) -> Format:
 def format_of(path: Path, data: bytes) -> Format:
     """The format of a file, by its ending, and where several have the same one, by what is in it. Raises BadInput."""
     known = [format for format in FORMATS.values() if path.suffix.lower() in format.endings]
+    if not known and data.startswith(b"PK"):
+        return FORMATS["qti"]  # a package with an ending of its own, as Canvas's .imscc
     if not known:
         endings = dict.fromkeys(ending for format in FORMATS.values() if format.reads for ending in format.endings)
         raise BadInput(f"{path} could be of any format: name it with --format, or end its name in {_either(endings)}.")
     if len(known) == 1:
         return known[0]
     if path.suffix.lower() == ".xml":
-        return FORMATS["qti" if _QTI.search(data) else "moodle"]
-    return FORMATS["aiken" if _AIKEN.search(data) else "gift"]
+        return FORMATS["qti" if qti_version.version_of(data) else "moodle"]
+    return FORMATS["aiken" if _OPTION.search(data) and _ANSWER.search(data) else "gift"]
 
 
 def read(path: Path, format: str | None = None) -> Imported:

@@ -15,7 +15,9 @@ from workshop.quiz.formats.taken import Taken
 
 _CARRIES = Carries("Aiken", frozenset({"single"}), frozenset())
 _OPTION = re.compile(r"([A-Z])[.)][ \t]+(\S.*)")
-_ANSWER = re.compile(r"ANSWER:[ \t]*(\S*)[ \t]*")
+_ANSWER = re.compile(r"ANSWER:[ \t]*(\S*)")
+# As some write it, and only behind options: a question's text may well begin with `Answer:`.
+_LENIENT = re.compile(r"ANSWER[ \t]*:[ \t]*([A-Z])[.)]?", re.IGNORECASE)
 
 
 def write(deck: Deck, pictures: Mapping[str, bytes]) -> Exported:
@@ -50,8 +52,8 @@ def read(data: bytes, name: str) -> Imported:
         line = raw.strip()
         if not line:
             continue
-        if answer := _ANSWER.fullmatch(line):
-            _take(found, f"{name}, line {number}", " ".join(text), options, answer[1])
+        if answer := (_LENIENT.fullmatch(line) if options else None) or _ANSWER.fullmatch(line):
+            _take(found, f"{name}, line {number}", " ".join(text), options, answer[1].upper())
             text, options = [], {}
         elif text and (option := _OPTION.fullmatch(line)):
             if option[1] in options:

@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.quiz.deck import Deck, Match, Number, Text
-from workshop.quiz.drawing import written
 from workshop.quiz.formats import categories, markup
 from workshop.quiz.formats.base import Exported
 from workshop.quiz.formats.gift_read import read
-from workshop.quiz.formats.given import Carries, Given, given
+from workshop.quiz.formats.given import Carries, Given, decimal, given, margin
 
 __all__ = ["read", "write"]
 
@@ -57,10 +56,10 @@ def _answers(question: Any, made: Given) -> list[str]:
     if isinstance(question, Text):
         return _words(question, made)
     if isinstance(question, Number):
-        answers = [f"=%100%{_number(question.answer)}:{_number(question.tolerance.around(question.answer))}"]
+        answers = [f"=%100%{decimal(question.answer)}:{margin(question.tolerance, question.answer)}"]
         for near in question.near:
-            off = (near.tolerance or question.tolerance).around(near.answer)
-            answers.append(f"=%0%{_number(near.answer)}:{_number(off)}#{_text(near.feedback)}")
+            off = margin(near.tolerance or question.tolerance, near.answer)
+            answers.append(f"=%0%{decimal(near.answer)}:{off}#{_text(near.feedback)}")
         return answers
     share = 100 / len(question.right)
     if len(question.right) > 10:
@@ -112,7 +111,3 @@ def _form(words: str) -> str:
 
 def _escaped(text: str) -> str:
     return text.translate(_ESCAPES)
-
-
-def _number(value: float) -> str:
-    return written(value) if float(written(value)) == value else repr(value)

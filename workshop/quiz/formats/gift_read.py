@@ -16,8 +16,9 @@ from workshop.quiz.formats.taken import Taken
 _PRIVATE = 0xF0000
 _ESCAPED = re.compile(r"\\(\\|[~=#{}:n])")
 _WEIGHT = re.compile(r"%(-?\d{1,3}(?:\.\d*)?)%")
-_FORMAT = re.compile(r"\s*\[(html|markdown|plain|moodle)\]")
+_FORMAT = re.compile(r"\A\s*\[(html|markdown|plain|moodle)\]")
 _TAG = re.compile(r"\[(tag|id):((?:\\\]|[^\]])+)\]")
+_BLANK = re.compile(r"\n[ \t]*\n")
 _TRUE, _FALSE = {"T", "TRUE"}, {"F", "FALSE"}
 
 
@@ -34,7 +35,7 @@ class _Block:
 @dataclass
 class _Answer:
     text: str
-    weight: float | None
+    weight: float  # 1: all points
     feedback: str
 
 
@@ -62,15 +63,18 @@ class _Reader:
             title, text = text[2:].split("::", 1)
             title, text = _shown(title).strip(), text.strip()
         before, brace, rest = text.partition("{")
-        inside, closed, after = rest.partition("}")
+        inside, _, after = rest.partition("}")
+        if text.count("{") > text.count("}") or ("{" in inside and _BLANK.search(text)):  # it took later questions in
+            raise BadInput(f"{self.taken.name}, line {block.line}: a brace {{ that isn't closed; each needs a }}.")
         if found := _FORMAT.match(text):
             self.format = found[1]
-        label = title or " ".join(_shown(before).split())[:60]
-        if not brace:
+        label = title or _shown(_FORMAT.sub("", before, count=1))
+        if not brace and "}" not in text:
             self.taken.leave(label, "not taken: a description, which asks for nothing")
             return
-        if not closed or "{" in inside:
-            raise BadInput(f"{self.taken.name}, line {block.line}: a brace {{ that isn't closed; each needs a }}.")
+        if set("{}") & {*before, *inside, *after}:
+            self.taken.leave(label, f"not taken: {_several(text)}")
+            return
         gap = r"\_\_\_\_\_" if self.format == "markdown" else "_____"
         whole = before.rstrip() if not after.strip() else before + gap + after
         inside, _, explanation = inside.rpartition("####") if "####" in inside else (inside, "", "")
@@ -98,11 +102,20 @@ class _Reader:
             return self.true_or_false(first.strip() in _TRUE, feedback)
         return self.words(text)
 
+    def listed(self, text: str, first: str = "=") -> list[_Answer]:
+        """The answers that stand in braces; `first` is the sign of one that begins without any.
+
+        Those without a text are none, as in Moodle: `~=right` is one answer.
+        """
+        answers = _answers(text if text.lstrip().startswith(("=", "~")) else first + text)
+        self.lost += ["the feedback on an answer without a text" for one in answers if one.feedback and not one.text]
+        return [one for one in answers if one.text]
+
     def choices(self, text: str) -> dict[str, Any]:
         options = []
-        for one in _answers(text):
-            share = one.weight if one.weight is not None else 0.0
-            options.append({"text": self.markdown(one.text), "feedback": self.markdown(one.feedback), "share": share})
+        for one in self.listed(text, "~"):
+            feedback = self.markdown(one.feedback)
+            options.append({"text": self.markdown(one.text), "feedback": feedback, "share": one.weight})
         made, lost = taken.choices(options, "=" in text)
         self.lost += lost
         return made
@@ -118,7 +131,7 @@ class _Reader:
     def words(self, text: str) -> dict[str, Any]:
         accept: list[str] = []
         near: dict[str, list[str]] = {}
-        for one in _answers(text if "=" in text else "=" + text, True):
+        for one in self.listed(text):
             form = self.plain(one.text)
             if re.search(r"(?<!\\)\*", form):
                 self.lost.append(f"the form {form[:40]!r}, in which a star stands for anything")
@@ -131,9 +144,7 @@ class _Reader:
             elif one.weight == 0 and feedback:
                 near.setdefault(feedback, []).append(form)
             else:
-                self.lost.append(
-                    f"the form {form[:40]!r}, for which there are {100 * (one.weight or 0):g} % of the points"
-                )
+                self.lost.append(f"the form {form[:40]!r}, for which there are {100 * one.weight:g} % of the points")
         if not accept:
             raise ValueError("no accepted form without a star is left")
         return {"type": "text", "accept": accept, "near": [{"accept": v, "feedback": k} for k, v in near.items()]}
@@ -143,7 +154,7 @@ class _Reader:
         if "#" in wrong and self.markdown(wrong.split("#", 1)[1]):
             self.lost.append("the feedback on any other number")
         right, near = [], []
-        for one in _answers(text if text.lstrip().startswith("=") else "=" + text, True):
+        for one in self.listed(text):
             value, off = _range(self.plain(one.text))
             feedback = self.markdown(one.feedback)
             if one.weight == 1:
@@ -153,9 +164,7 @@ class _Reader:
             elif feedback and one.weight == 0:
                 near.append({"answer": value, "tolerance": {"absolute": off}, "feedback": feedback})
             else:
-                self.lost.append(
-                    f"{value:g} ± {off:g}, for which there are {100 * (one.weight or 0):g} % of the points"
-                )
+                self.lost.append(f"{value:g} ± {off:g}, for which there are {100 * one.weight:g} % of the points")
         if not right:
             raise ValueError("no number has all points")
         if len(right) > 1:
@@ -165,7 +174,7 @@ class _Reader:
 
     def pairs(self, text: str) -> dict[str, Any]:
         pairs, extra = [], []
-        for piece in text.split("=")[1:]:
+        for piece in filter(str.strip, text.split("=")):
             left, arrow, right = piece.partition("->")
             if not arrow:
                 raise ValueError(f"{_shown(piece).strip()[:40]!r} should have -> in it, as all pairs")
@@ -218,13 +227,19 @@ def _blocks(text: str) -> Iterator[_Block]:
         yield _Block(began, "\n".join(lines).strip(), tags, id)
 
 
-def _answers(text: str, only_equals: bool = False) -> list[_Answer]:
+def _several(text: str) -> str:
+    """Why a question isn't taken whose braces aren't one pair."""
+    pairs = text.count("{")
+    found = "a brace } that nothing opens" if text.count("}") > pairs else f"{pairs} pairs of braces (gaps)"
+    return f"{found}; a question has one pair, with its answers, and braces of a text are written \\{{ and \\}}"
+
+
+def _answers(text: str) -> list[_Answer]:
     """Answers with their weights: 1 for =, 0 for ~, or as %…% says."""
     made = []
     for sign, piece in re.findall(r"([=~])([^=~]*)", text):
-        piece = piece.strip()
-        weight = 1.0 if sign == "=" else 0.0
-        if (sign == "~" or only_equals) and (found := _WEIGHT.match(piece)):
+        weight, piece = 1.0 if sign == "=" else 0.0, piece.strip()
+        if found := _WEIGHT.match(piece):
             weight, piece = float(found[1]) / 100, piece[found.end() :]
         words, _, feedback = piece.partition("#")
         made.append(_Answer(words.strip(), weight, feedback.strip()))

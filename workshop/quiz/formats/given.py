@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from workshop.analysis import words
@@ -13,6 +14,7 @@ from workshop.quiz import expressions, rendering
 from workshop.quiz.deck import Base, Deck, Number, Text
 from workshop.quiz.drawing import ask, written
 from workshop.quiz.formats.base import Lost
+from workshop.quiz.parts import Tolerance
 
 USUAL_SECONDS = Deck.model_fields["seconds"].default
 _WHAT = {
@@ -72,6 +74,16 @@ def given(deck: Deck, carries: Carries, pictures: Mapping[str, bytes]) -> Given:
         what = words.listed(sorted({_WHAT[one.type] for one in deck.questions}))
         raise BadInput(f"{deck.deck} has no question that {carries.title} can carry; it holds {what}.")
     return made
+
+
+def decimal(value: float) -> str:
+    """A number without an exponent, which readers of GIFT and Moodle XML need not know: 0.00005 for 5e-05."""
+    return f"{Decimal(repr(value + 0.0)).normalize():f}"  # -0.0 becomes 0.0
+
+
+def margin(tolerance: Tolerance, value: float) -> str:
+    """By how much an answer may be off from this right one, without the noise of a product's last digits."""
+    return decimal(float(f"{tolerance.around(value):.15g}"))
 
 
 def _parts(deck: Deck, question: Any, pictures: Mapping[str, bytes]) -> dict[str, str | bool]:

@@ -81,6 +81,17 @@ def plain(markdown: str) -> str:
     return " ".join("".join(words).split())
 
 
+def split_code(markdown: str) -> tuple[str, str]:
+    """A text without the block of code that it ends with, and that code; empty where it ends with none."""
+    tokens = parser().parse(_NO_XML.sub("\ufffd", markdown), {})
+    last = tokens[-1] if tokens else None
+    if last is None or last.type not in ("fence", "code_block") or last.map is None or not last.content.strip("\n"):
+        return markdown, ""
+    first, end = last.map
+    lines = re.split(r"\r\n?|\n", markdown)  # addresses of links may be defined behind the code
+    return "\n".join([*lines[:first], "", *lines[end:]]).strip("\n"), last.content.removesuffix("\n")
+
+
 def marked(markdown: str) -> bool:
     """Whether a text has marks, formulas or several lines, which plain text can't carry."""
     text = markdown.strip()

@@ -18,7 +18,7 @@ from xml.etree.ElementTree import Element
 from workshop.quiz.deck import Deck, Match, Number, Order, Text
 from workshop.quiz.formats import categories, markup
 from workshop.quiz.formats.base import Exported
-from workshop.quiz.formats.given import Carries, Given, given
+from workshop.quiz.formats.given import Carries, Given, decimal, given, margin
 from workshop.quiz.formats.moodle_read import read
 from workshop.quiz.formats.xml import add
 
@@ -112,10 +112,10 @@ def _choice(root: Element, deck: Deck, question: Any, made: Given) -> None:
 
 
 def _number(root: Element, question: Number) -> None:
-    _answer(root, 100, repr(question.answer), tolerance=question.tolerance.around(question.answer))
+    _answer(root, 100, decimal(question.answer), tolerance=margin(question.tolerance, question.answer))
     for near in question.near:
-        off = (near.tolerance or question.tolerance).around(near.answer)
-        _answer(root, 0, repr(near.answer), near.feedback, tolerance=off)
+        off = margin(near.tolerance or question.tolerance, near.answer)
+        _answer(root, 0, decimal(near.answer), near.feedback, tolerance=off)
     if question.unit:
         unit = add(add(root, "units"), "unit")
         add(unit, "multiplier", "1")
@@ -149,7 +149,7 @@ def _answer(
     words: str,
     feedback: str = "",
     format: str = "moodle_auto_format",
-    tolerance: float | None = None,
+    tolerance: str = "",
 ) -> None:
     fraction = f"{share:.5f}".rstrip("0").rstrip(".")
     if format == "html":
@@ -158,8 +158,8 @@ def _answer(
         made = add(root, "answer", fraction=fraction, format=format)
         add(made, "text", words)
     _text(made, "feedback", feedback)
-    if tolerance is not None:
-        add(made, "tolerance", repr(tolerance))
+    if tolerance:
+        add(made, "tolerance", tolerance)
 
 
 def _text(parent: Element, tag: str, markdown: str, **attributes: str) -> Element:

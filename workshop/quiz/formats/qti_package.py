@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
 from workshop.errors import BadInput
-from workshop.quiz.formats import xml
+from workshop.quiz.formats import qti_version, xml
 
 MOST_ENTRIES = 2000
 LARGEST = 30 * 1024 * 1024  # bytes of all entries, unpacked
@@ -51,6 +51,8 @@ def unpacked(data: bytes, name: str) -> Package:
         refs = [(at(tests[0], one.get("href", "")), one) for one in xml.all_of(package.test, "assessmentItemRef")]
     else:
         refs = [(path, None) for path, one in resources.items() if "imsqti_item" in one.get("type", "")]
+    if not any(path in files and qti_version.version_of(files[path]) == "2" for path, _ in refs):
+        raise BadInput(f"{name} {_without_items(files)}")
     for path, ref in refs:
         if path not in files:
             package.missing.append(path)
@@ -65,6 +67,16 @@ def unpacked(data: bytes, name: str) -> Package:
             item.tags = [xml.said(word) for key in keywords for word in xml.all_of(key, "string", "langstring")]
         package.items.append(item)
     return package
+
+
+def _without_items(files: dict[str, bytes]) -> str:
+    """Why a package has no items that could be read, as the end of a sentence."""
+    versions = sorted({qti_version.version_of(data) for data in files.values()} - {""})
+    if not versions:
+        return "holds no QTI; a QTI package has items, and a manifest that names them."
+    if "2" in versions:
+        return "has no item that its manifest or its test names; each item should be named there."
+    return qti_version.refusal(versions[0])
 
 
 def at(beside: str, href: str) -> str:

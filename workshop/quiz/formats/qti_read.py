@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from workshop.errors import BadInput
-from workshop.quiz.formats import qti_package, taken, unmarkup, xml
+from workshop.quiz.formats import qti_package, qti_version, taken, unmarkup, xml
 from workshop.quiz.formats.base import Imported
 from workshop.quiz.formats.moodle_read import kept_as
 from workshop.quiz.formats.qti_kinds import KINDS, is_interaction
@@ -70,6 +70,10 @@ class Reader:
             raise ValueError("a text, which asks for nothing")
         if len(interactions) > 1:
             raise ValueError(f"{len(interactions)} interactions; a question has one")
+        if self._is_template(body):
+            raise ValueError("a template, whose text or right answer is drawn anew for each learner")
+        if self.root.get("adaptive") == "true":
+            self.lost.append("that it is adaptive: an answer may change what is asked next")
         interaction = interactions[0]
         if interaction.tag not in KINDS:
             raise ValueError(f"an interaction of type {interaction.tag.removesuffix('Interaction')[:40]!r}")
@@ -82,6 +86,18 @@ class Reader:
         made["seconds"] = max(5, min(3600, round(taken.number(seconds)))) if seconds else None
         made["tags"] = list(dict.fromkeys(" ".join(tag.split()) for tag in self.item.tags if tag.strip()))
         return made
+
+    def _is_template(self, body: Element) -> bool:
+        """Whether the item's text or right answer is drawn anew for each learner.
+
+        Some programs declare template variables as constants of the score only; such an item is none.
+        """
+        drawn = self.root.find("templateProcessing")
+        names = {one.get("identifier", "") for one in self.root.findall("templateDeclaration")}
+        shown = {one.get("identifier", "") for one in xml.all_of(body, "printedVariable")}
+        shown |= {one.get("templateIdentifier", "") for one in xml.all_of(body, "templateBlock", "templateInline")}
+        shown |= {xml.said(one) for one in xml.all_of(body, "mi", "ci")}  # names in formulas stand for their values
+        return (drawn is not None and len(drawn) > 0) or bool(names & shown)
 
     def _text(self, body: Element, interaction: Element) -> str:
         """The text of an item without its interaction, of which only the prompt is kept."""
@@ -118,6 +134,8 @@ def read(data: bytes, name: str) -> Imported:
     """A deck from a QTI package or from one item. Raises BadInput with the file, and the line where there is one."""
     found = Taken(name)
     if data[:2] != b"PK":
+        if (version := qti_version.version_of(data)) in ("1.2", "3"):
+            raise BadInput(f"{name} {qti_version.refusal(version)}")
         root = xml.parse(data, name)
         if root.tag != "assessmentItem":
             raise BadInput(
@@ -141,7 +159,7 @@ def read(data: bytes, name: str) -> Imported:
                 found, Reader(item, found, lambda beside, address: package.files.get(qti_package.at(beside, address)))
             )
         else:
-            found.leave(item.path, f"not taken: <{item.root.tag[:40]}> is no item of QTI 2")
+            found.leave(item.path, f"not taken: it begins with <{item.root.tag[:40]}>, which is no item of QTI 2")
     return found.imported()
 
 

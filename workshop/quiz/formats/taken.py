@@ -69,7 +69,7 @@ class Taken:
 
     def leave(self, title: str, why: str) -> None:
         """Tell that a question isn't taken."""
-        self.lost.append(Lost(title.strip()[:60] or f"question {len(self.questions) + 1}", why, "question"))
+        self.lost.append(Lost(" ".join(title.split())[:60] or f"question {len(self.questions) + 1}", why, "question"))
 
     def imported(self) -> Imported:
         """The deck. Raises BadInput where there is no question that could be taken."""
