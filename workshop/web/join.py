@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from workshop.store.store import Store
-from workshop.web import auth
+from workshop.web import auth, limits
 from workshop.web.code_form import CodeForm, Words
 from workshop.web.door import set_cookie
 
@@ -37,7 +37,8 @@ class Join(CodeForm):
         return await run_in_threadpool(auth.is_class_code, self.store, code)
 
     async def let_in(self, request: Request, found: Any, nickname: str, given: Mapping[str, str]) -> Response:
-        _, secret = await run_in_threadpool(auth.let_in, self.store, "learner", nickname)
+        identity, secret = await run_in_threadpool(auth.let_in, self.store, "learner", nickname)
+        limits.shared().same_person(identity, request.state.identity)
         response = RedirectResponse(local(given.get("next", "")), 303)
         set_cookie(response, self.cookie, secret)
         return response
