@@ -41,7 +41,8 @@ def prediction(composed: Composed, identity: Identity) -> Prediction:
 
 @st.cache_data(max_entries=512, ttl=60, show_spinner="Asking the mapper …")
 def _asked(placement: str, machine: str, _who: Who) -> Prediction:
-    """The same for all who ask the same, also where the mapper had no answer: it may have taken long not to."""
+    """The same for all who ask the same, also where the mapper had no answer: it may have taken long not to. Raises
+    TooMany."""
     where, described = Placement.model_validate_json(placement), composing.read_machine(machine)
     try:
         return heavy.gate().wait(_who, lambda: mapper.predict(where, described, LONGEST), PATIENCE)

@@ -141,6 +141,13 @@ def test_long_messages_are_refused_by_their_length(port: int, path: str, most: i
         assert error.value.rcvd is None or error.value.rcvd.code == 1009
 
 
+def test_a_socket_that_is_silent_stays_open(port: int) -> None:
+    with connect(f"ws://127.0.0.1:{port}/live") as line:
+        time.sleep(Hasty.HEAD + Hasty.SILENCE)
+        line.send("abc")
+        assert line.recv(timeout=PATIENCE) == "3"
+
+
 def test_a_message_is_refused_before_it_is_sent_whole(port: int) -> None:
     with connect(f"ws://127.0.0.1:{port}/live") as line:
         line.socket.sendall(b"\x81\xff" + (80 << 20).to_bytes(8, "big") + b"mask")  # 80 MB of text follow, it says

@@ -27,6 +27,7 @@ class Requests(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._upgraded = False
         self._limit: asyncio.TimerHandle | None = None
         self._silence: asyncio.TimerHandle | None = None
         self._waits_for: Any = None  # the part of a request that `_limit` is for, as h11 calls it
@@ -53,6 +54,7 @@ class Requests(H11Protocol):
         self._watch()
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        self._upgraded = True
         self._stop()
         self._give_back()  # sockets are counted behind the door
         super().handle_websocket_upgrade(event)
@@ -63,6 +65,8 @@ class Requests(H11Protocol):
 
     def _watch(self) -> None:
         """Set the clocks by what the connection waits for. Between requests uvicorn's own limit holds."""
+        if self._upgraded:  # another protocol has the connection
+            return
         part = self.conn.their_state
         idle = part is h11.IDLE and self.timeout_keep_alive_task is not None
         if idle or part not in (h11.IDLE, h11.SEND_BODY) or self.transport.is_closing():
