@@ -82,11 +82,12 @@ def test_so_many_at_once_and_then_again(kind: str) -> None:
         else:
             assert refused == {"type": "websocket.close", "code": 1013, "reason": refused["reason"]}
             assert "You have 2 things" in refused["reason"]
-        others = [asyncio.create_task(server.ask(identity=TEACHER, type=kind)) for _ in range(3)]
+        assets = [asyncio.create_task(server.ask("/static/a.js", identity=ADA, type=kind))]
+        others = [asyncio.create_task(server.ask(identity=TEACHER, type=kind)) for _ in range(2)]
         await server.wait_for(5)
         assert (await server.ask(type=kind)).get("status", 1013) in (429, 1013), "the address has five"
         server.app.go.set()
-        await asyncio.gather(*tasks, *others)
+        await asyncio.gather(*tasks, *assets, *others)
         assert (await server.ask(identity=ADA, type=kind)).get("status", 200) == 200
 
     counts = Counts(Limit("things", 2, 5))

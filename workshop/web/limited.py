@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 
 from starlette.datastructures import Headers
@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from workshop.web import plain
-from workshop.web.door import client_address
+from workshop.web.door import OPEN_FOLDERS, client_address
 from workshop.web.limits import Counts, Limits, TooMany, Who, later
 
 UPLOADS = "/_stcore/upload_file/"  # Streamlit's: /SESSION/FILE
@@ -34,6 +34,8 @@ class Limited:
             await self.app(scope, receive, send)
             return
         who = self.limits.seen(scope.get("state", {}).get("identity"), client_address(scope))
+        if scope["path"].startswith(OPEN_FOLDERS):  # a page asks for many of them at once
+            who = replace(who, identity=None)
         counts = self.limits.requests if scope["type"] == "http" else self.limits.sockets
         try:
             counts.take(who)

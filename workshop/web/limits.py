@@ -36,7 +36,7 @@ class Limit:
 
 
 CONNECTIONS = Limit("connections", 1 << 30, 6000)
-REQUESTS = Limit("requests at once", 24, 1000)
+REQUESTS = Limit("requests at once", 60, 1000)
 SOCKETS = Limit("open live pages", 40, 4000)
 UPLOADS = Limit("bytes of uploaded files", 192 << 20, 2 << 30)
 QUESTIONS = Limit("questions to the mapper at once", 2, 40)

@@ -18,6 +18,7 @@ from workshop.errors import BadInput
 
 FORMAT = 1
 NAME = "checkpoint.npz"
+LARGEST_ABOUT = 4 << 20  # bytes
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ def unpack(data: bytes, name: str = NAME) -> Checkpoint:
         with archives.opened(data) as archive:
             keys = sorted(member.removesuffix(".npy") for member in archive.namelist())
         arrays = npz.read(data, name, ["about", *(key for key in keys if key.startswith(("weights/", "optimizer/")))])
+        if arrays["about"].nbytes > LARGEST_ABOUT:
+            raise ValueError("what it says of itself is too long")
         about = json.loads(arrays.pop("about").tobytes())
         if about["format"] != FORMAT:
             raise ValueError(f"its format is {about['format']}")
