@@ -22,7 +22,7 @@ from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
 
 FACTOR = "WORKSHOP_PER_ADDRESS"  # a variable: so many times as much as below for each address, as behind a proxy
-JOINS_AT_ONCE, JOINS_A_SECOND = 300, 5.0  # new names from one address
+JOINS_AT_ONCE, JOINS_A_SECOND = 500, 5.0  # new names from one address
 MOST_KNOWN = 50_000  # identities whose addresses are remembered
 
 
