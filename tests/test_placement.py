@@ -27,6 +27,8 @@ from workshop.placement import THREAD_VARIABLES, Host, Placement, default_for, h
         ({"hosts": [{"name": "-oProxyCommand=x", "slots": 2}]}, "is not a host name"),
         ({"environment": {"A B": "1"}}, "'A B' is not the name of a variable"),
         ({"environment": {"A": "1\n2"}}, "more than one line"),
+        ({"environment": {"A": "x" * 150_000}}, "its variables have 150,002 bytes together; at most 65,536"),
+        ({"environment": {f"A{number}": "x" * 1000 for number in range(70)}}, "together; at most 65,536"),
     ],
 )
 def test_bad_placements_get_one_sentence(values: dict, words: str) -> None:
@@ -117,6 +119,8 @@ def test_hosts_in_a_line_or_a_file(text: str, slots: dict[str, int]) -> None:
         ("a:2048", "from 1 to 1024"),
         ("a:two", "host a has 'two'"),
         ("a:99999999999999999999", "from 1 to 1024"),
+        (f"a:{'9' * 5000}", "from 1 to 1024"),
+        (f"a:000001{'9' * 5000}", "from 1 to 1024"),
         ("a slots=2 speed=3", "'speed=3' can't follow host a"),
         ("a\nb slots=x", "line 2 of the hosts"),
         ("a..b:1", "'a..b' is not a host name"),

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree
 
+from workshop import xml_files
 from workshop.errors import BadInput
 
 MOST_UNITS = 2048
@@ -46,8 +47,7 @@ _SETS = (
     "allowed_nodeset",
 )
 _NUMBER = re.compile(r"-?\d{1,20}")
-_SET = re.compile(r"0x[0-9a-f.]{1,8}(,(0x[0-9a-f]{1,8})?)*", re.I)
-_DOCTYPE = re.compile(r"<!DOCTYPE\s+topology\s+SYSTEM\s+\"hwloc\d?\.dtd\"\s*>")
+_SET = re.compile(r"0x([0-9a-f]{1,8}|f\.\.\.f)(,(0x[0-9a-f]{1,8})?)*", re.I)
 
 
 def read(text: str) -> tuple[dict[str, Any], str]:
@@ -55,12 +55,11 @@ def read(text: str) -> tuple[dict[str, Any], str]:
     BadInput."""
     if len(text) > LARGEST_FILE:
         raise BadInput(f"This file is larger than {LARGEST_FILE >> 20} MB; lstopo writes far less of one machine.")
-    declared = _DOCTYPE.sub("", text, count=1)
-    if "<!DOCTYPE" in declared or "<!ENTITY" in declared:
-        raise BadInput("This XML declares a document type of its own or entities, which lstopo never does.")
     try:
         # As bytes: a declaration of an encoding is an error in text that is decoded already.
-        root = ElementTree.fromstring(declared.encode())
+        root = xml_files.parse(text.encode(), named_type=True)
+    except xml_files.Declares:
+        raise BadInput("This XML declares a document type of its own or entities, which lstopo never does.") from None
     except (ElementTree.ParseError, ValueError, LookupError) as error:
         raise BadInput(f"This is no XML that can be read ({error}); {RIGHT}.") from None
     top = [child for child in root if child.tag == "object"]

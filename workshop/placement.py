@@ -25,7 +25,9 @@ THREAD_VARIABLES = (
 )
 # By which Open MPI's ranks are told to poll (0) or to yield (1) while they wait.
 POLLING = "OMPI_MCA_mpi_yield_when_idle"
+LARGEST_ENVIRONMENT = 64 << 10  # bytes; the kernel starts no program with 128 kB in one variable
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SLOTS = re.compile(r"[1-9][0-9]{0,3}")
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"  # RFC 1123, section 2.1
 _HOST = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(\.{_LABEL})*")
 
@@ -83,6 +85,9 @@ class Placement(BaseModel):
                 raise ValueError(f"{name!r} is not the name of a variable")
             if "\0" in value or "\n" in value:
                 raise ValueError(f"{name} has a value of more than one line")
+        size = sum(len(f"{name}={value}".encode("utf-8", "surrogatepass")) for name, value in environment.items())
+        if size > LARGEST_ENVIRONMENT:
+            raise ValueError(f"its variables have {size:,} bytes together; at most {LARGEST_ENVIRONMENT:,} can be set")
         return dict(sorted(environment.items()))
 
     @model_validator(mode="after")
@@ -181,8 +186,8 @@ def _host(word: str, where: str) -> tuple[str, int]:
             raise BadInput(f"{where}{setting!r} can't follow host {name}; it should be like `hostA slots=2`.")
     if not _HOST.fullmatch(name):
         raise BadInput(f"{where}{name!r} is not a host name; hosts should be like hostA:2,hostB:2.")
-    if not given.isascii() or not given.isdigit() or not 1 <= int(given[:6]) <= 1024:
-        raise BadInput(f"{where}host {name} has {given!r} slots; it should be a number from 1 to 1024.")
+    if not _SLOTS.fullmatch(given) or int(given) > 1024:
+        raise BadInput(f"{where}host {name} has {given[:40]!r} slots; it should be a number from 1 to 1024.")
     return name, int(given)
 
 

@@ -12,9 +12,7 @@ from workshop.store.records import RunRecord
 from workshop.web.panels import side_by_side
 from workshop.web.panels.told import HELD_OUT, curve_names
 from workshop.web.sight import Sight
-from workshop.web.words import metrics, who
-from workshop.workloads import workloads
-from workshop.workloads.forms import named
+from workshop.web.words import metrics, seen, who
 
 STEP, TIME = "by step", "by time"
 
@@ -52,10 +50,7 @@ def _word(value: Any) -> str:
 
 def _set_differently(left: RunRecord, right: RunRecord) -> None:
     st.markdown("#### Set differently")
-    params = [
-        named(known.params, run.params) if (known := workloads().get(run.workload)) else run.params
-        for run in (left, right)
-    ]
+    params = [seen(run).params for run in (left, right)]
     rows = differing(*params) + differing(left.placement, right.placement)
     if rows:
         _two_columns(rows, left, right)

@@ -108,7 +108,7 @@ def _machine() -> tuple[Described | None, str]:
     with st.expander("A machine of yours, described by lstopo"):
         st.markdown("`lstopo machine.xml` writes a machine's description, `lstopo --of xml -` prints it.")
         file = st.file_uploader("Its file", ["xml"], key="place-file")
-        pasted = st.text_area("or its text", key="place-xml", height=90)
+        pasted = st.text_area("or its text", key="place-xml", height=90, max_chars=1_000_000)
     try:
         uploaded = file.getvalue().decode(errors="replace") if file is not None else ""
         xml = uploaded or pasted.strip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,33 +19,37 @@ from workshop.mpi import mapper
 from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports.masks import mask
 from workshop.placement import Placement
+from workshop.store.records import Identity
+from workshop.web import heavy, limits
+from workshop.web.limits import TooMany, Who
 
-AT_ONCE = 2  # questions that may keep processors busy
 LONGEST = 5.0  # seconds for one answer: whoever asks about the largest machines keeps a processor busy as long
 PATIENCE = 4 * LONGEST  # seconds to wait for one's turn
-_ASKING = threading.BoundedSemaphore(AT_ONCE)
 DRAWN = 1024  # processing units that a picture has room for
 NOTATION = """Open MPI's notation: brackets are packages, / stands between cores, each letter is a hardware thread,
 and B is where the rank may run."""
 LISTED = 48  # ranks that are listed as masks
 
 
-def prediction(composed: Composed) -> Prediction:
+def prediction(composed: Composed, identity: Identity) -> Prediction:
     """The mapper's answer, or in its note why it gave none."""
-    return _asked(composed.placement.model_dump_json(), composed.machine)
+    try:
+        return _asked(composed.placement.model_dump_json(), composed.machine, limits.shared().who(identity))
+    except TooMany as error:
+        return Prediction(note=str(error))
 
 
 @st.cache_data(max_entries=512, ttl=60, show_spinner="Asking the mapper …")
-def _asked(placement: str, machine: str) -> Prediction:
-    """The same for all who ask the same, also where the mapper had no answer: it may have taken long not to."""
-    if not _ASKING.acquire(timeout=PATIENCE):
-        return Prediction(note="The mapper is busy with what others have asked; change something to ask again.")
+def _asked(placement: str, machine: str, _who: Who) -> Prediction:
+    """The same for all who ask the same, also where the mapper had no answer: it may have taken long not to. Raises
+    TooMany."""
+    where, described = Placement.model_validate_json(placement), composing.read_machine(machine)
     try:
-        return mapper.predict(Placement.model_validate_json(placement), composing.read_machine(machine), LONGEST)
+        return heavy.gate().wait(_who, lambda: mapper.predict(where, described, LONGEST), PATIENCE)
+    except TooMany:
+        raise  # isn't kept for others
     except WorkshopError as error:
         return Prediction(note=str(error))
-    finally:
-        _ASKING.release()
 
 
 def show(composed: Composed, predicted: Prediction) -> None:

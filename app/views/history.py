@@ -12,7 +12,7 @@ from workshop.errors import WorkshopError
 from workshop.placement import Placement
 from workshop.store.records import RunRecord
 from workshop.web.numbers import number
-from workshop.web.words import STATUS, dumps, who
+from workshop.web.words import STATUS, dumps, seen, who
 
 MOST = 300  # runs in the table
 ALL = "all"
@@ -105,7 +105,8 @@ def _settings(run: RunRecord) -> str:
 
     known = workloads().get(run.workload)
     defaults = {name: field.default for name, field in known.params.model_fields.items()} if known else {}
-    changed = {name: value for name, value in run.params.items() if name not in defaults or defaults[name] != value}
+    params = seen(run).params
+    changed = {name: value for name, value in params.items() if name not in defaults or defaults[name] != value}
     return ", ".join(f"{name} {value}" for name, value in changed.items()) or "defaults"
 
 
@@ -120,7 +121,7 @@ def _export(picked: list[RunRecord]) -> None:
         for run in picked:
             st.download_button(
                 f"Run {run.id} as JSON",
-                dumps(run.as_json()),
+                dumps(seen(run).as_json()),
                 f"run-{run.id}.json",
                 "application/json",
                 icon=":material/download:",

@@ -34,7 +34,7 @@ def _compose(session: SessionRecord | None, identity: Identity) -> None:
         if composed is None:
             st.info("Mend what the form says is wrong, and the prediction comes back.", icon=":material/edit:")
         else:
-            predicted = predicting.prediction(composed)
+            predicted = predicting.prediction(composed, identity)
             st.markdown("#### Where the ranks would run")
             predicting.show(composed, predicted)
             st.markdown("#### How to say it")

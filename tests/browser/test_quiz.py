@@ -351,6 +351,18 @@ def test_a_full_lobby_a_long_question_and_a_killed_server(store: Store, new_page
         host.get_by_label("Find a nickname").fill("learner 399")
         expect(host.locator(".roster tbody .name")).to_have_text(["learner 399"])
 
+        # Nobody new, and many out at once: those that a search finds.
+        host.get_by_role("button", name="Lock the round").click()
+        expect(host.get_by_role("button", name="Unlock the round")).to_be_visible(timeout=SOON)
+        host.get_by_role("button", name="Remove several").click()
+        host.get_by_label("Find a nickname").fill("learner 3")
+        host.get_by_role("button", name="Choose all found").click()
+        host.get_by_role("button", name="Remove 111 learners").click()
+        expect(host.locator(".roster h2")).to_have_text("289 learners, 0 here", timeout=SOON)
+        expect(host.locator(".roster tbody .name")).to_have_count(0)
+        host.get_by_role("button", name="Unlock the round").click()
+        expect(host.get_by_role("button", name="Lock the round", exact=True)).to_be_visible(timeout=SOON)
+
         # All of a long question is on the screen, in type that can be read; so is its distribution.
         host.get_by_role("button", name="Open question 1").click()
         for page, smallest in ((projector, 14), (new_page(1024, 768), 7)):

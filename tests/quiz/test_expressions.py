@@ -164,3 +164,10 @@ def test_it_computes_as_python_does(a: int, b: int, c: int) -> None:
     ):
         names = {"a": a, "b": b, "c": c}
         assert evaluate(text, names) == pytest.approx(eval(text, {"ceil": math.ceil}, names))
+
+
+@pytest.mark.parametrize("function", sorted(FUNCTIONS))
+@pytest.mark.parametrize("given", ["one", "one.nested", "one.data", "one, 1", "texts"])
+def test_functions_are_of_numbers_only(function: str, given: str) -> None:
+    with pytest.raises(ValueError, match="can't be computed"):
+        evaluate(f"{function}({given})", {**RUNS, "texts": ["a", "b"]})

@@ -158,6 +158,7 @@ def test_every_problem_is_told_at_once_with_its_line(tmp_path: Path) -> None:
         ("deck: d\0", None, "the file has a character that text can't have"),
         ("a: " + "{b: " * 30 + "1" + "}" * 30, None, "nested too deeply; a deck has 12 levels at most"),
         ("[" * 5000, None, "nested too deeply"),
+        ("deck: !!int " + "9" * 5000, None, "the file is no YAML"),
     ],
 )
 def test_what_is_no_deck_at_all(text: str, line: int | None, said: str) -> None:
@@ -172,6 +173,9 @@ def test_headings_that_are_wrong() -> None:
     ]  # fmt: skip
     (several,) = problems("deck: d\ntitle: t\nquestions: {a: 1}\n")
     assert several.line == 3
+    for no_list in ("60", "true", "1.5", "null", "abc", "!!int " + "9" * 4000):
+        (one,) = problems(f"deck: d\ntitle: t\nquestions: {no_list}\n")
+        assert one.line == 3 and one.text.startswith("questions is "), no_list
     (none,) = problems("deck: d\ntitle: t\n")
     assert none.text == "questions is missing"
     (many,) = [p for p in problems(HEAD + "  - just text\n" * 201) if "questions" in p.text]

@@ -105,7 +105,7 @@ def test_names_are_everybodys_own_and_who_is_in_stays_who_they_are(store: Store)
     assert store.add_player(one, None, "x" * 30).nickname == "x" * 30
     assert store.add_player(one, None, "x" * 30).nickname == "x" * 25 + " 2"
     assert store.add_player(other, bob.id, "Ada").nickname == "Ada"
-    store.remove_player(first.id)
+    store.remove_players([first.id])
     again = store.add_player(one, ada.id, "Eve")
     assert (again.id, again.nickname, again.removed) == (first.id, "Ada", True), "nobody comes back under another name"
     second = store.add_player(one, ada.id, "Ada", attempt=2)
@@ -123,7 +123,7 @@ def test_a_round_takes_so_many_and_those_who_are_in_always(store: Store) -> None
         store.add_player(one, bob.id, "Bob", most=2)
     assert store.add_player(one, ada.id, "Ada", most=1) == first
     assert store.add_player(other, bob.id, "Bob", most=2).nickname == "Bob", "another round has room of its own"
-    store.remove_player(gone.id)
+    store.remove_players([gone.id])
     assert store.add_player(one, bob.id, "Bob", most=2).nickname == "Bob", "who was removed takes nobody's place"
 
 
@@ -235,7 +235,7 @@ def test_how_far_everybody_has_come(store: Store) -> None:
         [answer(this, first, at=5.0), answer(this, first, "two", at=7.0), answer(this, first, "poll", at=6.0)]
     )
     store.keep_answers([answer(this, gone), answer(alone, second, at=9.0)])
-    store.remove_player(gone)
+    store.remove_players([gone])
     before = {one.player_id: (one.answered, one.share) for one in store.quiz_standings()}
     assert before == {first: (3, 0.0), second: (1, 0.0)}, "nothing is judged yet"
     for question, mark in (("one", (0.5, False, 1.0)), ("two", (1.0, True, 2.0)), ("poll", (0.0, None, 0.0))):

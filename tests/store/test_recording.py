@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import math
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -341,3 +342,24 @@ def test_round_trip(
         assert repr(shown.events(run.id)) == repr(store.events(run.id))  # NaN is not equal to itself
         assert shown.artifact(run.id, "some.bin").data == data.encode()
         assert shown.run(run.id).submitted_by.startswith("learner-")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b"[" + b"[]," * (4 << 20) + b"[]]\n", "more than 200,000 values"),
+        (b"[" * 100 + b"]" * 100 + b"\n", "more than 40 lists and objects in each other"),
+    ],
+)
+def test_lines_are_refused_for_what_would_be_made_of_them(
+    store: Store, left: Left, empty: Callable[[], Store], tmp_path: Path, line: bytes, words: str
+) -> None:
+    head = gzip.decompress(made(store)[0]).splitlines(keepends=True)[0]
+    with empty() as shown:
+        tracemalloc.start()
+        try:
+            with pytest.raises(BadInput, match=words):
+                load(gzip.compress(head + line, 1), shown, tmp_path)
+            assert tracemalloc.get_traced_memory()[1] < 64 << 20
+        finally:
+            tracemalloc.stop()

@@ -238,8 +238,8 @@ def test_wrong_codes_are_told_to_wait_and_right_ones_get_in(store: Store) -> Non
     [
         ("127.0.0.1", "127.0.0.1"),
         ("::ffff:10.0.0.1", "10.0.0.1"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
-        ("fe80::1%eth0", "fe80::"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
         ("testclient", "testclient"),
     ],
 )

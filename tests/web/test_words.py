@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.analysis.cases import run
 from workshop.analysis.words import size
 from workshop.store.records import Lease, SessionState
-from workshop.web.words import SESSION, dumps, metrics, metrics_of, turn_words, value_words, waiting
+from workshop.web.words import SESSION, dumps, metrics, metrics_of, seen, turn_words, value_words, waiting
 
 anything = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),
@@ -41,6 +41,14 @@ def test_waits_are_as_coarse_as_they_are_uncertain(seconds: float | None, words:
 @pytest.mark.parametrize(("count", "words"), [(12, "12 bytes"), (66_600, "66.6 kB"), (2.5e9, "2.5 GB")])
 def test_sizes(count: float, words: str) -> None:
     assert size(count) == words
+
+
+@pytest.mark.parametrize(("workload", "param"), [("kmeans", "image"), ("gone", "anything")])
+def test_others_see_no_path_of_whoever_started_a_run(workload: str, param: str) -> None:
+    error = {"type": "ValueError", "message": "x", "traceback": 'File "/home/teacher/.venv/lib/x/y.py", line 3'}
+    told = run(workload=workload, params={param: "/home/teacher/exam/photo.jpg"}, error=error)
+    shown = dumps(seen(told).as_json())
+    assert "teacher" in dumps(told.as_json()) and "teacher" not in shown and "photo.jpg" in shown
 
 
 def test_metrics_are_those_that_fit_on_a_line() -> None:

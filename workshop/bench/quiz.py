@@ -90,7 +90,7 @@ def run(
 
 def _round(count: int, seconds: float) -> dict[str, Any]:
     """A whole round on a server of its own."""
-    with own_state(), Store.open() as store, served() as (_, port):
+    with own_state(), Store.open() as store, served(per_address=10) as (_, port):
         token, _ = new_secrets(store)
         record = hosting.host(store, Deck.model_validate(DECK))
         with _crowd(port, record.code or "", count, seconds) as crowd, _host(port, token, record.id) as host:

@@ -23,6 +23,7 @@ KNOWN = ("replay", "recording", "host", "port", "as_json")  # the options of `up
 def show(context: typer.Context, file: str | None, host: str, port: str, as_json: bool) -> None:
     """Show a recording (None: the one that comes with the project) until somebody asks for an end. Raises BadInput."""
     from workshop.cli.up import keep_up
+    from workshop.quiz.results import recorded as rounds
     from workshop.session import replay
     from workshop.session.children import Dashboard
     from workshop.session.supervisor import check_port
@@ -33,7 +34,9 @@ def show(context: typer.Context, file: str | None, host: str, port: str, as_json
     for option in (option for name in context.params if name not in KNOWN for option in _given(context, name)):
         raise BadInput(f"{option} and --replay exclude each other: a recording is shown, and nothing is started.")
     dashboard = Dashboard(host, check_port(host, port), common.stderr().print)
-    with replay.replayed(Path(file) if file else replay.shipped()) as store:
+    path = Path(file) if file else replay.shipped()
+    with replay.replayed(path) as store:
+        rounds.check(store, path.name)
         found = recorded(store.database)
         assert found is not None, "just loaded"
         dashboard.say(found.words)

@@ -21,6 +21,7 @@ from workshop.store.records import Identity, QuizAnswer, QuizPlayer, QuizRound, 
 from workshop.store.store import Store
 
 KIND = "alone"
+ANSWERED = "You have answered this question already; the first answer counts."
 Source = Callable[[Base, Picture], str]  # the address from which a browser gets a question's picture
 
 
@@ -88,6 +89,8 @@ class Alone:
         """Keep an answer as a browser sends it, judged where it can be at once. Raises BadInput for one that can't be
         read and for a question that is answered already, WorkshopError where nobody can tell whether it is right."""
         this = self.asked(question_id)
+        if question_id in self.answers():  # before it is judged, which takes the mapper a while
+            raise BadInput(ANSWERED)
         given = asked.answer(this, raw)
         mark = None if isinstance(this.question, Predict) else grading.grade(this, given)
         points = {} if mark is None else self._worth(this, mark)
@@ -95,7 +98,7 @@ class Alone:
             self.round.id, question_id, self.player.id, self.player.nickname, given, time.time(), None, **points
         )
         if self.store.keep_answers([kept]) != [True]:
-            raise BadInput("You have answered this question already; the first answer counts.")
+            raise BadInput(ANSWERED)
 
     def run(self, question_id: str, session: SessionRecord | None = None) -> dict[str, int]:
         """Have the runs made that a prediction is checked against, as far as they are missing: run ids by name; in the

@@ -3,6 +3,7 @@ mean the same to everybody."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -56,6 +57,15 @@ def raw(asked: Asked, answer: Any) -> Any:
         case Match():
             return {str(left): asked.key(right) for left, right in enumerate(answer, 1)}
     return answer
+
+
+def is_one(asked: Asked, kept: Any) -> bool:
+    """Whether this could have been kept for an answer to the question: what `answer` gives, with its types."""
+    try:
+        same = answer(asked, raw(asked, kept))
+    except (BadInput, ValueError, TypeError, LookupError):
+        return False
+    return json.dumps(same, sort_keys=True) == json.dumps(kept, sort_keys=True)
 
 
 def most_ranks(question: Predict) -> int:

@@ -117,12 +117,20 @@ def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
         case ast.BinOp(left=left, op=op, right=right):
             return _BINARY[type(op)](_number(left, values), _number(right, values))
         case ast.Call(func=ast.Name(id=function), args=args):
-            given = [_value(argument, values) for argument in args]
+            given = [_argument(argument, values) for argument in args]
             try:
                 return FUNCTIONS[function](*given)
             except ValueError as error:  # the root of a negative number, the largest of nothing
                 raise ValueError(f"{ast.unparse(node)!r} can't be computed ({error})") from None
     raise ValueError(f"{ast.unparse(node)!r} is no arithmetic")
+
+
+def _argument(node: ast.expr, values: Mapping[str, Any]) -> Any:
+    """What a function is given: a number, or a list of numbers. Functions would take keys of a mapping for values."""
+    value = _value(node, values)
+    for one in value if isinstance(value, list | tuple) else [value]:
+        _checked(one, ast.unparse(node))
+    return value
 
 
 def _number(node: ast.expr, values: Mapping[str, Any]) -> Any:

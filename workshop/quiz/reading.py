@@ -138,7 +138,8 @@ def _heading(document: Mapping[str, Any]) -> Iterator[Mistake]:
 
 def _names(questions: Any) -> Iterator[Mistake]:
     """Questions that are called like another one."""
-    named = [raw.get("id") if isinstance(raw, Mapping) else None for raw in questions or []] if questions else []
+    rows = questions if isinstance(questions, list) else []  # what is no list is told by `_heading`
+    named = [raw.get("id") if isinstance(raw, Mapping) else None for raw in rows]
     times = Counter(name for name in named if isinstance(name, str))
     for place, name in enumerate(named):
         if isinstance(name, str) and times[name] > 1 and (first := named.index(name)) < place:

@@ -127,6 +127,7 @@ def submit(
         measured=measured,
         inputs=inputs,
         most_unfinished=session.limits.queued if learner else None,
+        most_in_all=session.limits.total if learner else None,
         trial=trial,
     )
 

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import socket
 import threading
 import time
@@ -74,8 +75,8 @@ def only_one() -> Iterator[None]:
 
 def check_port(host: str, port: int | str, option: str = "--port") -> int:
     """The port as a number. Raises BadInput where it isn't one, or nobody can listen there."""
-    if not str(port).isdecimal() or not 1 <= int(port) <= 65535:
-        raise BadInput(f"The port is {port!r}; it should be a whole number from 1 to 65535.")
+    if not re.fullmatch("[1-9][0-9]{0,4}", str(port)) or int(port) > 65535:
+        raise BadInput(f"The port is {str(port)[:40]!r}; it should be a whole number from 1 to 65535.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

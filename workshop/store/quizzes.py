@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, select
@@ -151,10 +151,10 @@ class Quizzes:
         with self.database.reading() as connection:
             return set(connection.scalars(query))
 
-    def remove_player(self, player_id: int) -> None:
+    def remove_players(self, player_ids: Sequence[int]) -> None:
         """Their answers stay, marked by this, and don't count; they can't come back."""
         with self.database.writing() as connection:
-            connection.execute(quiz_players.update().where(quiz_players.c.id == player_id).values(removed=True))
+            connection.execute(quiz_players.update().where(quiz_players.c.id.in_(player_ids)).values(removed=True))
 
     def forget_player(self, player_id: int) -> int:
         """Remove somebody's answers and name from a round; returns how many answers there were."""

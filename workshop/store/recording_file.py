@@ -29,6 +29,8 @@ FORMAT, VERSION = "workshop-recording", 1
 LARGEST_FILE = 256 << 20  # bytes, packed
 LARGEST = 1 << 30  # bytes, unpacked
 LARGEST_LINE = 96 << 20  # characters: an artifact of 64 MB as base64
+MOST_VALUES = 200_000  # in a line: a machine of 2,048 units takes 30,000
+DEEPEST = 40  # lists and objects in each other
 LONGEST_NOTE = 300  # characters
 LEVEL = 9  # of the compression: it is written once and read often
 TABLES = (
@@ -184,10 +186,16 @@ class Reader:
             )
         if not line.endswith(b"\n"):
             raise self._unreadable("it ends in the middle")
+        # Before anything is made of it: an empty list takes three characters here, and 60 bytes of memory.
+        if sum(map(line.count, (b"[", b"{", b","))) > MOST_VALUES:
+            raise self._unreadable(f"it has more than {MOST_VALUES:,} values")
         try:
-            return json.loads(line)
+            value = json.loads(line)
         except (ValueError, RecursionError):
             raise self._unreadable("it is no JSON") from None
+        if _too_deep(value):
+            raise self._unreadable(f"it has more than {DEEPEST} lists and objects in each other")
+        return value
 
     def _read(self, most: int) -> bytes:
         try:
@@ -220,6 +228,20 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         if found.st_size > LARGEST_FILE:
             raise BadInput(f"{path} has {found.st_size >> 20} MB; a recording has at most {LARGEST_FILE >> 20} MB.")
         yield file
+
+
+def _too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, list | dict)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _fits(column: Column[Any], value: Any) -> bool:

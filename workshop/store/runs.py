@@ -62,11 +62,12 @@ class Runs:
         measured: bool = False,
         inputs: Mapping[str, bytes] | None = None,
         most_unfinished: int | None = None,
+        most_in_all: int | None = None,
         trial: tuple[int, int] | None = None,
     ) -> RunRecord:
         """Queue a run; `inputs` become its artifacts `input/<name>`, and it becomes the run of the `trial` (study,
-        number). Raises BadInput for an input over 64 MB, and where `identity_id` has `most_unfinished` runs in this
-        session already."""
+        number). Raises BadInput for an input over 64 MB, where `identity_id` has `most_unfinished` runs in this
+        session already, and where all learners together have `most_in_all`."""
         with self.database.writing() as connection:
             refuse(connection)
             if most_unfinished is not None:
@@ -80,6 +81,11 @@ class Runs:
                         f"You have {unfinished} unfinished {runs_}, as many as this session allows; "
                         "wait for one or cancel it."
                     )
+            if most_in_all is not None and sum(_unfinished(connection, session_id).values()) >= most_in_all:
+                raise BadInput(
+                    f"The queue of this session is full: {most_in_all} runs of learners wait in it or go on; try again "
+                    "when some of them have ended."
+                )
             if connection.scalar(select(sessions.c.id).where(sessions.c.id == session_id)) is None:
                 raise BadInput(f"There is no session with the id {session_id}.")
             run_id = connection.execute(
@@ -109,6 +115,11 @@ class Runs:
                 if kept.rowcount == 0:
                     raise BadInput(f"Study {trial[0]} has no trial {trial[1]}.")
         return self.run(run_id)
+
+    def unfinished(self, session_id: int) -> dict[int, int]:
+        """How many unfinished runs learners have in a session, by their identity."""
+        with self.database.reading() as connection:
+            return _unfinished(connection, session_id)
 
     def run(self, run_id: int) -> RunRecord:
         """One run. Raises BadInput where there is none of that id."""
@@ -239,3 +250,9 @@ def _record(row: Row[Any]) -> RunRecord:
     if values["progress"] is not None:
         values["progress"] = tuple(values["progress"])
     return RunRecord(**values)
+
+
+def _unfinished(connection: Connection, session_id: int) -> dict[int, int]:
+    of_learners = (runs.c.session_id == session_id, runs.c.identity_id.is_not(None))
+    query = select(runs.c.identity_id, func.count()).where(*of_learners, runs.c.status.in_(("queued", "running")))
+    return {identity_id: count for identity_id, count in connection.execute(query.group_by(runs.c.identity_id))}

@@ -19,6 +19,7 @@ from workshop.placement import Placement
 from workshop.session import client, lifecycle
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
+from workshop.web import limits as bounds
 from workshop.workloads import workload as workload_of
 from workshop.workloads.forms import EARLIER, file_params, is_run_number, param_of_runs
 
@@ -62,7 +63,12 @@ def reclaim(store: Store, identity: Identity, name: str) -> None:
 def set_limits(store: Store, identity: Identity, name: str, limits: Limits) -> None:
     """What learners' runs may ask for from now on. Raises BadInput for limits that allow nothing."""
     only_instructor(identity)
-    for what, value in (("ranks", limits.ranks), ("threads", limits.threads), ("queued", limits.queued)):
+    for what, value in (
+        ("ranks", limits.ranks),
+        ("threads", limits.threads),
+        ("queued", limits.queued),
+        ("total", limits.total),
+    ):
         if not 1 <= value <= 1024:
             raise BadInput(f"The limit of {what} is {value}; it should be 1 to 1024.")
     if not 0 < limits.minutes <= 24 * 60:
@@ -90,6 +96,7 @@ def submit(
     `uploads` are files for params that name one: param -> (file name, bytes). They are written to a private folder
     for as long as it takes to check and read them; the run keeps their names and, as inputs, their bytes.
     """
+    bounds.shared().check_run(store, session, identity)
     model = workload_of(workload).params
     goes_on = is_run_number(params.get(param_of_runs(model) or ""))
     for param, about in file_params(model).items():

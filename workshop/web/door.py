@@ -6,7 +6,6 @@ learn who it is from a header that only the door can set; who has none is sent t
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from contextlib import suppress
 from urllib.parse import parse_qs, quote, urlencode
@@ -22,6 +21,7 @@ from workshop.store.identities import STAY
 from workshop.store.records import Identity
 from workshop.store.store import Store
 from workshop.web import auth, cookies
+from workshop.web.limits import network
 from workshop.web.visitors import Visitors
 
 IDENTITY_HEADER = "x-workshop-identity"  # to pages: the hash of the visitor's cookie
@@ -134,16 +134,8 @@ def drop_cookie(response: Response, name: str) -> None:
 
 
 def client_address(scope: Scope) -> str:
-    """Whose attempts are counted together: an address of IPv4; of IPv6, the network of which one host has all."""
-    given = scope["client"][0] if scope.get("client") else ""
-    try:
-        address = ipaddress.ip_address(given.partition("%")[0])
-    except ValueError:
-        return given
-    if address.version == 4:
-        return given
-    mapped = address.ipv4_mapped
-    return str(mapped) if mapped else str(ipaddress.ip_network((address, 64), strict=False).network_address)
+    """The address or network whose requests are counted together (`limits.network`)."""
+    return network(scope["client"][0] if scope.get("client") else "")
 
 
 def same_origin(headers: Headers) -> bool:

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from workshop.errors import BadInput
-from workshop.web import auth
+from workshop.web import auth, limits
 from workshop.web.code_form import CodeForm, Words
 from workshop.web.door import set_cookie
 from workshop.web.leave import LOG_OUT
@@ -35,9 +35,12 @@ class Join(CodeForm):
 
     async def let_in(self, request: Request, found: Any, nickname: str, given: Mapping[str, str]) -> Response:
         try:
-            _, secret = await run_in_threadpool(auth.let_in, self.store, "learner", nickname, self.secret(request))
+            identity, secret = await run_in_threadpool(
+                auth.let_in, self.store, "learner", nickname, self.secret(request)
+            )
         except BadInput as error:
             return self.page(request, str(error), given, 409)
+        limits.shared().same_person(identity, request.state.identity)
         response = RedirectResponse(local(given.get("next", "")), 303)
         set_cookie(response, self.cookie, secret)
         return response

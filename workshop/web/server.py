@@ -16,11 +16,12 @@ from workshop import config
 from workshop.session.supervisor import check_port
 from workshop.store.recorded import recorded
 from workshop.store.store import Store
-from workshop.web import actions, address, files, leave, live, logs, numbers
+from workshop.web import actions, address, files, leave, limits, live, logs, numbers
 from workshop.web.attempts import Attempts
 from workshop.web.door import Door, cookie_name
-from workshop.web.handshakes import Handshakes
 from workshop.web.join import Join
+from workshop.web.limited import Limited
+from workshop.web.lines import Requests, Sockets
 from workshop.web.look import SETTINGS
 from workshop.web.opening import Opening
 from workshop.web.quiz import routes as quiz
@@ -53,7 +54,12 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
             *actions.routes(store),
             *quiz.routes(store, cookie_name(port)),
         ],
-        middleware=[Middleware(Door, store=store, port=port, framed_by=framed_by), *marks, Middleware(Opening)],
+        middleware=[
+            Middleware(Door, store=store, port=port, framed_by=framed_by),
+            Middleware(Limited, limits=limits.shared()),
+            *marks,
+            Middleware(Opening),
+        ],
     )
 
 
@@ -62,6 +68,7 @@ def serve(host: str, port: int, framed_by: str = "", proxy: str = "") -> None:
     a reverse proxy, which is believed from where requests come (X-Forwarded-For); nobody else is. Raises BadInput where
     the port can't be had or the store can't be opened."""
     check_port(host, port)
+    limits.shared()  # raises BadInput
     with Store.open() as store:
         _allow_lines()
         logs.spare()
@@ -82,9 +89,9 @@ def configuration(app: Any, host: str, port: int, proxy: str = "") -> uvicorn.Co
         port=port,
         access_log=False,  # addresses may hold tokens
         log_level="warning",
-        ws=Handshakes,
+        http=Requests,
+        ws=Sockets,
         ws_per_message_deflate=False,  # packed again for every viewer, it would cost more than it saves
-        ws_max_size=80 << 20,
         timeout_graceful_shutdown=GRACE,
         timeout_keep_alive=30,  # a watching browser asks for the next picture within that
         server_header=False,

@@ -6,13 +6,16 @@ import json
 import math
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from workshop.analysis import words
 from workshop.documents import finite
 from workshop.figures.curves import number
 from workshop.store.records import Lease, RunRecord, SessionRecord
+from workshop.web.tracebacks import shortened
 from workshop.workloads import workloads
+from workshop.workloads.forms import named
 
 # How names of metrics are read, in this order.
 _READ = (
@@ -54,6 +57,16 @@ def dumps(value: Any) -> str:
 def who(run: RunRecord) -> str:
     """Who submitted a run; from its command line and its notebooks that is whoever owns the machine."""
     return run.submitted_by or "this machine"
+
+
+def seen(run: RunRecord) -> RunRecord:
+    """A run as everybody may see it, without paths of this machine: where whoever started it keeps files, and where
+    programs are installed."""
+    known = workloads().get(run.workload)
+    error = run.error
+    if error is not None and isinstance(error.get("traceback"), str):
+        error = {**error, "traceback": shortened(error["traceback"])}
+    return replace(run, params=named(known.params if known else None, run.params), error=error)
 
 
 def state_words(session: SessionRecord) -> str:

@@ -47,9 +47,11 @@ def going_on(model: type[BaseModel], params: Mapping[str, Any]) -> dict[str, Any
     return {**params, **dict.fromkeys(own, EARLIER)}
 
 
-def named(model: type[BaseModel], params: Mapping[str, Any]) -> dict[str, Any]:
-    """Params as everybody may see them: of a path on the server, which is nobody else's business, the last name."""
-    paths = [name for name in file_params(model) if "/" in str(params.get(name) or "")]
+def named(model: type[BaseModel] | None, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Params as everybody may see them: of a path on the server, which is nobody else's business, the last name. Of a
+    workload that isn't known here (None) any param may name a file."""
+    files = params if model is None else file_params(model)
+    paths = [name for name in files if "/" in str(params.get(name) or "")]
     return {**params, **{name: str(params[name]).rstrip("/").rpartition("/")[2] for name in paths}}
 
 

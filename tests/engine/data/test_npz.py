@@ -97,7 +97,7 @@ def test_every_changed_byte_of_values_is_noticed():
         (archive(header("(" * 200)), "can't be read as npz"),
         (archive(header("(3,)", "|O")), "Python objects, which aren't loaded"),
         (saved(np.array([{}], object)), "Python objects, which aren't loaded"),
-        (archive(header("(3,)") + b"123", zipfile.ZIP_LZMA), "compressed in another way"),
+        (archive(header("(3,)") + b"123", zipfile.ZIP_LZMA), "compressed in an unusual way"),
         (archive(header("(3,)").replace(b"NUMPY\x01", b"NUMPY\x03")), "version 3.0"),
     ],
     ids=lambda value: value if isinstance(value, str) else "file",
@@ -141,3 +141,14 @@ def test_an_array_that_unpacks_to_more_than_it_claims_is_not_unpacked():
     assert "holds more" in refused(lambda: read(bomb, "file", ONE))
     assert tracemalloc.get_traced_memory()[1] < 2 << 20
     tracemalloc.stop()
+
+
+def test_a_long_header_takes_no_memory():
+    size = 64 << 20
+    data = archive(b"\x93NUMPY\x02\x00" + size.to_bytes(4, "little") + b" " * size)
+    tracemalloc.start()
+    try:
+        assert "claims a header of 67,108,864 bytes" in refused(lambda: read(data, "file", ONE))
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()

@@ -24,6 +24,13 @@ def zipped(files: dict[str, bytes]) -> bytes:
     return made.getvalue()
 
 
+def forged(archive: bytes, size: int, claimed: int) -> bytes:
+    """The archive with another size of a file in its directory and in front of the file."""
+    assert archive.count(size.to_bytes(4, "little")) == 2
+    return archive.replace(size.to_bytes(4, "little"), claimed.to_bytes(4, "little"))
+
+
+BIG = zipped({"big": b"\0" * (31 << 20)})
 LAUGHS = b'<!DOCTYPE q [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><quiz><question type="x">&b;</question></quiz>'
 OLD = b'<?xml version="1.0"?>\n<!-- exported --><questestinterop xmlns="http://www.imsglobal.org/xsd/ims_qtiasiv1p2"/>'
 TYPED = b'<!DOCTYPE questestinterop SYSTEM "ims_qtiasiv1p2p1.dtd" [<!ENTITY a "b">]>\n<questestinterop/>'
@@ -74,7 +81,10 @@ OUTSIDE = b'<!DOCTYPE q [<!ENTITY a SYSTEM "file:///etc/passwd">]><quiz>&a;</qui
         ("a.zip", zipped({"../x": b"x"}), "lies outside of it"),
         ("a.zip", zipped({"/etc/x": b"x"}), "lies outside of it"),
         ("a.zip", zipped({f"{number}": b"" for number in range(2001)}), "2001 files in it"),
-        ("a.zip", zipped({"big": b"\0" * (31 * 1024 * 1024)}), "more than 30 MB when unpacked"),
+        ("a.zip", BIG, "and 30 MB when unpacked"),
+        ("a.zip", forged(BIG, 31 << 20, 10), "no package that can be unpacked"),
+        ("a.xml", LAUGHS.decode().encode("utf-16"), "declares a document type or entities"),
+        ("a.xml", b"<quiz>" + b"<a/>" * 400_000 + b"</quiz>", "at most 200,000 are read"),
         ("a.gift", b" " * (LARGEST + 1), "has more than 5 MB"),
     ],
 )

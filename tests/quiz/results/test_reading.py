@@ -49,7 +49,7 @@ def test_a_deck_of_another_version_is_refused_in_a_sentence(store: Store) -> Non
 
 def test_removed_players_and_skipped_questions_do_not_count(store: Store) -> None:
     this = keep(store, made(deck(3), [{"q1": 0, "q2": 0, "q3": 0}, {"q1": 1, "q2": 1, "q3": 1}]))
-    store.remove_player(store.players(this.id)[1].id)
+    store.remove_players([store.players(this.id)[1].id])
     end(store, this, 3, skipped=("q2",))
     read = reading.read(store, this.id)
     assert [player.nickname for player in read.players] == ["learner 1"]

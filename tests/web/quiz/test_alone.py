@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,11 @@ from typing import Any
 import pytest
 
 from tests.quiz.nine import IDS, SECRETS, YAML, right
+from tests.support import until
 from tests.web import seed
 from tests.web.dashboard import Answer, Visitor
 from tests.web.quiz.serving import served
-from workshop.quiz import reading
+from workshop.quiz import placing, reading
 from workshop.store.store import Store
 from workshop.web import auth
 from workshop.web.door import cookie_name
@@ -159,3 +161,42 @@ def test_pictures_are_sealed(store: Store, port: int) -> None:
     assert "sandbox" in picture.headers["content-security-policy"]
     for other in ("one-right", "nothing", "..%2fa.svg"):
         assert ada.get(f"/quiz/alone/nine/picture/{other}").status == 404
+
+
+def test_many_placements_at_once_ask_the_mapper_once(store: Store, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A learner has two places in front of the gate; others' pages, and their own, are answered meanwhile."""
+    ada, bob = visitor(store, port), visitor(store, port, nickname="Bob")
+    attempt = see(ada, "/state")["attempt"]
+    ask, go, asked = placing.mapper.predict, threading.Event(), []
+
+    def slowly(*given: Any) -> Any:
+        asked.append(given)
+        go.wait(60)
+        return ask(*given)
+
+    monkeypatch.setattr(placing.mapper, "predict", slowly)
+    answer = {"question": "put-them", "attempt": attempt}
+    first: list[Answer] = []
+
+    def send_one(bind_to: str) -> None:
+        own = Visitor(port, ada.cookie)
+        first.append(send(own, "/answer", **answer, answer={"map_by": "numa", "bind_to": bind_to}))
+
+    threads = [threading.Thread(target=send_one, args=(bind_to,)) for bind_to in ("numa", "core")]
+    for thread in threads:
+        thread.start()
+    try:
+        until(lambda: len(asked) == 2, 60, "the mapper")
+        for _ in range(5):
+            refused = send(ada, "/answer", **answer, answer={"map_by": "core", "bind_to": "core"})
+            assert refused.status == 429 and "questions to the mapper at once" in refused.text
+        assert [see(one, "/state")["attempt"] for one in (ada, bob)] == [attempt, 1]
+        assert send(ada, "/answer", question="called", attempt=attempt, answer="mpirun").status == 200
+    finally:
+        go.set()
+        for thread in threads:
+            thread.join(120)
+    assert sorted(one.status for one in first) == [200, 400]
+    before = len(asked)
+    again = send(ada, "/answer", **answer, answer={"map_by": "hwthread", "bind_to": "core"})
+    assert again.status == 400 and "answered this question already" in again.text and len(asked) == before

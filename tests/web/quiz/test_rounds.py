@@ -11,7 +11,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.support import until
-from tests.web.dashboard import Dashboard
+from tests.web.dashboard import Dashboard, Visitor
 from tests.web.quiz.players import DECK, PATIENCE, Line, begin, join, line
 from workshop.web.quiz.telling import MOST_LINES
 
@@ -196,7 +196,7 @@ def test_a_second_click_and_another_tab_do_nothing(dashboard: Dashboard) -> None
         for wrong in ({"do": "next"}, {"do": "next", "version": True}, {"do": "fly", "version": 1}, {"version": 1}):
             h.say(kind="command", **wrong)
             h.wait("problem")
-        for wrong in ("x", None, 99, True):
+        for wrong in ("x", None, 99, True, [], [99], ["x"], [True], [[1]], {"1": 1}):
             h.say(kind="command", do="remove", value=wrong)
             h.wait("problem")
         assert dashboard.store.round(record.id).state["position"] == 0
@@ -229,6 +229,30 @@ def test_somebody_who_was_removed_stays_out(dashboard: Dashboard) -> None:
     with ada.listen(f"/quiz/{record.id}/socket?view=player") as connection:
         assert json.loads(connection.recv(timeout=PATIENCE))["kind"] == "removed"
     assert {one.nickname: one.points for one in dashboard.store.answers(record.id)} == {"Ada": None, "Bob": 2.0}
+
+
+def test_a_host_removes_several_and_lets_nobody_new_in(dashboard: Dashboard) -> None:
+    record, host = begin(dashboard), dashboard.instructor()
+    ada, bob, eve = (join(dashboard, record, name) for name in ("Ada", "Bob", "Eve"))
+    with line(ada, record) as a, line(eve, record) as e, line(host, record, "host") as h:
+        assert h.has("state")["locked"] is False
+        h.say(kind="command", do="lock", version=h.version)
+        assert h.wait("state", wanted=lambda state: state["locked"])["phase"] == "lobby"
+        late = Visitor(dashboard.port).post("/quiz", {"code": record.code or "", "nickname": "Late"})
+        assert late.status == 409 and "locked this round: nobody new can join" in late.text
+        assert "Late" not in {one.nickname for one in dashboard.store.players(record.id)}
+        assert bob.post("/quiz", {"code": record.code or "", "nickname": "Bob"}).status == 303, "who is in comes back"
+        ids = [one.wait("you")["id"] for one in (a, e)]
+        h.say(kind="command", do="remove", value=[*ids, 99])
+        assert "no player 99" in h.wait("problem")["why"]
+        h.say(kind="command", do="remove", value=ids)
+        for learner in (a, e):
+            assert "removed you" in learner.wait("removed")["why"]
+        left = h.wait("players", wanted=lambda told: len(told["players"]) == 1)["players"]
+        assert [one["nickname"] for one in left] == ["Bob"]
+        h.say(kind="command", do="unlock", version=h.version)
+        h.wait("state", wanted=lambda state: not state["locked"])
+        join(dashboard, record, "Late")
 
 
 def test_who_opens_a_round_in_many_places_goes_on_in_the_newest(dashboard: Dashboard) -> None:

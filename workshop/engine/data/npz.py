@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import zipfile
 from collections.abc import Sequence
 from typing import BinaryIO
 
@@ -12,10 +11,12 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from workshop import archives
 from workshop.engine.data.damage import LARGEST, Damaged
 
-METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what NumPy writes
-HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+LONGEST_HEADER = 10_000  # bytes: as much as NumPy parses; it would read a longer one before it refuses it
+# By version: how many bytes tell the length of the header, and who parses it.
+HEADERS = {(1, 0): (2, npy.read_array_header_1_0), (2, 0): (4, npy.read_array_header_2_0)}
 
 
 def read(data: bytes, name: str, keys: Sequence[str]) -> dict[str, NDArray]:
@@ -25,7 +26,7 @@ def read(data: bytes, name: str, keys: Sequence[str]) -> dict[str, NDArray]:
     nothing is unpickled. Raises BadInput.
     """
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with archives.opened(data) as archive:
             there = set(archive.namelist())
             if missing := [key for key in keys if f"{key}.npy" not in there]:
                 raise Damaged(
@@ -33,10 +34,7 @@ def read(data: bytes, name: str, keys: Sequence[str]) -> dict[str, NDArray]:
                 )
             arrays: dict[str, NDArray] = {}
             for key in keys:
-                info = archive.getinfo(f"{key}.npy")
-                if info.compress_type not in METHODS:
-                    raise ValueError(f"{key} is compressed in another way than NumPy's")
-                with archive.open(info) as file:
+                with archives.begin(archive, f"{key}.npy") as file:
                     arrays[key] = _array(file, key, LARGEST - sum(array.nbytes for array in arrays.values()))
             return arrays
     except Damaged:
@@ -50,7 +48,11 @@ def _array(file: BinaryIO, key: str, room: int) -> NDArray:
     version = npy.read_magic(file)
     if version not in HEADERS:
         raise ValueError(f"{key} is written in version {version[0]}.{version[1]} of the format")
-    shape, fortran, dtype = HEADERS[version](file)
+    width, parse = HEADERS[version]
+    length = file.read(width)
+    if int.from_bytes(length, "little") > LONGEST_HEADER:
+        raise ValueError(f"{key} claims a header of {int.from_bytes(length, 'little'):,} bytes")
+    shape, fortran, dtype = parse(io.BytesIO(length + file.read(int.from_bytes(length, "little"))))
     if dtype.hasobject:
         raise ValueError(f"{key} holds Python objects, which aren't loaded")
     size = math.prod(shape) * dtype.itemsize

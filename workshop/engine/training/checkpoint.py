@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workshop import archives
 from workshop.engine.data import npz
 from workshop.errors import BadInput
 
 FORMAT = 1
 NAME = "checkpoint.npz"
+LARGEST_ABOUT = 4 << 20  # bytes
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,11 @@ class Checkpoint:
 def unpack(data: bytes, name: str = NAME) -> Checkpoint:
     """Read a checkpoint, whoever wrote it. Raises BadInput, naming it, for anything else."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with archives.opened(data) as archive:
             keys = sorted(member.removesuffix(".npy") for member in archive.namelist())
         arrays = npz.read(data, name, ["about", *(key for key in keys if key.startswith(("weights/", "optimizer/")))])
+        if arrays["about"].nbytes > LARGEST_ABOUT:
+            raise ValueError("what it says of itself is too long")
         about = json.loads(arrays.pop("about").tobytes())
         if about["format"] != FORMAT:
             raise ValueError(f"its format is {about['format']}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import posixpath
-import zipfile
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
+from workshop import archives
 from workshop.errors import BadInput
 from workshop.quiz.formats import qti_version, xml
 
@@ -86,19 +85,24 @@ def at(beside: str, href: str) -> str:
 
 def _files(data: bytes, name: str) -> dict[str, bytes]:
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with archives.opened(data, MOST_ENTRIES) as archive:
             entries = [one for one in archive.infolist() if not one.is_dir()]
-            if len(entries) > MOST_ENTRIES:
-                raise BadInput(f"{name} has {len(entries)} files in it; a package has at most {MOST_ENTRIES}.")
-            if sum(one.file_size for one in entries) > LARGEST:
-                raise BadInput(f"{name} is more than {LARGEST // 1024**2} MB when unpacked; split it into several.")
             for one in entries:
                 parts = one.filename.replace("\\", "/").split("/")
                 if ".." in parts or parts[0] == "" or ":" in parts[0]:
                     raise BadInput(f"{name} has a file that lies outside of it ({one.filename[:60]!r}); take it out.")
-            return {one.filename: archive.read(one) for one in entries}
+            files, left = {}, LARGEST
+            for one in entries:
+                files[one.filename] = archives.read(archive, one.filename, left)
+                left -= len(files[one.filename])
+            return files
     except BadInput:
         raise
+    except archives.TooLarge as error:
+        raise BadInput(
+            f"{name} is too large: {error}; a package has at most {MOST_ENTRIES} files, and {LARGEST // 1024**2} MB "
+            "when unpacked."
+        ) from None
     except Exception as error:  # zipfile passes on what every decompressor has of its own for broken data
         why = " ".join(str(error).split())[:100] or type(error).__name__
         raise BadInput(f"{name} is no package that can be unpacked ({why}).") from None

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, ParseError, SubElement
 
-from defusedxml import ElementTree
-from defusedxml.common import DefusedXmlException
-
+from workshop import xml_files
 from workshop.errors import BadInput
 
 DEEPEST = 60  # elements in each other
@@ -16,12 +14,12 @@ DEEPEST = 60  # elements in each other
 def parse(data: bytes, name: str) -> Element:
     """The root of a document; names of elements lose their namespaces. Raises BadInput with the file and the line."""
     try:
-        root = ElementTree.fromstring(data, forbid_dtd=True)
+        root = xml_files.parse(data)
     except ParseError as error:
         line, column = error.position
         said = str(error).split(":", 1)[0]
         raise BadInput(f"{name}, line {line}, column {column + 1}: no XML ({said}).") from None
-    except DefusedXmlException:
+    except xml_files.Declares:
         raise BadInput(f"{name} declares a document type or entities, which are not read; take them out.") from None
     except (ValueError, LookupError) as error:
         raise BadInput(f"{name} is no XML ({' '.join(str(error).split())[:100]}).") from None

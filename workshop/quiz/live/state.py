@@ -43,6 +43,7 @@ class RoundState:
     runs: Mapping[str, int] = field(default_factory=dict)  # what is being measured: name -> run
     problem: str = ""  # why measuring failed
     truths: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # question -> value, words: as measured
+    locked: bool = False  # nobody new gets in
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -172,6 +173,13 @@ def end(state: RoundState) -> RoundState:
     if state.phase == "ended":
         raise BadInput("The round has ended already.")
     return _new(state, phase="ended", ends_at=None, left=None, paused_at=None, runs={}, problem="")
+
+
+def lock(state: RoundState, locked: bool) -> RoundState:
+    """Let nobody new in from now on (`locked`), or everybody again; who has joined can come back in any case."""
+    if state.phase == "ended":
+        raise BadInput("The round has ended already; nobody can join it.")
+    return _new(state, locked=locked)
 
 
 def possible(state: RoundState, *, measured: bool, ranked: bool, last: bool) -> tuple[str, ...]:

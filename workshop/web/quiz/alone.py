@@ -16,11 +16,12 @@ from starlette.routing import BaseRoute, Route
 from workshop.errors import BadInput, WorkshopError
 from workshop.quiz import alone, pictures, shelf
 from workshop.quiz.alone import Alone, Whose
-from workshop.quiz.deck import Base, Deck
+from workshop.quiz.deck import Base, Deck, Place
 from workshop.quiz.rendering import html, plain
+from workshop.session import lifecycle
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
-from workshop.web import sent
+from workshop.web import heavy, limits, sent
 from workshop.web.quiz import shells
 
 LARGEST = 20_000  # bytes of an answer
@@ -41,7 +42,7 @@ def routes(store: Store) -> list[BaseRoute]:
         async def respond(request: Request) -> Response:
             try:
                 given = await sent.json_object(request, LARGEST, ANSWER) if method == "POST" else request.path_params
-                return JSONResponse(await run_in_threadpool(_done, store, request, act, given), headers=FRESH)
+                return JSONResponse(await _answered(store, request, act, given), headers=FRESH)
             except WorkshopError as error:
                 return JSONResponse({"error": str(error)}, _status(error), FRESH)
 
@@ -89,6 +90,9 @@ class There:
 
     def run(self, given: Mapping[str, Any]) -> dict[str, Any]:
         question = str(given.get("question"))
+        store, identity = self.mine.store, self.mine.whose.identity
+        if identity is not None:
+            limits.shared().check_run(store, lifecycle.newest_session(store), identity)
         self.mine.run(question)
         return self.view(question)
 
@@ -105,6 +109,22 @@ def _place(mine: Alone, question: Base, kept: QuizAnswer | None) -> dict[str, An
 
 def _worth(kept: QuizAnswer | None) -> dict[str, Any]:
     return {"right": kept.right if kept else None, "share": kept.share if kept else None}
+
+
+async def _answered(store: Store, request: Request, act: Act, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What `_done` gives; whatever may ask the mapper goes through the gate for that. Raises WorkshopError."""
+    if not await run_in_threadpool(_is_heavy, request, given.get("question")):
+        return await run_in_threadpool(_done, store, request, act, given)
+    who = limits.shared().who(request.state.identity)
+    return await heavy.gate().do(who, lambda: _done(store, request, act, given))
+
+
+def _is_heavy(request: Request, question: Any) -> bool:
+    """Whether this is about a question of placement. Raises WorkshopError."""
+    if not isinstance(question, str):
+        return False
+    deck, _ = _deck(request)
+    return any(one.id == question and isinstance(one, Place) for one in deck.questions)
 
 
 def _done(store: Store, request: Request, act: Act, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,4 +173,4 @@ async def _picture(request: Request) -> Response:
 
 
 def _status(error: WorkshopError) -> int:
-    return 409 if isinstance(error, StartedOver) else 400
+    return 409 if isinstance(error, StartedOver) else 429 if isinstance(error, limits.TooMany) else 400

@@ -56,6 +56,7 @@ def state_message(
     if staff:
         last = state.position + 1 >= questions
         measured = asked is not None and asked.measured
+        told["locked"] = state.locked
         told["can"] = possible(state, measured=measured, ranked=ranked, last=last)
     return dumps(told)[1:]
 

@@ -16,7 +16,7 @@ from workshop.web.quiz.room import Room
 
 NAMES = (
     "next", "close", "explain", "ranking", "pause", "resume", "extend", "reopen", "skip", "run", "podium", "end",
-    "remove",
+    "remove", "lock", "unlock",
 )  # fmt: skip
 
 
@@ -26,15 +26,21 @@ async def obey(room: Room, message: Mapping[str, Any], identity: Identity | None
     if do not in NAMES:
         raise BadInput(f"There is no command {str(do)[:40]!r}; it should be one of {', '.join(NAMES)}.")
     if do == "remove":
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise BadInput("Whom to remove is told by a player's number.")
         async with room.lock:
-            await room.remove(value)
+            await room.remove(_players(value))
         return
     async with room.lock:
         if message.get("version") != room.state.version or isinstance(message["version"], bool):
             raise BadInput("The round has gone on meanwhile, by another click or in another tab; look at it again.")
         await _do(room, str(do), value, identity)
+
+
+def _players(value: Any) -> list[int]:
+    """The numbers of players, of which a message holds one or a list. Raises BadInput."""
+    numbers = value if isinstance(value, list) else [value]
+    if not numbers or not all(type(number) is int for number in numbers):
+        raise BadInput("Whom to remove is told by a player's number, or a list of such numbers.")
+    return numbers
 
 
 async def _do(room: Room, do: str, value: Any, identity: Identity | None) -> None:
@@ -67,6 +73,8 @@ async def _do(room: Room, do: str, value: Any, identity: Identity | None) -> Non
             await room.become(state.ranking(now))
         case "podium":
             await room.become(state.podium(now))
+        case "lock" | "unlock":
+            await room.become(state.lock(now, do == "lock"))
         case "end":
             await room.become(state.end(now))
             await asyncio.to_thread(measuring.cancel, room.store, now.runs)

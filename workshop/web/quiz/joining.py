@@ -13,10 +13,10 @@ from workshop.errors import BadInput
 from workshop.store.quizzes import full
 from workshop.store.records import QuizPlayer, QuizRound
 from workshop.store.store import Store
-from workshop.web import auth
+from workshop.web import auth, limits
 from workshop.web.attempts import Attempts
 from workshop.web.code_form import CodeForm, Words
-from workshop.web.door import set_cookie
+from workshop.web.door import client_address, set_cookie
 from workshop.web.quiz.rooms import Rooms
 from workshop.web.quiz.seats import MOST_PLAYERS
 
@@ -45,9 +45,23 @@ class Joining(CodeForm):
     async def let_in(self, request: Request, found: Any, nickname: str, given: Mapping[str, str]) -> Response:
         try:
             room = await self.rooms.room(found.id)
-            if request.state.identity is None and room.seats.count >= MOST_PLAYERS:
-                raise full(MOST_PLAYERS)  # before the store gets to know somebody who can't come in
-            player, secret = await run_in_threadpool(self._add, request, found.id, nickname)
+            # All this before the store gets to know somebody who can't come in.
+            identity = request.state.identity
+            if identity is None or room.seats.of(identity.id) is None:
+                if room.state.locked:
+                    raise BadInput("The host has locked this round: nobody new can join it now.")
+                if identity is None and room.seats.count >= MOST_PLAYERS:
+                    raise full(MOST_PLAYERS)
+                bounds = limits.shared()
+                seat = limits.Who(None, f"{found.id}/{bounds.seen(identity, client_address(request.scope)).address}")
+                bounds.seats.take(seat)
+                try:
+                    player, secret = await run_in_threadpool(self._add, request, found.id, nickname)
+                except BaseException:
+                    bounds.seats.give_back(seat)
+                    raise
+            else:
+                player, secret = await run_in_threadpool(self._add, request, found.id, nickname)
         except BadInput as error:
             return self.page(request, str(error), given, 409)
         if player.removed:

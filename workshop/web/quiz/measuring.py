@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,7 +20,11 @@ from workshop.store.store import Store
 if TYPE_CHECKING:
     from workshop.web.quiz.room import Room
 
+FAULT = "The answer could not be computed because of a fault in the server; its log says more. Skip the question."
 LOOK = 0.5  # seconds between looks: every one takes processor time from the ranks
+
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -100,10 +105,20 @@ async def measure(room: Room) -> None:
             words = told.words if value is None else f"{truth.said(question, value)} ({told.words})"
     except WorkshopError as error:
         problem = str(error)
+    except Exception:
+        log.exception("the answer of question %s could not be computed", question.id)
+        problem = FAULT
     async with room.lock:
         if not still():
             return
-        if value is None:
-            await room.become(live.failed(room.state, problem or "The runs told no value."))
-        else:
-            await room.explain({"value": value, "words": words})
+        if value is not None:
+            try:
+                await room.explain({"value": value, "words": words})
+                return
+            except WorkshopError as error:
+                problem = str(error)
+            except Exception:
+                log.exception("answers of question %s could not be judged", question.id)
+                problem = FAULT
+        # Whatever happened, the round ends in a state from which its host can go on.
+        await room.become(live.failed(room.state, problem or "The runs told no value."))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -242,15 +243,18 @@ class Room(Telling):
         self.seats.judged(self.asked.question.id, judged)
         await self.become(new)
 
-    async def remove(self, player: int) -> None:
-        """Have somebody leave; their answers stay and don't count. Under the lock."""
-        seat = self.seats.all.get(player)
-        if seat is None:
-            raise BadInput(f"There is no player {player} in this round.")
-        await asyncio.to_thread(self.store.remove_player, player)
-        self.seats.remove(seat)
-        for client in seat.clients:
-            send_away(client)
+    async def remove(self, players: Sequence[int]) -> None:
+        """Have some leave; their answers stay and don't count. Under the lock. Raises BadInput, and then nobody leaves,
+        where one of them isn't there."""
+        for player in players:
+            if player not in self.seats.all:
+                raise BadInput(f"There is no player {player} in this round.")
+        seats = [self.seats.all[player] for player in players]
+        await asyncio.to_thread(self.store.remove_players, players)
+        self.seats.remove(seats)
+        for seat in seats:
+            for client in seat.clients:
+                send_away(client)
         if self.state.phase not in ("lobby", "question"):
             self.announce()
         self.touch()

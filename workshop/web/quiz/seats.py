@@ -80,9 +80,10 @@ class Seats:
             theirs[player] = replace(theirs[player], share=share, right=right, points=points)
         self.count_points()
 
-    def remove(self, seat: Seat) -> None:
+    def remove(self, seats: Iterable[Seat]) -> None:
         """They stay known, and don't count."""
-        seat.removed = True
+        for seat in seats:
+            seat.removed = True
         self.count_points()
 
     def forget(self, player: int) -> Seat | None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +24,12 @@ MAX_PIXELS = 20_000_000  # their raw colours are 60 MB, so that they fit into an
 MAX_BYTES = 64_000_000
 AT_MOST = f"make it smaller first, at most {MAX_SIDE} a side and {MAX_PIXELS // 1_000_000} million in all"
 PREVIEW_SIDE = 320  # pixels
+ORIENTATION, BITS_PER_SAMPLE, PHOTOMETRIC = 0x0112, 258, 262  # tags of EXIF and TIFF
+WHITE_IS_ZERO = 0
+# Segments of a JPEG that its pixels don't need: applications' own (but JFIF's and Adobe's, which tells how colours
+# are stored), and comments.
+REMARKS = frozenset({*range(0xE1, 0xEE), 0xEF, 0xFE})
+_MARKER = re.compile(rb"\xff[^\x00\xff\xd0-\xd7]")
 
 
 def read(image: str, clusters: int) -> bytes:
@@ -32,10 +41,11 @@ def read(image: str, clusters: int) -> bytes:
         path = Path(image).expanduser()
         where = f"The photo {image}"
         data = _bytes(path, where)
-    width, height = pixels(data, where).shape[1::-1]
+    decoded = pixels(data, where)
+    width, height = decoded.shape[1::-1]
     if clusters > width * height:
         raise BadInput(f"{clusters} clusters need as many points; {image} has {width * height} pixels.")
-    return data
+    return data if image in BUNDLED else _bare(data, decoded)
 
 
 def _bundled() -> Path:
@@ -72,20 +82,94 @@ def pixels(data: bytes, where: str = "The photo") -> NDArray[np.uint8]:
         width, height = opened.size
         if width > MAX_SIDE or height > MAX_SIDE or width * height > MAX_PIXELS:
             raise BadInput(f"{where} is {width} x {height} pixels; {AT_MOST}.")
-        if opened.has_transparency_data:
+        turned = ImageOps.exif_transpose(opened)
+        if _transparent(turned):
             raise BadInput(
-                f"{where} has an alpha channel, and transparent pixels have no colour to cluster; "
-                "save it without one, for instance as JPEG."
+                f"{where} has transparent pixels, and these have no colour to cluster; save it without transparency, "
+                "for instance as JPEG."
             )
-        if opened.mode[0] in "IF":
-            raise BadInput(f"{where} has more than 8 bits a colour; save it with 8 bits, for instance as JPEG.")
-        return np.asarray(ImageOps.exif_transpose(opened).convert("RGB"))
+        if turned.mode.startswith("I;16") or (turned.mode == "I" and opened.format == "PPM"):
+            return _grey(turned, opened)
+        if turned.mode[0] in "IF":
+            raise BadInput(
+                f"{where} has {'32 bits' if turned.mode == 'I' else 'fractions'} for a grey; save it with 8 or 16 bits "
+                "a colour, for instance as PNG."
+            )
+        return np.asarray(turned.convert("RGB"))
     except Image.DecompressionBombError:
         raise BadInput(f"{where} has far too many pixels; {AT_MOST}.") from None
     except UnidentifiedImageError:
         raise BadInput(f"{where} is not an image that can be read; give a JPEG or PNG file.") from None
     except (OSError, SyntaxError, ValueError) as error:
         raise BadInput(f"{where} is a damaged image ({error}); give a JPEG or PNG file that opens.") from error
+
+
+def _transparent(image: Image.Image) -> bool:
+    """Whether any pixel is less than opaque; an alpha channel alone makes none so."""
+    if not image.has_transparency_data:
+        return False
+    if image.mode[0] == "I":
+        return bool(np.any(np.asarray(image) == image.info["transparency"]))
+    return image.convert("RGBA").getchannel("A").getextrema()[0] < 255
+
+
+def _grey(image: Image.Image, opened: Image.Image) -> NDArray[np.uint8]:
+    """The colours of a grey photo with up to 16 bits a pixel, each the nearest one of 8 bits. (Of colours with 16 bits
+    Pillow gives the upper 8.) `opened` is the photo as it came from its file."""
+    tags: Mapping[int, Any] = getattr(opened, "tag_v2", {})
+    lightest = 2 ** tags.get(BITS_PER_SAMPLE, (16,))[0] - 1
+    grey = np.rint(np.asarray(image, np.float32).clip(0, lightest) * (255 / lightest)).astype(np.uint8)
+    if tags.get(PHOTOMETRIC) == WHITE_IS_ZERO:
+        grey = 255 - grey
+    return np.repeat(grey[:, :, None], 3, axis=2)
+
+
+def _bare(data: bytes, decoded: NDArray[np.uint8]) -> bytes:
+    """A photo without what else is in its file (where and when it was taken, by which camera, comments, a preview): of
+    a JPEG the same pixels in the same bytes, of other formats a PNG of them."""
+    if not data.startswith(b"\xff\xd8"):
+        return encode(decoded)
+    with Image.open(io.BytesIO(data), formats=["JPEG"]) as opened:
+        orientation = opened.getexif().get(ORIENTATION, 1)
+    found = b"\xff\xd8"
+    if orientation != 1:
+        exif = Image.Exif()
+        exif[ORIENTATION] = orientation
+        told = exif.tobytes()
+        found += b"\xff\xe1" + (len(told) + 2).to_bytes(2, "big") + told
+    found += b"".join(_segments(data))
+    try:
+        same = np.array_equal(pixels(found), decoded)
+    except BadInput:
+        same = False
+    return found if same else encode(decoded)  # a file of which Pillow makes more than the standard says
+
+
+def _segments(data: bytes) -> Iterator[bytes]:
+    """The segments of a JPEG behind its beginning, up to its end, that its pixels are made of. ITU-T T.81, B.1."""
+    at = 2
+    while (at := data.find(b"\xff", at)) >= 0 and at + 1 < len(data):
+        marker = data[at + 1]
+        if marker == 0xFF:  # fills up
+            at += 1
+        elif marker == 0xD9:
+            break
+        elif marker in (0x00, 0x01, *range(0xD0, 0xD8)):  # inside of the pixels' own bytes, which are told below
+            at += 2
+        else:
+            end = at + 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+            if marker == 0xDA:
+                end = _end_of_scan(data, end)
+            if marker not in REMARKS:
+                yield data[at:end]
+            at = end
+    yield b"\xff\xd9"
+
+
+def _end_of_scan(data: bytes, start: int) -> int:
+    """Where the pixels of a scan that begin at `start` end: at the first marker that isn't part of them."""
+    found = _MARKER.search(data, start)
+    return found.start() if found else len(data)
 
 
 def smaller(photo: NDArray[np.uint8]) -> NDArray[np.uint8]:

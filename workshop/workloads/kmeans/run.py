@@ -222,7 +222,7 @@ def _picture(
         "palette": ["#" + colour.tobytes().hex() for colour in palette],
         "width": picture.shape[1],
         "height": picture.shape[0],
-        "bytes_file": len(ctx.inputs["photo"]),  # as it was given
+        "bytes_file": len(ctx.inputs["photo"]),  # as it was given, without remarks
         "bytes_before": len(before),  # as PNG with all its colours
         "bytes_after": len(after),  # as PNG with the palette's
     }

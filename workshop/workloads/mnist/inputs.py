@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from workshop import archives
 from workshop.engine.data import images
 from workshop.engine.data.files import ordinary
 from workshop.engine.training import checkpoint
@@ -66,10 +65,8 @@ def _model(given: str) -> bytes:
     right = "it should be cnn, dense or a file saved by model.save('name.keras')"
     data = _read(given, right)
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if archive.getinfo("config.json").file_size > LARGEST_CONFIG:
-                raise ValueError("its description is too long")
-            json.loads(archive.read("config.json"))
+        with archives.opened(data) as archive:
+            json.loads(archives.read(archive, "config.json", LARGEST_CONFIG))
             archive.getinfo("model.weights.h5")
     except Exception as error:  # from damaged bytes, zipfile raises nearly anything
         raise BadInput(f"{given} is not a Keras model; {right}.") from error

@@ -48,11 +48,16 @@ function send(what, value = null) {
 }
 
 const controls = commands({ send });
-const players = roster({ remove: (id) => send("remove", id) });
+const AT_ONCE = 500; // ids in a message
+function remove(ids) {
+  for (let begin = 0; begin < ids.length; begin += AT_ONCE) send("remove", ids.slice(begin, begin + AT_ONCE));
+}
+const players = roster({ remove, lock: (locked) => send(locked ? "lock" : "unlock") });
 
 function show(state) {
   document.body.dataset.phase = state.phase;
   controls.show(state);
+  players.state(state);
   const { words = "", progress, problem } = state.measuring ?? {};
   const far = progress?.[1] ? ` ${Math.floor((100 * progress[0]) / progress[1])} %` : "";
   measuring.hidden = !(words || problem);

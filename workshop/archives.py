@@ -1,0 +1,43 @@
+"""ZIP archives that others have made: what they claim is not believed, and nothing is read beyond a limit.
+
+An archive's directory may claim any size of a file. `zipfile` cuts a file off at that size only after it has unpacked
+all of it.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+MOST_ENTRIES = 10_000
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # `zipfile` unpacks these two piece by piece
+_ENTRY = b"PK\x01\x02"  # begins each entry of the directory
+
+
+class TooLarge(ValueError):
+    """A file in an archive, or the archive's directory, is larger than it may be."""
+
+
+def opened(data: bytes, most_entries: int = MOST_ENTRIES) -> zipfile.ZipFile:
+    """An archive of at most so many files. Raises TooLarge for more, and whatever `zipfile` raises for no archive."""
+    if (entries := data.count(_ENTRY)) > most_entries:  # before an object is made for each of them
+        raise TooLarge(f"it has {entries} files in it; at most {most_entries} are read")
+    return zipfile.ZipFile(io.BytesIO(data))
+
+
+def begin(archive: zipfile.ZipFile, name: str) -> zipfile.ZipExtFile:
+    """A file of an archive, to be read piece by piece: `read(n)` unpacks about n bytes. Raises KeyError where it isn't
+    there, ValueError where it is packed in a way that is unpacked as a whole."""
+    info = archive.getinfo(name)
+    if info.compress_type not in METHODS:
+        raise ValueError(f"{name[:60]} is compressed in an unusual way; save it with deflate")
+    return archive.open(info)  # type: ignore[return-value]
+
+
+def read(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    """The bytes of a file, at most `most`. Raises TooLarge for a larger one, whatever the directory claims."""
+    with begin(archive, name) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise TooLarge(f"{name[:60]} has more than {most:,} bytes")
+    return data

@@ -1,0 +1,72 @@
+"""The gate for heavy work that people ask for, above all questions to an MPI's mapper, which start processes.
+
+The work is done by few threads of its own, never by those that answer requests, and everybody has a share of the places
+in front of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from typing import TypeVar
+
+from workshop.errors import WorkshopError
+from workshop.web import limits
+from workshop.web.limits import Counts, TooMany, Who
+
+T = TypeVar("T")
+
+WORKERS = 2
+MOST_WAITING = 64
+BUSY = "The server is busy with what others have asked; please try again in a few seconds."
+
+
+class Gate:
+    """Work in the order in which it was asked for. Any thread may ask."""
+
+    def __init__(self, counts: Counts, workers: int = WORKERS, most: int = MOST_WAITING) -> None:
+        self._counts, self._most = counts, most
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="heavy work")
+        self._places = threading.BoundedSemaphore(workers + most)
+
+    def begin(self, who: Who, work: Callable[[], T]) -> Future[T]:
+        """Have something done; cancelling the future takes back what has not begun. Raises TooMany where `who` has
+        their share of work here, or nobody gets a place any more."""
+        self._counts.take(who)
+        if not self._places.acquire(blocking=False):
+            self._counts.give_back(who)
+            raise TooMany(BUSY)
+
+        def done(_: Future[T]) -> None:
+            self._places.release()
+            self._counts.give_back(who)
+
+        future = self._pool.submit(work)
+        future.add_done_callback(done)
+        return future
+
+    async def do(self, who: Who, work: Callable[[], T]) -> T:
+        """Have something done and wait for it, while the event loop goes on. Raises TooMany, and what the work raises;
+        whoever is cancelled meanwhile takes it back."""
+        return await asyncio.wrap_future(self.begin(who, work))
+
+    def wait(self, who: Who, work: Callable[[], T], seconds: float) -> T:
+        """Have something done and wait for it in this thread. Raises TooMany, what the work raises, and WorkshopError
+        where it isn't done within so many seconds."""
+        future = self.begin(who, work)
+        try:
+            return future.result(seconds)
+        except TimeoutError:
+            if future.done():  # the work's own
+                raise
+            future.cancel()
+            raise WorkshopError(BUSY) from None
+
+
+@cache
+def gate() -> Gate:
+    """The gate of this process's server."""
+    return Gate(limits.shared().questions)
