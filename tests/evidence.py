@@ -1,4 +1,4 @@
-"""What a failed test says beside its error: which processes of its state folder live, and the last lines of their logs."""
+"""What a failed test says beside its error: which processes of its state folder live, and the ends of their logs."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def group_of(nodeid: str) -> str:
-    """Which tests one worker runs together: all that need the machine, a folder that shares runs of ranks, or a file."""
+    """Which tests one worker runs together: all that need the machine, a folder that shares runs, or a file."""
     if nodeid.endswith(f"@{GROUP}"):
         return GROUP
     file = nodeid.partition("::")[0].removeprefix(f"{TESTS.name}/")

@@ -1,4 +1,4 @@
-"""Ends what a run of the tests has started when the run itself has ended, however it ended: `-m tests.watchdog PID TAG`.
+"""Ends what a run of the tests has started when the run itself has ended, however: `-m tests.watchdog PID TAG`.
 
 Every process that tests start inherits the tag. Fixtures end their processes themselves; the watchdog is for a run that
 was killed, or stopped in the middle of a fixture.

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
-from tests.support import need
+from tests.support import need, starts_processes
 from workshop.bench.viewers import served
 from workshop.placement import Placement
 from workshop.session import lifecycle
@@ -46,6 +46,7 @@ def started() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def chromium() -> Iterator[Browser]:
     with started() as browser:
         yield browser
@@ -91,6 +92,7 @@ class Class:
 
 
 @pytest.fixture
+@starts_processes
 def workshop(workshop_home: Path) -> Iterator[Class]:
     with Store.open() as store:
         token, code = new_secrets(store)

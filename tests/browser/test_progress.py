@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from tests import classroom
 from tests.browser.conftest import NewPage
 from tests.conftest import leftovers
+from tests.support import starts_processes
 from tests.web.dashboard import Dashboard
 from workshop.bench.viewers import served
 from workshop.store.store import Store
@@ -20,6 +21,7 @@ WAIT = 30_000  # milliseconds, on a machine that is busy
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
     """A dashboard, and a class in the middle of its labs."""
     home = tmp_path_factory.mktemp("class") / "home"

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
+from tests.support import starts_processes
 from workshop.bench.viewers import served
 from workshop.session import replay
 from workshop.store.store import Store
@@ -32,6 +33,7 @@ class Shown:
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def shown() -> Iterator[Shown]:
     before = os.environ.get("WORKSHOP_OFFLINE")
     os.environ["WORKSHOP_OFFLINE"] = "1"

@@ -16,7 +16,7 @@ import pytest
 
 from tests.conftest import leftovers
 from tests.store import classroom
-from tests.support import until
+from tests.support import starts_processes, until
 from tests.web.dashboard import Visitor
 from workshop.cli.main import run
 from workshop.cli.record import terms
@@ -64,6 +64,7 @@ class Shown:
 
 
 @pytest.fixture
+@starts_processes
 def shown(recording: Path, place: Path) -> Iterator[Shown]:
     port = free_port()
     words = [WORKSHOP, "up", "--replay", str(recording), "--port", str(port), "--json"]

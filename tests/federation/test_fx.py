@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests import openfl
-from tests.support import until
+from tests.support import starts_processes, until
 from workshop.errors import WorkshopError
 from workshop.federation import fx
 from workshop.federation.fx import Fx, shown
@@ -94,6 +94,7 @@ def test_an_environment_that_lacks_something_is_told_in_a_sentence(tmp_path):
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def runner(tmp_path_factory):
     before = set(psutil.Process().children(recursive=True))  # what other tests' libraries keep
     found = Fx(openfl.python(), tmp_path_factory.mktemp("fx"))

@@ -12,7 +12,7 @@ from traitlets.config import Config
 
 from tests import postgres
 from tests.jupyter.hubs import PATIENCE, Hub, hub
-from tests.support import until
+from tests.support import starts_processes, until
 from workshop import config
 from workshop.errors import BadInput
 from workshop.jupyter import hub as configuration
@@ -67,6 +67,7 @@ def test_what_a_site_may_not_say(given: dict[str, object], said: str) -> None:
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def class_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hub, str]]:
     """A hub with a database, and the servers of two learners."""
     folder = tmp_path_factory.mktemp("hub")

@@ -19,7 +19,7 @@ import pytest
 
 from tests.conftest import leftovers
 from tests.jupyter.lab import PATIENCE, Lab, process, running, words
-from tests.support import until
+from tests.support import starts_processes, until
 from workshop import config
 from workshop.errors import WorkshopError
 from workshop.jupyter.child import JupyterLab
@@ -55,6 +55,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def shared(home: Path) -> Iterator[tuple[JupyterLab, Lab, list[str]]]:
     with running(DASHBOARD) as one:
         yield one

@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import leftovers
 from tests.notebook.kernel import Kernel, kernel
 from tests.notebook.sessions import WORK, ended, going, meanwhile, process_of, running, shown
-from tests.support import until
+from tests.support import starts_processes, until
 from tests.web import seed
 from workshop.placement import Placement
 from workshop.session import processes
@@ -28,6 +28,7 @@ ENDS = 30.0  # seconds within which all processes of a session have ended, on a 
 
 
 @pytest.fixture
+@starts_processes
 def notebook(workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kernel]:
     for name in ("WORKSHOP_LEARNER", "JUPYTERHUB_USER", "WORKSHOP_DASHBOARD"):
         monkeypatch.delenv(name, raising=False)

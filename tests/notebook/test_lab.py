@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.labs_package import labs
 from tests.notebook.kernel import Kernel, kernel
+from tests.support import starts_processes
 from workshop import config
 from workshop.errors import BadInput
 from workshop.labs.checking import MISSING
@@ -178,6 +179,7 @@ print(first, lab._taken(Path(sys.argv[1]), "another try"))
 
 
 @pytest.fixture
+@starts_processes
 def elsewhere(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """A second notebook's kernel that has opened the lab."""
     process = subprocess.Popen(
@@ -234,6 +236,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def notebook(home: Path) -> Iterator[Kernel]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKSHOP_HOME", str(home))

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import leftovers
 from tests.notebook.kernel import Kernel, kernel
 from tests.notebook.sessions import state
-from tests.support import until
+from tests.support import starts_processes, until
 from workshop.session.line import connected, who
 from workshop.store.store import Store
 
@@ -24,6 +24,7 @@ LATER = "import time; time.sleep(0.5)\n"
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
     with state(tmp_path_factory.mktemp("px")) as home:
         with kernel(now=False) as started:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.notebook.kernel import Kernel, kernel
 from tests.quiz.nine import IDS, SECRETS, YAML, right
+from tests.support import starts_processes
 from tests.web import seed
 from workshop.placement import Placement
 from workshop.session import lifecycle
@@ -28,6 +29,7 @@ def deck(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+@starts_processes
 def notebook(workshop_home: Path) -> Iterator[Kernel]:
     with kernel() as started:
         yield started

@@ -19,7 +19,7 @@ from nbclient.exceptions import CellExecutionError
 from tests.conftest import leftovers
 from tests.notebook.kernel import Kernel, kernel
 from tests.notebook.sessions import running, state
-from tests.support import until
+from tests.support import starts_processes, until
 from workshop.session import client, processes
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
@@ -56,12 +56,14 @@ def store(home: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def shared(store: Store) -> Iterator[str]:
     with running(store) as session:
         yield session.name
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def notebook(shared: str) -> Iterator[Kernel]:
     with kernel() as started:
         assert "class" in started.run(f"{ATTACH}\nsession")

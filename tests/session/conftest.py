@@ -9,13 +9,14 @@ import pytest
 
 from tests.sessions import Session
 from tests.slurm import Slurm, slurm
-from tests.support import until
+from tests.support import starts_processes, until
 from workshop.placement import Placement
 from workshop.session import lifecycle
 from workshop.store.store import Store
 
 
 @pytest.fixture
+@starts_processes
 def session(workshop_home: Path, probe_workloads: None) -> Iterator[Session]:
     store = Store.open()
     record, conductor = lifecycle.start_session(store, "test", Placement(ranks=2))
@@ -27,6 +28,7 @@ def session(workshop_home: Path, probe_workloads: None) -> Iterator[Session]:
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def slurm_up() -> Iterator[Slurm]:
     with slurm() as server:
         yield server

@@ -21,7 +21,7 @@ from ipyparallel.error import IPythonError
 
 from tests.conftest import leftovers
 from tests.sessions import Session, why_gone
-from tests.support import until
+from tests.support import starts_processes, until
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
 from workshop.session import client, lease, lending, lifecycle
@@ -125,12 +125,14 @@ def up(home: Path, name: str, **how: Any) -> Iterator[Session]:
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def shared(home: Path) -> Iterator[Session]:
     with up(home, "class") as session:
         yield session
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def own(home: Path) -> Iterator[Session]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKSHOP_MEMORY", "600M")  # as its conductor has it

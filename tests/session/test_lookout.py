@@ -14,7 +14,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.control_groups import control_group, inside
-from tests.support import until
+from tests.support import starts_processes, until
 from workshop.session.lookout import Lookout
 
 MIB = 2**20
@@ -27,6 +27,7 @@ Process = subprocess.Popen[str]
 
 
 @pytest.fixture
+@starts_processes
 def processes() -> Iterator[list[Process]]:
     with ExitStack() as stack:
         started = [stack.enter_context(_takes()) for _ in range(2)]

@@ -23,7 +23,7 @@ from tests import mpis
 from tests.session.on_slurm import ON_EACH, alone, never
 from tests.sessions import Session
 from tests.slurm import NODES, Slurm
-from tests.support import until
+from tests.support import starts_processes, until
 from workshop import config
 from workshop.engine.context import RankContext
 from workshop.errors import BadInput, WorkshopError
@@ -39,6 +39,7 @@ CLUSTERS = {"data": "blobs", "points": 3000, "clusters": 5, "iterations": 20, "b
 
 
 @pytest.fixture
+@starts_processes
 def session(
     workshop_home: Path, probe_workloads: None, cluster: Slurm, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Session]:

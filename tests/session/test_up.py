@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from tests.conftest import leftovers
-from tests.support import until
+from tests.support import starts_processes, until
 from workshop.ports import free_port
 from workshop.session import client, processes
 from workshop.store.store import Store
@@ -46,6 +46,7 @@ class Up:
 
 
 @pytest.fixture
+@starts_processes
 def up(workshop_home: Path, probe_workloads: None) -> Iterator[Up]:
     words = [WORKSHOP, "up", "--no-lab", "--port", str(free_port()), "--json"]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -176,7 +176,7 @@ def test_events_come_back_as_written(store: Store, given_batches: list[list[tupl
 MILLION = 1_000_000
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.real)])
 def million(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, int]]:
     """A run with a million events of one name on two ranks."""
     if request.param == "sqlite":

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.analysis import cases
 from tests.browser.conftest import started
+from tests.support import starts_processes
 from tests.web import seed
 from tests.web.dashboard import Dashboard
 from workshop.store.records import SessionRecord
@@ -31,6 +32,7 @@ def phone(dashboard: Dashboard) -> Iterator[Page]:
 
 
 @pytest.fixture
+@starts_processes
 def up(dashboard: Dashboard) -> Iterator[SessionRecord]:
     with seed.alive(dashboard.store, "class") as made:
         yield made

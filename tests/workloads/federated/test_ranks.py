@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.ranks import run_ranks
+from tests.support import starts_processes
 from tests.workloads.federated import oracle
 from tests.workloads.federated.ranks_program import CASES, LONG, SMALL
 from workshop.engine.data import images
@@ -31,6 +32,7 @@ def at(ranks):
 
 
 @pytest.fixture(scope="module", params=RANKS)
+@starts_processes
 def found(request):
     return at(request.param) | {"ranks": request.param}
 

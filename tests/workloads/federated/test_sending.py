@@ -10,6 +10,7 @@ import pytest
 from mpi4py import MPI
 
 from tests.ranks import run_ranks
+from tests.support import starts_processes
 from tests.workloads.federated.sending_program import (
     BESIDE,
     CHOSEN,
@@ -37,6 +38,7 @@ def at(ranks):
 
 
 @pytest.fixture(scope="module", params=RANKS)
+@starts_processes
 def found(request):
     return at(request.param) | {"ranks": request.param}
 

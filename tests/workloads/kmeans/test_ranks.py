@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.ranks import run_ranks
+from tests.support import starts_processes
 from tests.workloads.kmeans.oracle import equal_up_to_ties, sklearn_fit
 from tests.workloads.kmeans.ranks_program import CASES, SIZE, points_of, start_of
 
@@ -13,6 +14,7 @@ pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module", params=[1, 2, 3, 4])
+@starts_processes
 def found(request):
     return results(request.param)
 

@@ -15,7 +15,7 @@ import pytest
 from tests import openfl
 from tests.conftest import leftovers
 from tests.sessions import Session
-from tests.support import until
+from tests.support import starts_processes, until
 from workshop import config
 from workshop.placement import Placement
 from workshop.session import client, lifecycle
@@ -26,6 +26,7 @@ LONG = {"data": "digits", "model": "dense", "rounds": 200, "collaborators": 2, "
 
 
 @pytest.fixture
+@starts_processes
 def session(workshop_home: Path) -> Iterator[Session]:
     openfl.use(workshop_home)
     store = Store.open()

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from tests.ranks import run_ranks
+from tests.support import starts_processes
 from tests.workloads.segmentation.ranks_program import CASES, SMALL
 from workshop.workloads.segmentation import SegmentationParams
 from workshop.workloads.segmentation.dealing import scanner_of
@@ -26,6 +27,7 @@ def at(ranks):
 
 
 @pytest.fixture(scope="module", params=[1, 2])
+@starts_processes
 def found(request):
     return at(request.param) | {"ranks": request.param}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.ranks import run_ranks
-from tests.support import need
+from tests.support import need, starts_processes
 from workshop.mpi import horovod
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
@@ -21,11 +21,13 @@ def ranks(*words):
 
 
 @pytest.fixture(scope="module", params=[2, 3])
+@starts_processes
 def found(request):
     return ranks(request.param, *(["all"] if request.param == 2 else []))
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def two():
     """What two ranks did besides trying all exchanges."""
     return ranks(2, "all")
