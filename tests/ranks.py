@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.support import limit
 from workshop.mpi import openmpi
 from workshop.placement import Placement
 
@@ -29,7 +30,7 @@ def run_ranks(module: str, ranks: int, *words: str, seconds: float = 240) -> dic
             env=os.environ | openmpi.environment() | Placement().rank_environment(),
             capture_output=True,
             text=True,
-            timeout=seconds,
+            timeout=limit(seconds),
         )
         assert done.returncode == 0, done.stderr
         return json.loads(output.read_text())

@@ -19,7 +19,7 @@ from rich.console import Console
 from sqlalchemy import create_engine
 
 from tests.control_groups import control_group, inside
-from tests.support import need, until
+from tests.support import limit, need, until
 from workshop import config, doctor
 from workshop.doctor import Check
 from workshop.memory import Gauge
@@ -61,7 +61,7 @@ def test_memory_is_what_we_may_have_and_not_what_the_host_has() -> None:
     program += "print(json.dumps(asdict(doctor._memory())))"
     with control_group(600 << 20) as folder:
         told = subprocess.run(
-            inside(folder, [sys.executable, "-c", program]), capture_output=True, text=True, timeout=60
+            inside(folder, [sys.executable, "-c", program]), capture_output=True, text=True, timeout=limit(60)
         )
     assert told.returncode == 0, told.stderr
     found = json.loads(told.stdout)

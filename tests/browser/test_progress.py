@@ -10,14 +10,14 @@ from playwright.sync_api import Page, expect
 from tests import classroom
 from tests.browser.conftest import NewPage
 from tests.conftest import leftovers
-from tests.support import starts_processes
+from tests.support import limit, starts_processes
 from tests.web.dashboard import Dashboard
 from workshop.bench.viewers import served
 from workshop.store.store import Store
 
 pytestmark = pytest.mark.real
 LEARNERS = 40
-WAIT = 30_000  # milliseconds, on a machine that is busy
+WAIT = limit(30) * 1000  # milliseconds
 
 
 @pytest.fixture(scope="module")

@@ -11,15 +11,15 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.support import starts_processes
+from tests.support import limit, starts_processes
 from workshop.bench.viewers import served
 from workshop.session import replay
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 from workshop.workloads import workloads
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
-PATIENCE = 60_000  # milliseconds
+pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
+PATIENCE = limit(60) * 1000  # milliseconds
 OPENFL = "openfl"  # needs an environment of its own, which whoever records may not have
 BANNER = "nothing runs here"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import leftovers
-from tests.support import until
+from tests.support import limit, until
 from workshop.store.store import Store
 
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
@@ -20,7 +20,7 @@ WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 
 def workshop(*words: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"COLUMNS": "80", "NO_COLOR": "1"}
-    return subprocess.run([WORKSHOP, *words], capture_output=True, text=True, timeout=timeout, env=environment)
+    return subprocess.run([WORKSHOP, *words], capture_output=True, text=True, timeout=limit(timeout), env=environment)
 
 
 def answer(*words: str) -> object:
@@ -162,7 +162,7 @@ def test_ctrl_c_cancels_the_run_and_ends_the_private_session(workshop_home: Path
     with Store.open() as store:
         until(lambda: store.runs() and store.totals(1).get("inertia"), 60, "the run to tell its inertia")
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=90)
+    out, err = process.communicate(timeout=limit(90))
     assert process.returncode == 1, err
     assert json.loads(out)["status"] == "cancelled"
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.lstopo import written
+from tests.support import limit
 from workshop import machines, topology
 
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
@@ -20,7 +21,7 @@ WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 def place(*words: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"COLUMNS": "80", "NO_COLOR": "1"}
     return subprocess.run(
-        [WORKSHOP, "place", *words], input=given, capture_output=True, text=True, timeout=60, env=environment
+        [WORKSHOP, "place", *words], input=given, capture_output=True, text=True, timeout=limit(60), env=environment
     )
 
 

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from tests.hosts import emulated
-from tests.support import until
+from tests.support import limit, until
 from workshop.demo import remote
 from workshop.demo.hosts import EmulatedHosts
 from workshop.demo.link import Link
@@ -61,7 +61,7 @@ def test_a_cut_link_breaks_the_line_and_a_joined_one_works(workshop_home: Path) 
             assert line.stdout is not None and line.stdout.readline() == "begun\n"
             cut = time.monotonic()
             hosts.cut("hostB")
-            assert line.wait(20) == remote.LOST
+            assert line.wait(limit(20)) == remote.LOST
             assert time.monotonic() - cut < 10
         hosts.join("hostB")
         assert hosts.run("hostA", str(hosts.ssh), "hostB", "hostname").stdout == "hostB\n"
@@ -112,7 +112,7 @@ def test_nothing_is_left_when_the_owner_is_killed(workshop_home: Path, how: sign
         ours = psutil.Process(owner.pid).children(recursive=True)
         assert len(ours) >= 8, "the switch, two hosts, and what is between"
         os.kill(owner.pid, how)
-        _, alive = psutil.wait_procs(ours, timeout=30)
+        _, alive = psutil.wait_procs(ours, timeout=limit(30))
         assert not alive
     until(lambda: not list((workshop_home / "demo").iterdir()), 20, "the folder to be removed")
 
@@ -124,6 +124,6 @@ def test_too_many_hosts_are_refused(workshop_home: Path) -> None:
 
 def test_words_of_ssh(monkeypatch: pytest.MonkeyPatch, workshop_home: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "workshop.demo.remote", "-p", "22"], capture_output=True, text=True, timeout=20
+        [sys.executable, "-m", "workshop.demo.remote", "-p", "22"], capture_output=True, text=True, timeout=limit(20)
     )
     assert "usage" in done.stderr

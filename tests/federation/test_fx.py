@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests import openfl
-from tests.support import starts_processes, until
+from tests.support import limit, starts_processes, until
 from workshop.errors import WorkshopError
 from workshop.federation import fx
 from workshop.federation.fx import Fx, shown
@@ -157,6 +157,6 @@ def test_nothing_outlives_a_rank_that_is_killed(tmp_path):
         rank.kill()
         rank.wait()
         rank.stdout.close()
-    _, alive = psutil.wait_procs(children, timeout=30)
+    _, alive = psutil.wait_procs(children, timeout=limit(30))
     assert not [child for child in alive if child.status() != psutil.STATUS_ZOMBIE]
     until(lambda: not folder.exists(), 30, "the folder, in which there may be keys, to be gone")

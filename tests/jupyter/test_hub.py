@@ -12,7 +12,7 @@ from traitlets.config import Config
 
 from tests import postgres
 from tests.jupyter.hubs import PATIENCE, Hub, hub
-from tests.support import starts_processes, until
+from tests.support import limit, starts_processes, until
 from workshop import config
 from workshop.errors import BadInput
 from workshop.jupyter import hub as configuration
@@ -22,7 +22,7 @@ from workshop.session import lifecycle
 from workshop.store.records import Limits
 from workshop.store.store import Store
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(limit(600))
 ATTACH = "import workshop\nsession = workshop.attach()\n"
 
 
@@ -106,7 +106,7 @@ def test_a_class_shares_a_session_within_its_limits(
             until(lambda: [one.name for one in store.sessions() if one.up] == ["class"], 60, "bob's ranks to end")
         finally:
             lifecycle.stop_session(store, "class")
-            conductor.wait(60)
+            conductor.wait(limit(60))
 
 
 def test_everybody_has_copies_of_their_own(class_: tuple[Hub, str]) -> None:

@@ -14,8 +14,9 @@ import pytest
 from ipyparallel import Cluster
 
 from tests.mpis import left_by_killed
-from tests.notebook.kernel import PATIENCE, kernel
+from tests.notebook.kernel import kernel
 from tests.notebook.sessions import ended
+from tests.support import limit
 from workshop import config
 from workshop.jupyter import settings
 from workshop.jupyter.panel import Engines
@@ -66,7 +67,7 @@ def test_a_terminal_finds_them_whatever_the_profile_says(
         env=os.environ | {"HOME": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=limit(60),
     )
     assert f"{Path(sys.prefix) / 'bin' / 'mpirun'}\nkept" in ended.stdout
 
@@ -112,7 +113,7 @@ def test_killed_mpiruns_are_not_in_the_way_of_a_cluster_of_the_panel(
         left_by_killed(tmp_path, f"pmix.{socket.gethostname().split('.')[0]}.tool")
         cluster.start_engines_sync()
         with cluster.connect_client_sync() as client:
-            client.wait_for_engines(1, timeout=PATIENCE)
+            client.wait_for_engines(1, timeout=limit(120))
     finally:
         cluster.stop_cluster_sync()
     ended(workshop_home)

@@ -14,6 +14,7 @@ import pytest
 
 from tests.labs import script
 from tests.labs.script import answer
+from tests.support import limit
 from workshop import config
 
 SCRIPT = config.labs_folder() / "federated" / "train.py"
@@ -115,7 +116,7 @@ def test_it_learns_what_the_workload_learns(tmp_path: Path):
     file = tmp_path / "mnist.npz"
     np.savez(file, x_train=pixels[train], y_train=digits[train], x_test=pixels[test], y_test=digits[test])
     words = [sys.executable, "-c", BOTH, str(SCRIPT), str(file), json.dumps(CASES)]
-    ended = subprocess.run(words, capture_output=True, text=True, timeout=220)
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=limit(220))
     assert ended.returncode == 0, ended.stderr[-2000:]
     for case, one in zip(CASES, json.loads(ended.stdout.splitlines()[-1]), strict=True):
         assert one["apart"][0] == 0, "they begin alike"

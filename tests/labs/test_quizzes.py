@@ -19,6 +19,7 @@ import pytest
 import workshop
 from tests.labs import quiz_checks
 from tests.labs.test_text import COMMAND, unknown
+from tests.support import limit
 from workshop.placement import THREAD_VARIABLES
 from workshop.quiz import expressions, reading, truth
 from workshop.quiz.deck import Base, Choice, Deck, Match, Multiple, Number, Order, Place, Poll, Predict, Single, Text
@@ -29,7 +30,7 @@ from workshop.quiz.typed import alike
 
 DECKS = reading.shipped()
 SEEDS = ("a", "b", "c", "d")  # of learners, for questions with numbers of their own
-LIMIT = 300  # seconds for a deck's code, on whatever machine
+LIMIT = limit(300)  # seconds for a deck's code
 ENOUGH = 15  # questions of a deck
 
 # The questions that the source documents ask their learners, by the lab that they belong to.

@@ -15,7 +15,7 @@ from PIL import Image
 
 from tests.labs import script
 from tests.labs.script import answer
-from tests.support import need
+from tests.support import limit, need
 from workshop import config
 from workshop.mpi import horovod
 
@@ -89,7 +89,9 @@ print(json.dumps(told))
 
 
 def test_it_trains_what_the_workload_trains():
-    ended = subprocess.run([sys.executable, "-c", BOTH, str(SCRIPT)], capture_output=True, text=True, timeout=100)
+    ended = subprocess.run(
+        [sys.executable, "-c", BOTH, str(SCRIPT)], capture_output=True, text=True, timeout=limit(100)
+    )
     assert ended.returncode == 0, ended.stderr[-2000:]
     lab, workload = json.loads(ended.stdout.splitlines()[-1])
     assert lab == workload

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import mpis
-from tests.support import need
+from tests.support import limit, need
 from workshop.errors import BadInput, WorkshopError
 from workshop.mpi import listing, prefix
 
@@ -37,7 +37,7 @@ def test_mpich_beside_open_mpi(workshop_home):
         env=os.environ | prefix.environment(folder),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=limit(60),
     )
     assert done.stdout.split() == ["2", "MPICH"] * 2, done.stderr
 

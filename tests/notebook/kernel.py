@@ -13,9 +13,9 @@ from typing import Any
 
 from jupyter_client.manager import KernelManager
 
-from tests.support import until
+from tests.support import limit, until
 
-PATIENCE = 120.0  # seconds, of a machine that has more to do
+PATIENCE = 120.0  # seconds that an idle machine would never need
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Kernel:
     def restart(self) -> None:
         """End the kernel's process at once, and begin with a new one, as Jupyter does where a kernel doesn't answer."""
         self._manager.restart_kernel(now=True)
-        self._client.wait_for_ready(timeout=PATIENCE)
+        self._client.wait_for_ready(timeout=limit(PATIENCE))
 
     def click(self, description: str, among: str | None = None) -> None:
         """Click at the button that is shown under these words; `among`: in the same row as this text."""
@@ -175,7 +175,7 @@ class Kernel:
         said: list[str] = []
         stream = ""  # that the last of it came from; the kernel sends what is printed in as many parts as it likes
         while True:
-            message = self._client.get_iopub_msg(timeout=PATIENCE)
+            message = self._client.get_iopub_msg(timeout=limit(PATIENCE))
             self._take(message)
             content, kind = message["content"], message["msg_type"]
             if message["parent_header"].get("msg_id") != request:
@@ -230,7 +230,7 @@ def kernel(now: bool = True) -> Iterator[Kernel]:
     client = manager.client()
     client.start_channels()
     try:
-        client.wait_for_ready(timeout=PATIENCE)
+        client.wait_for_ready(timeout=limit(PATIENCE))
         yield Kernel(client, manager)
     finally:
         client.stop_channels()

@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import leftovers
 from tests.notebook.kernel import Kernel
-from tests.support import until
+from tests.support import limit, until
 from workshop.placement import Placement
 from workshop.session import lifecycle
 from workshop.store.records import RunRecord, SessionRecord
@@ -50,7 +50,7 @@ def running(store: Store, name: str = "class", ranks: int = 2) -> Iterator[Sessi
         yield lifecycle.wait_ready(store, record, conductor)
     finally:
         lifecycle.stop_session(store, name)
-        conductor.wait(60)
+        conductor.wait(limit(60))
 
 
 def ended(home: Path) -> None:
@@ -93,7 +93,7 @@ def meanwhile(notebook: Kernel, code: str) -> Iterator[list[str]]:
     try:
         yield said
     finally:
-        cell.join(120)
+        cell.join(limit(120))
         assert not cell.is_alive(), "the cell has not ended"
 
 

@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import leftovers
 from tests.notebook.kernel import Kernel, kernel
 from tests.notebook.sessions import WORK, ended, going, meanwhile, process_of, running, shown
-from tests.support import starts_processes, until
+from tests.support import limit, starts_processes, until
 from tests.web import seed
 from workshop.placement import Placement
 from workshop.session import processes
@@ -71,7 +71,7 @@ def test_a_private_session_starts_and_ends_with_its_kernel(store: Store, worksho
 
 def test_a_private_session_ends_quickly_with_a_script(store: Store) -> None:
     code = f"{ATTACH}\nprint(session.run('kmeans', {WORK}).status)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=limit(120))
     over = time.monotonic()
     assert done.stdout.splitlines() == ["completed"], done.stderr
     assert "starts a private one" in done.stderr

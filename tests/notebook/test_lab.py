@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.labs_package import labs
 from tests.notebook.kernel import Kernel, kernel
-from tests.support import starts_processes
+from tests.support import limit, starts_processes
 from workshop import config
 from workshop.errors import BadInput
 from workshop.labs.checking import MISSING
@@ -212,7 +212,7 @@ def test_opened_where_nothing_can_be_written_any_more(small: Lab, tmp_path: Path
     """As on a full disk: the kernel refuses every byte beyond a file's limit."""
     script = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n{TAKEN}"
     words = [sys.executable, "-c", script, str(tmp_path / "open" / "lab.lock")]
-    ended = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=limit(60))
     assert (ended.stdout, ended.stderr) == ("None another notebook\n", "")
 
 

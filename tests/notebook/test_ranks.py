@@ -19,7 +19,7 @@ from nbclient.exceptions import CellExecutionError
 from tests.conftest import leftovers
 from tests.notebook.kernel import Kernel, kernel
 from tests.notebook.sessions import running, state
-from tests.support import starts_processes, until
+from tests.support import limit, starts_processes, until
 from workshop.session import client, processes
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
@@ -261,7 +261,7 @@ def test_the_session_of_the_ranks_died(notebook: Kernel, store: Store) -> None:
 def test_a_run_of_the_class_goes_on_beside_cells(notebook: Kernel, store: Store, shared: str) -> None:
     run = submit(store, shared)
     cell = notebook.begin("%%ranks\nimport time\ntime.sleep(2)\ncomm.allreduce(1)")
-    assert client.wait(store, run.id, timeout=SLOW).status == "completed"
+    assert client.wait(store, run.id, timeout=limit(SLOW)).status == "completed"
     assert notebook.end(cell).text.endswith("rank 0 | 2\nrank 1 | 2")
 
 
@@ -274,7 +274,7 @@ def test_the_instructor_leases_the_class_s_ranks(notebook: Kernel, store: Store,
     assert store.run(run.id).status == "queued"
     cell = notebook.cell("%%ranks\nrank", SLOW)
     assert cell.text.split("\n")[0] == "The ranks of session class were given back; this cell runs on your own."
-    assert client.wait(store, run.id, timeout=SLOW).status == "completed"
+    assert client.wait(store, run.id, timeout=limit(SLOW)).status == "completed"
     cell = notebook.cell("with session.lease() as ranks:\n    print(len(ranks.run('rank')))", SLOW)
     assert "rank 1 | 1" in cell.text
     until(lambda: store.session(shared).state == "ready", SLOW, "the session to be the class's again")
@@ -330,7 +330,7 @@ def test_a_notebook_is_executed_without_a_browser(shared: str) -> None:
     ]
     book = new.new_notebook(cells=cells, metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
     with pytest.raises(CellExecutionError, match="ranks 0-1: ValueError: not meant"):
-        NotebookClient(book, timeout=SLOW).execute()
+        NotebookClient(book, timeout=limit(SLOW)).execute()
     assert book.cells[2].outputs[0]["data"]["text/plain"] == "rank 0 | on 0\nrank 1 | on 1"
     assert book.cells[4].outputs == []
 
@@ -340,6 +340,6 @@ def test_a_terminal_gets_plain_text(shared: str, tmp_path: Path) -> None:
     script.write_text(f"{ATTACH}\nget_ipython().run_cell_magic('ranks', '', 'print(rank)')\n")
     command = [sys.executable, "-m", "IPython", "--no-banner", "--colors=nocolor", str(script)]
     with psutil.Popen(command, stdout=-1, stderr=-2, text=True) as process:
-        said, _ = process.communicate(timeout=SLOW)
+        said, _ = process.communicate(timeout=limit(SLOW))
     assert "Starting 2 ranks of this notebook's own…" in said
     assert said.rstrip().endswith("rank 0 | 0\nrank 1 | 1")

@@ -28,6 +28,7 @@ def deck(block: str) -> Deck:
     return reading.parse(text, TEXT.name, TEXT.parent, thorough=True)
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: re.search(r"id: (\S+)", block)[1])
 def test_an_example_is_a_deck_or_a_question_of_one(block: str) -> None:
     assert deck(block).questions

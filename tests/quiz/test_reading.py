@@ -285,6 +285,7 @@ def test_decks_are_found_by_the_name_of_their_lab(tmp_path: Path) -> None:
         find("kmean")
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("name", reading.shipped())
 def test_decks_of_the_labs_are_good(name: str) -> None:
     deck = read(find(name), thorough=True)

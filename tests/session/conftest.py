@@ -9,7 +9,7 @@ import pytest
 
 from tests.sessions import Session
 from tests.slurm import Slurm, slurm
-from tests.support import starts_processes, until
+from tests.support import limit, starts_processes, until
 from workshop.placement import Placement
 from workshop.session import lifecycle
 from workshop.store.store import Store
@@ -23,7 +23,7 @@ def session(workshop_home: Path, probe_workloads: None) -> Iterator[Session]:
     ready = lifecycle.wait_ready(store, record, conductor)
     yield Session(store, ready, workshop_home)
     lifecycle.stop_session(store, "test")
-    conductor.wait(10)
+    conductor.wait(limit(10))
     store.close()
 
 

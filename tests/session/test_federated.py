@@ -14,7 +14,7 @@ import pytest
 
 from tests import mpis
 from tests.sessions import Session
-from tests.support import until
+from tests.support import limit, until
 from workshop.federated_failures import federated_failures
 from workshop.mpi import openmpi
 from workshop.placement import Placement
@@ -69,7 +69,7 @@ def test_a_federation_lives_by_rounds_and_ends_within_one(session: Session) -> N
     assert following.status == "completed", following.error
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(limit(600))
 def test_every_guided_failure_is_named_and_its_fix_mends_it(session: Session) -> None:
     """Those of our own ranks; OpenFL's are run where its environment is tested."""
     submitted = [
@@ -108,7 +108,7 @@ def test_plain_mpirun_prints_json() -> None:
         env=os.environ | openmpi.environment() | Placement().rank_environment(),
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=limit(240),
     )
     assert ended.returncode == 0, ended.stderr[-2000:]
     told = json.loads(ended.stdout)

@@ -21,7 +21,7 @@ from ipyparallel.error import IPythonError
 
 from tests.conftest import leftovers
 from tests.sessions import Session, why_gone
-from tests.support import starts_processes, until
+from tests.support import limit, starts_processes, until
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
 from workshop.session import client, lease, lending, lifecycle
@@ -121,7 +121,7 @@ def up(home: Path, name: str, **how: Any) -> Iterator[Session]:
         record, conductor = lifecycle.start_session(store, name, Placement(ranks=2), **how)
         yield Session(store, lifecycle.wait_ready(store, record, conductor), home)
         lifecycle.stop_session(store, name)
-        conductor.wait(10)
+        conductor.wait(limit(10))
 
 
 @pytest.fixture(scope="module")
@@ -325,7 +325,7 @@ def test_kill_9_of_a_rank_and_a_reset_go_on_with_the_lease(own: Session, held: H
     working = before.view.apply_async(time.sleep, 600)
     os.kill(pids(own)[1], 9)
     with pytest.raises(IPythonError):
-        working.get(60)
+        working.get(limit(60))
     why = held.why_gone(60)
     assert why.startswith("rank 1 (process ") and why.endswith("was ended by SIGKILL")
     after = held.ranks
@@ -356,7 +356,7 @@ def test_ranks_that_eat_the_memory_are_ended_with_a_sentence(own: Session, held:
     eater = "kept = []\nwhile True: kept.append(bytearray(b'x') * (8 << 20))"
     eaten = held.ranks.view.execute(eater, block=False)
     with pytest.raises(IPythonError):
-        eaten.get(120)
+        eaten.get(limit(120))
     why = held.why_gone(60)
     assert why.startswith("the ranks took more memory than WORKSHOP_MEMORY allows: rank "), why
     assert held.ranks.view.apply_sync(os.getpid) == pids(own)
@@ -394,4 +394,4 @@ def test_kill_9_of_the_conductor(shared: Session) -> None:
     with lease.take(shared.store, shared.now, "ada's notebook") as again:
         assert again.ranks.view.apply_sync(os.getpid) == pids(shared)
     lifecycle.stop_session(shared.store, "class")
-    conductor.wait(10)
+    conductor.wait(limit(10))

@@ -13,7 +13,7 @@ import pytest
 
 from tests.control_groups import control_group, join
 from tests.sessions import Session
-from tests.support import until
+from tests.support import limit, until
 from workshop.errors import BadInput
 from workshop.placement import Placement
 from workshop.session import lifecycle, processes
@@ -135,4 +135,4 @@ def test_a_control_group_that_is_full(workshop_home: Path, probe_workloads: None
             assert session.run("fill", epochs=2).status == "completed"
         finally:
             lifecycle.stop_session(store, "test")
-            conductor.wait(10)
+            conductor.wait(limit(10))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.hosts import WORKSHOP, emulated, running
-from tests.support import until
+from tests.support import limit, until
 from workshop.errors import BadInput
 from workshop.session import post, preflight
 from workshop.session.post import Post
@@ -170,7 +170,7 @@ def test_an_address_that_nobody_can_listen_at_is_told(tmp_path: Path) -> None:
 def test_an_outpost_answers_and_ends_with_its_input() -> None:
     command = [sys.executable, "-m", "workshop.session.outpost", "a tag that nobody has"]
     asked = "".join(json.dumps({"about": "clock"}) + "\n" for _ in range(3))
-    done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=20)
+    done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=limit(20))
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [answer["about"] for answer in answers] == ["clock"] * 3
     assert all(answer["kills"] >= 0 for answer in answers)

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support import until
+from tests.support import limit, until
 from workshop.errors import WorkshopError
 from workshop.session import lifecycle, measuring, processes
 from workshop.session.guard import guarded
@@ -52,7 +52,7 @@ def test_a_guarded_program_ends_with_its_parent(tmp_path: Path) -> None:
 def test_the_kernel_ends_what_is_expendable_first() -> None:
     show = ["cat", "/proc/self/oom_score_adj"]
     told = [
-        subprocess.run(guarded(show, expendable=wanted), capture_output=True, text=True, timeout=30).stdout
+        subprocess.run(guarded(show, expendable=wanted), capture_output=True, text=True, timeout=limit(30)).stdout
         for wanted in (True, False)
     ]
     assert told == ["1000\n", Path("/proc/self/oom_score_adj").read_text()]
@@ -61,7 +61,7 @@ def test_the_kernel_ends_what_is_expendable_first() -> None:
 def test_a_guarded_program_whose_parent_is_dead_already_does_not_start() -> None:
     command = guarded([sys.executable, "-c", "print('started')"])
     command[3] = "1"  # somebody who isn't our parent
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=limit(30))
     assert (ended.returncode, ended.stdout) == (1, "")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.sessions import Session
-from tests.support import until
+from tests.support import limit, until
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
 from workshop.session import client, lifecycle, processes
@@ -222,13 +222,13 @@ def test_a_slow_conductor_is_not_a_dead_one(session: Session) -> None:
         ended: list[RunRecord] = []
         looks: list[RunRecord] = []
         waiter = threading.Thread(
-            target=lambda: ended.append(client.wait(session.store, run.id, looks.append, timeout=60))
+            target=lambda: ended.append(client.wait(session.store, run.id, looks.append, timeout=limit(60)))
         )
         waiter.start()
         until(lambda: len(looks) > 1, 20, "the second look at the run")  # not longer: the ranks hear nothing meanwhile
     finally:
         os.kill(session.now.conductor_pid, signal.SIGCONT)
-    waiter.join(60)
+    waiter.join(limit(60))
     assert ended[0].status == "completed", ended[0].error
 
 
@@ -254,7 +254,7 @@ def test_stopping_while_it_starts(workshop_home: Path, probe_workloads: None) ->
         asked = time.monotonic()
         assert lifecycle.stop_session(store, "race").state == "stopped"
         assert time.monotonic() - asked < lifecycle.STOPPED, "nobody had to end it by force"
-        conductor.wait(10)
+        conductor.wait(limit(10))
 
 
 def test_learners_stay_within_limits_and_take_what_is_theirs(session: Session) -> None:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import mpis
+from tests.support import limit
 from workshop import machines
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Host, Placement
@@ -179,7 +180,9 @@ def test_what_an_mpi_has_no_words_for_is_refused_before_anything_queues(workshop
 )
 def test_options_of_the_command_line(workshop_home: Path, words: list[str], said: str):
     command = [str(Path(sys.prefix) / "bin" / "workshop"), "session", "start", *words]
-    ended = subprocess.run(command, env=os.environ | {"PATH": "/nowhere"}, capture_output=True, text=True, timeout=30)
+    ended = subprocess.run(
+        command, env=os.environ | {"PATH": "/nowhere"}, capture_output=True, text=True, timeout=limit(30)
+    )
     assert ended.returncode == 2
     assert ended.stderr.startswith(said)
     assert len(ended.stderr.splitlines()) == 1
@@ -336,7 +339,7 @@ def test_clocks_that_are_wrong_for_certain():
 def hold(folder: Path) -> subprocess.CompletedProcess[str]:
     words = ["bash", str(HOLD), str(folder), "0a1b", "1", "1"]
     told = {"SLURM_JOB_ID": "17", "SLURM_JOB_NODELIST": "n[1-3]", "PATH": "/usr/bin:/bin"}
-    return subprocess.run(words, env=told, capture_output=True, text=True, timeout=30)
+    return subprocess.run(words, env=told, capture_output=True, text=True, timeout=limit(30))
 
 
 def test_a_job_ends_when_its_conductor_is_silent(tmp_path: Path):

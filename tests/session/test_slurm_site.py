@@ -23,7 +23,7 @@ from tests import mpis
 from tests.session.on_slurm import ON_EACH, alone, never
 from tests.sessions import Session
 from tests.slurm import NODES, Slurm
-from tests.support import starts_processes, until
+from tests.support import limit, starts_processes, until
 from workshop import config
 from workshop.engine.context import RankContext
 from workshop.errors import BadInput, WorkshopError
@@ -48,7 +48,7 @@ def session(
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("WORKSHOP_TEST_SECRET", "not for the network")
     words = [WORKSHOP, "session", "start", "test", "--slurm", "--ranks", "3", "--map-by", "node", "--per-resource", "1"]
-    started = subprocess.run([*words, "--time", "30", "--json"], capture_output=True, text=True, timeout=120)
+    started = subprocess.run([*words, "--time", "30", "--json"], capture_output=True, text=True, timeout=limit(120))
     assert started.returncode == 0, started.stderr
     assert json.loads(started.stdout)["state"] == "ready"
     with Store.open() as store:
@@ -146,7 +146,7 @@ def _is_encrypted(session: Session) -> None:
     known = json.loads(own.read_text())
     with pytest.raises(TimeoutError):
         ipp.Client(known | {"curve_serverkey": None}, timeout=1)
-    with ipp.Client(known, timeout=10) as inside:
+    with ipp.Client(known, timeout=limit(10)) as inside:
         assert len(inside.ids) == 3
 
 
@@ -221,7 +221,7 @@ def test_a_full_cluster_shows_its_queue_and_can_be_left(
             assert lifecycle.stop_session(store, "test").state == "stopped"
             assert time.monotonic() - asked < 10
             assert cluster.jobs() == [first]
-        starting.communicate(timeout=60)
+        starting.communicate(timeout=limit(60))
         assert f"Waiting in Slurm's queue, job {job}: PENDING (Resources)" in heard
         assert starting.returncode == 1
     finally:
@@ -260,7 +260,7 @@ def test_nobody_waits_for_ever(cluster: Slurm, folder: Path) -> None:
         thread, _, ended = waiting(site, "PENDING")
         (job,) = set(cluster.jobs()) - {first}
         cluster.ask("scancel", job)
-        thread.join(20)
+        thread.join(limit(20))
         assert ended == [f"Slurm ended the allocation {job}: somebody cancelled it (scancel)"]
         site.close()
     finally:

@@ -17,7 +17,7 @@ import pytest
 
 from tests.session.on_slurm import ON_EACH, alone, never
 from tests.slurm import Slurm
-from tests.support import until
+from tests.support import limit, until
 from workshop import topology
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
@@ -184,7 +184,7 @@ def test_what_sbatch_refuses_is_said_in_its_words(
 
 def test_a_refusal_is_one_sentence_on_the_terminal(workshop_home: Path, cluster: Slurm) -> None:
     words = [WORKSHOP, "session", "start", "--slurm", "--partition", "nosuch"]
-    ended = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=limit(60))
     assert ended.returncode == 2, ended.stderr
     assert "invalid partition specified: nosuch" in ended.stderr
     assert "Traceback" not in ended.stderr

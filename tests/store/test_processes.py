@@ -9,6 +9,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.store.test_events import new_run
+from tests.support import limit
 from workshop.store.store import Store
 
 # What a process does with the store; the first line it prints says that it is ready, the next line it reads lets it go.
@@ -59,7 +60,7 @@ def together(code: str, *arguments: tuple[object, ...]) -> list[list[int]]:
             assert process.stdin is not None
             process.stdin.write("go\n")
             process.stdin.flush()
-        answers = [process.communicate(timeout=120)[0] for process in running]
+        answers = [process.communicate(timeout=limit(120))[0] for process in running]
         assert [process.returncode for process in running] == [0] * len(running)
         return [json.loads(answer) for answer in answers]
     finally:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.sessions import Session
-from tests.support import until
+from tests.support import limit, until
 from tests.web import seed as class_seed
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
@@ -28,7 +28,7 @@ from workshop.study.kinds import report
 from workshop.study.scaling.plan import KIND, plan
 from workshop.workloads import workload
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(limit(400))
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 ONE = Trial(1, "1 rank", {}, Placement(ranks=1).as_json(), 1)
 DESCRIPTION = {"weak": False, "rate": "images_per_second", "unit": "images/s", "params": {}, "placement": {}}
@@ -50,7 +50,7 @@ def start(*words: str) -> subprocess.Popen[str]:
 
 
 def end(process: subprocess.Popen[str], code: int, seconds: float = 200) -> dict[str, Any]:
-    out, err = process.communicate(timeout=seconds)
+    out, err = process.communicate(timeout=limit(seconds))
     assert process.returncode == code, err
     return json.loads(out)
 
@@ -181,7 +181,7 @@ def test_ctrl_c_and_kill_9_of_the_command_in_a_session(session: Session) -> None
     second = start(*words)
     two = working(store, 2)
     second.kill()
-    second.communicate(timeout=10)
+    second.communicate(timeout=limit(10))
     assert len(store.studies()) == 1
     # Nobody works on the study, but the session goes on with its run: it is not run again.
     told = end(start("resume", str(told["study"])), 0)
@@ -201,7 +201,7 @@ def test_kill_9_of_a_command_with_a_session_of_its_own(workshop_home: Path, prob
     with Store.open() as store:
         left = working(store, 2)
         killed.kill()
-        killed.communicate(timeout=10)
+        killed.communicate(timeout=limit(10))
         kept = store.trials(1)[0].run_id
         told = end(start("resume", "1"), 0)
         assert told["state"] == "completed"
@@ -228,7 +228,7 @@ def test_kill_9_of_the_conductor(session: Session) -> None:
     until(lambda: session.now.state == "lost", 30, "the session to be lost")
     record, conductor = lifecycle.start_session(store, "test", Placement(ranks=1))
     lifecycle.wait_ready(store, record, conductor)
-    worker.join(120)
+    worker.join(limit(120))
     assert [known.state for known in done] == ["completed"]
     assert [run.status for run in store.runs()] == ["completed", "interrupted"]
     assert store.trials(study.id)[0].run_id == 2

@@ -10,6 +10,7 @@ import time
 import pytest
 from websockets.exceptions import InvalidStatus
 
+from tests.support import limit
 from tests.web.dashboard import Dashboard
 from workshop.store.store import Store
 from workshop.web import address, door
@@ -192,7 +193,7 @@ def test_many_wrong_codes_have_to_wait(dashboard: Dashboard) -> None:
 
 def test_a_port_in_use_is_one_sentence(dashboard: Dashboard) -> None:
     command = [sys.executable, "-m", "workshop.web", "--port", str(dashboard.port)]
-    second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    second = subprocess.run(command, capture_output=True, text=True, timeout=limit(60), check=False)
     assert second.returncode == 2
     assert "in use" in second.stderr
     assert "Traceback" not in second.stderr

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.analysis.cases import machine
 from tests.mpi.reports.test_samples import SAMPLES, sample
+from tests.support import limit
 from workshop.errors import BadInput
 from workshop.mpi import reports
 
@@ -189,7 +190,7 @@ LONG = {
 }
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(limit(20))
 @pytest.mark.parametrize("name", LONG)
 def test_long_text_is_read_in_bounded_time(name: str) -> None:
     harmless(LONG[name])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+from tests.support import limit
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
 # Sums are taken in another order, by another release of TensorFlow: 1e-6 of a loss was measured after three rounds.
 LOSS = 1e-4
 

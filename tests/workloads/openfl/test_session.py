@@ -15,13 +15,13 @@ import pytest
 from tests import openfl
 from tests.conftest import leftovers
 from tests.sessions import Session
-from tests.support import starts_processes, until
+from tests.support import limit, starts_processes, until
 from workshop import config
 from workshop.placement import Placement
 from workshop.session import client, lifecycle
 from workshop.store.store import Store
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(420))]
 LONG = {"data": "digits", "model": "dense", "rounds": 200, "collaborators": 2, "images": 200}
 
 
@@ -34,7 +34,7 @@ def session(workshop_home: Path) -> Iterator[Session]:
     ready = lifecycle.wait_ready(store, record, conductor)
     yield Session(store, ready, workshop_home)
     lifecycle.stop_session(store, "test")
-    conductor.wait(10)
+    conductor.wait(limit(10))
     store.close()
 
 

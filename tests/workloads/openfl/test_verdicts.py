@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from tests.analysis import cases
+from tests.support import limit
 from workshop.analysis.verdict import verdict
 from workshop.federated_failures import federated_failures
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
 FAILURES = [one for one in federated_failures() if one.needs_openfl]
 
 

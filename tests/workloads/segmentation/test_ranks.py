@@ -10,13 +10,13 @@ import pytest
 from PIL import Image
 
 from tests.ranks import run_ranks
-from tests.support import starts_processes
+from tests.support import limit, starts_processes
 from tests.workloads.segmentation.ranks_program import CASES, SMALL
 from workshop.workloads.segmentation import SegmentationParams
 from workshop.workloads.segmentation.dealing import scanner_of
 from workshop.workloads.segmentation.overlays import FOOT, HEAD
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
 
 WAYS = ["federated", "centralised", "alone"]
 SAME = 5e-3  # Dice; the same arithmetic in other processes, some 200 steps on

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tests.ranks import run_ranks
-from tests.support import need, starts_processes
+from tests.support import limit, need, starts_processes
 from workshop.mpi import horovod
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
 
 WAYS = ("horovod", "mpi", "mpi-per-tensor", "parameter-server")
 AGREE = 1e-4  # absolute, in float32; four steps with the rate 0.003 move most weights by a hundred times that
