@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
@@ -44,9 +43,8 @@ def taken_port() -> Iterator[int]:
 
 @pytest.mark.real
 def test_this_machine(workshop_home: Path) -> None:
-    before, began = set(sys.modules), time.monotonic()
+    before = set(sys.modules)
     found = doctor.checks(free_port())
-    assert time.monotonic() - began < 20
     for name in ("Python", "Memory", "Shared memory", "MPI", "State folder", "Store", "Port"):
         assert named(found, name).ok, named(found, name)
     assert "2 ranks started and summed" in named(found, "MPI").detail

@@ -29,6 +29,7 @@ def answer(*words: str) -> object:
     return json.loads(ended.stdout)
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -82,6 +83,7 @@ def test_bad_input_is_one_sentence(workshop_home: Path, tmp_path: Path, words: l
         assert len(ended.stderr.strip().splitlines()) == 1, ended.stderr
 
 
+@pytest.mark.real
 def test_a_state_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("WORKSHOP_HOME", str(tmp_path / "file" / "home"))
@@ -91,6 +93,7 @@ def test_a_state_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, 
     assert "WORKSHOP_HOME" in ended.stderr
 
 
+@pytest.mark.real
 def test_a_store_of_a_newer_version(workshop_home: Path) -> None:
     import sqlite3
 
@@ -103,6 +106,7 @@ def test_a_store_of_a_newer_version(workshop_home: Path) -> None:
     assert len(ended.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.real
 def test_help_is_there_for_everything_and_cheap() -> None:
     assert workshop("--help").returncode == 0
     listing = workshop("run", "kmeans", "--help").stdout

@@ -103,12 +103,14 @@ def test_a_machine_alone_gets_its_default() -> None:
     assert here["predicted"][0]["host"] == topology.machine()["host"]
 
 
+@pytest.mark.real
 def test_intel_mpi_has_rules() -> None:
     told = answer("--machine", "2x4", "--mpi", "impi", "--ranks", "2")
     assert told["predicted"] == [] and told["refused"] is None
     assert "No prediction" in told["note"] and "documented rules" in told["note"]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -160,6 +162,7 @@ def test_failures_are_shown_with_their_fix() -> None:
     assert told["runs"]["broken"].startswith("workshop run kmeans --data blobs")
 
 
+@pytest.mark.real
 def test_it_costs_the_help_nothing() -> None:
     imported = subprocess.run(
         [sys.executable, "-c", "import sys, workshop.cli.main; print(' '.join(sys.modules))"],

@@ -58,6 +58,7 @@ def test_two_steps_are_run_and_gone_on_with(workshop_home: Path) -> None:
     assert "Profile the start" in shown.stdout and "Only Open MPI could be measured" in shown.stdout
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -25,6 +25,7 @@ WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 SMALL = ["--data", "digits", "--model", "dense", "--rounds", "3", "--partition", "label", "--images", "400"]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -48,6 +49,7 @@ def test_bad_input_is_one_sentence(
         assert store.studies() == [] and store.sessions() == [], "nothing was begun"
 
 
+@pytest.mark.real
 def test_a_study_on_a_terminal(store: Store, session: SessionRecord) -> None:
     seed.study(store, session)
     seed.openfl(store, session, 0.925, seed=3)
@@ -66,6 +68,7 @@ def test_a_study_on_a_terminal(store: Store, session: SessionRecord) -> None:
     assert any(line.startswith("OpenFL, run 6 (seed 3): held-out images 92.5 %") for line in lines)
 
 
+@pytest.mark.real
 def test_a_study_as_json(store: Store, session: SessionRecord) -> None:
     seed.study(store, session)
     told = answer("study", "show", "1")

@@ -23,6 +23,7 @@ from workshop.store.store import Store
 __all__ = ["own_lock", "session"]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -48,6 +49,7 @@ def test_bad_input_is_one_sentence(
     assert store.studies() == [] and store.sessions() == [], "nothing was begun"
 
 
+@pytest.mark.real
 def test_a_study_on_a_terminal_and_as_json(store: Store) -> None:
     here = class_seed.session(store)
     asked = cases.asked(budget=300.0)

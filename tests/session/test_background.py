@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -50,10 +49,8 @@ def test_a_run_is_ended_when_asked_and_when_it_takes_too_long(
     deaf = {"events": 1000, "every": 0.1, "obedient": False}
     run, conductor = background.begin(store, "test", "tell", deaf, HERE, minutes=5)
     until(lambda: store.totals(run.id).get("value"), 30, "the run to tell something")
-    began = time.monotonic()
     ended = background.end(store, run)
     assert (ended.status, ended.error) == ("cancelled", None)
-    assert time.monotonic() - began < 20
     assert not [process for process in leftovers(workshop_home) if process.pid != conductor.pid]
     conductor.wait(limit(5))
 

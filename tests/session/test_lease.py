@@ -202,9 +202,7 @@ def test_holders_take_turns_and_kill_9_of_one_lets_the_next_have_them(shared: Se
     waiting = shared.submit("kmeans", **SHORT)
 
     os.kill(ada.pid, 9)
-    killed = time.monotonic()
     until(lambda: store.lease(ada.lease.id).state == "ended", 20, "the lease of the dead to end")
-    assert time.monotonic() - killed < lending.SILENT, "sooner than by its heartbeat"
     assert store.lease(ada.lease.id).why == "ada's notebook was gone"
     assert bob.hear() == "held", "who has waited longest is next"
     assert not set(bob.ask("ranks")) & set(first)
@@ -343,10 +341,8 @@ def test_ranks_that_are_stuck_are_replaced(own: Session, held: Held) -> None:
     ranks, before = held.ranks, pids(own)
     stuck = "from mpi4py import MPI\nif MPI.COMM_WORLD.rank == 0: MPI.COMM_WORLD.Barrier()"
     ranks.view.execute(stuck, block=False)  # rank 0 waits for ever
-    began = time.monotonic()
     with pytest.raises(WorkshopError, match="Nobody waits for new ranks of session cells any longer"):
         held.restart("the cell was stopped", give_up=lambda: True)
-    assert time.monotonic() - began < 10
     assert held.ranks is not ranks, "they come up all the same"
     assert held.ranks.view.apply_sync(os.getpid) == pids(own) and not set(before) & set(pids(own))
     assert not any(psutil.pid_exists(pid) for pid in before)

