@@ -11,11 +11,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support import limit
 from workshop.mpi import openmpi
 from workshop.placement import Placement
 
 ROOT = Path(__file__).parent.parent
+
+
+def sizes(*ranks: int) -> list[Any]:
+    """Params of a fixture: two ranks are what `make test` runs, other numbers of ranks are exhaustive."""
+    return [pytest.param(number, marks=[pytest.mark.exhaustive] if number != 2 else []) for number in ranks]
 
 
 @cache

@@ -11,6 +11,7 @@ from workshop.bench import viewers
 pytestmark = pytest.mark.real
 
 
+@pytest.mark.exhaustive
 def test_a_few_viewers_see_changes_at_once(workshop_home: Path) -> None:
     document = viewers.run(viewers=5, seconds=4)
     assert document["bench"] == "viewers"

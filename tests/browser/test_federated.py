@@ -42,6 +42,7 @@ def guess(page: Page, behind: str, above: str) -> None:
     expect(page.get_by_text("You guessed", exact=False).first).to_be_visible()
 
 
+@pytest.mark.exhaustive
 def test_two_seeds_are_seen_by_round_and_judged(workshop: Class, new_page: NewPage) -> None:
     store, session = workshop.store, workshop.session
     wanted = beginning.checked(store, workload("federated"), SMALL, 2, session)

@@ -34,6 +34,7 @@ def axis(page: Page, card: str) -> str:
     return page.locator(f"[data-card={card}] .xtitle").text_content() or ""
 
 
+@pytest.mark.exhaustive
 def test_training_from_the_page(workshop: Class, new_page: NewPage) -> None:
     page = new_page()
     join(page, workshop, "Ada", "/run")
@@ -98,6 +99,7 @@ def test_training_from_the_page(workshop: Class, new_page: NewPage) -> None:
     until(lambda: "seconds" in axis(page, "accuracy"), 30, "accuracy by time again")
 
 
+@pytest.mark.exhaustive
 def test_a_run_that_lost_a_rank_is_gone_on_from(workshop_home: Path, new_page: NewPage) -> None:
     with Store.open() as store, seed.alive(store, "class") as session, served() as (_, port):
         token, _ = new_secrets(store)

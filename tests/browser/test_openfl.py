@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(400))]
 SMALL = ["--data", "digits", "--images", "300", "--model", "dense", "--epochs", "1", "--rounds", "3"]
 
 
+@pytest.mark.exhaustive
 def test_a_federation_is_watched_from_its_first_command_to_its_end(workshop_home: Path, new_page: NewPage) -> None:
     openfl.use(workshop_home)
     with Store.open() as store, served() as (_, port):

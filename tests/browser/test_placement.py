@@ -79,6 +79,7 @@ def test_compose_the_example_change_the_command_and_run(workshop: Class, new_pag
     )
 
 
+@pytest.mark.exhaustive
 def test_a_learner_s_phone_shows_all_of_it(workshop: Class, new_page: NewPage) -> None:
     phone = new_page(390, 844)
     join(phone, workshop, "Ada", "/placement")

@@ -42,7 +42,9 @@ def visit(page: Page, where: Dashboard, path: str = "/progress") -> None:
     page.goto(f"{here}{path}")
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1920, 1080), (390, 844)])
+@pytest.mark.parametrize(
+    ("width", "height"), [(1440, 900), pytest.param(1920, 1080, marks=pytest.mark.exhaustive), (390, 844)]
+)
 def test_everybody_can_be_read(new_page: NewPage, dashboard: Dashboard, width: int, height: int) -> None:
     page = new_page(width=width, height=height)
     visit(page, dashboard)

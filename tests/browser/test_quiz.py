@@ -332,6 +332,7 @@ def test_a_whole_round(workshop: Class, played: Round) -> None:
     assert len(stored) == 11, "three learners' answers to three questions, two to the last one"
 
 
+@pytest.mark.exhaustive
 def test_a_full_lobby_a_long_question_and_a_killed_server(store: Store, new_page: NewPage) -> None:
     token, _ = new_secrets(store)
     host = new_page(1280, 800)

@@ -53,6 +53,7 @@ def at_rest(there: Locator) -> FloatRect | None:
     return before if before == there.bounding_box() else None
 
 
+@pytest.mark.exhaustive
 def test_a_cell_of_a_heat_map_shows_its_ranks(workshop_home: Path, new_page: NewPage) -> None:
     rates = {(1, 1): 500.0, (2, 1): 900.0, (1, 2): grids.FAILED, (2, 2): 400.0}
     with Store.open() as store, served() as (_, port):

@@ -171,6 +171,7 @@ def test_ctrl_c_cancels_the_run_and_ends_the_private_session(workshop_home: Path
     assert json.loads(out)["status"] == "cancelled"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_kill_9_of_a_command_ends_its_private_session(workshop_home: Path) -> None:
     words = ["run", "kmeans", "--pace", "0.2", "--iterations", "1000", "--tolerance", "0"]

@@ -62,7 +62,7 @@ def test_two_hosts_talk_over_the_link(workshop_home: Path, probe_workloads: None
     assert "Two hosts sent" in document["sentence"]
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.exhaustive)])
 def test_hosts_that_stay(workshop_home: Path, how: signal.Signals) -> None:
     refused = namespaces.refusal()
     need(refused is None, refused or "")
@@ -88,6 +88,7 @@ def is_conductor(process: psutil.Process) -> bool:
     return False
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("how", "code", "said"),
     [

@@ -31,6 +31,7 @@ def run(*words: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 @pytest.mark.timeout(limit(400))
 def test_two_steps_are_run_and_gone_on_with(workshop_home: Path) -> None:

@@ -80,6 +80,7 @@ def test_a_study_on_a_terminal_and_as_json(store: Store) -> None:
     assert max(map(len, shown.stdout.splitlines())) <= 80, shown.stdout
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 @pytest.mark.timeout(limit(400))
 def test_kill_9_of_the_command_loses_no_trial(session: Session) -> None:

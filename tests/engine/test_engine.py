@@ -73,6 +73,7 @@ def test_without_a_session(probe_workloads: None, tmp_path: Path, ranks: int | N
         assert [line["value"] for line in lines if line["name"] == "value"] == [rank, rank + 10, rank + 20]
 
 
+@pytest.mark.real
 def test_help_without_a_session() -> None:
     ended = engine("mnist", "--help")
     told = " ".join(ended.stdout.split())

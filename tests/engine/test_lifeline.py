@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.support import limit
 from workshop.engine import reporter
 
@@ -17,12 +19,14 @@ ORPHAN = (
 )
 
 
+@pytest.mark.real
 def test_an_orphan_ends_itself_even_while_it_computes() -> None:
     program = f"{ORPHAN}while True: sum(range(1000))\n"
     ended = subprocess.run([sys.executable, "-c", program], timeout=limit(60))
     assert ended.returncode == reporter.EXIT_ORPHANED
 
 
+@pytest.mark.real
 def test_time_in_which_it_could_not_listen_is_no_silence() -> None:
     program = (
         f"{ORPHAN}"

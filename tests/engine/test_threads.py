@@ -57,6 +57,7 @@ line.close(0)
 """
 
 
+@pytest.mark.real
 def test_threads_without_a_name_are_told_by_where_they_began(tmp_path: Path):
     ended = subprocess.run(
         [sys.executable, "-c", LIBRARIES], capture_output=True, text=True, timeout=limit(150), cwd=tmp_path, check=False

@@ -80,6 +80,7 @@ def class_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hub, str]
         assert not up.processes(), "nothing outlives the hub"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_a_class_shares_a_session_within_its_limits(
     class_: tuple[Hub, str], workshop_home: Path, monkeypatch: pytest.MonkeyPatch

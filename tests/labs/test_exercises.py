@@ -65,7 +65,7 @@ def test_typical_mistakes_get_their_hints(lab: str, id: str) -> None:
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("ranks", [2, pytest.param(3, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize(("lab", "id"), of_ranks())
 def test_exercises_on_ranks(lab: str, id: str, ranks: int) -> None:
     found = dict(run_ranks("tests.labs.exercises", ranks)[lab][id])  # one start of the ranks for all labs

@@ -33,6 +33,7 @@ def test_it_imports_nothing_of_ours():
     assert "mpi4py" in imported and "workshop" not in imported
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_it_does_not_matter_who_lives_where(ranks: int):
@@ -47,6 +48,7 @@ def test_it_does_not_matter_who_lives_where(ranks: int):
         np.testing.assert_allclose(several["ways"][way]["held_out"], scores["held_out"], atol=2 * IMAGE, err_msg=way)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_on_label_skew_federated_is_far_above_each_alone():
     ways = {way: scores["held_out"][-1] for way, scores in told(1)["ways"].items()}
@@ -55,6 +57,7 @@ def test_on_label_skew_federated_is_far_above_each_alone():
     assert [sum(count > 0 for count in row) for row in told(1)["labels"]] == [3] * 4
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_what_goes_up_is_updates_and_counts():
     one = told(2)
@@ -136,6 +139,7 @@ def changed(tmp_path: Path, before: str, after: str) -> Path:
     return path
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_a_broadcast_that_is_left_out_is_found_at_the_end(tmp_path: Path):
     wrong = changed(tmp_path, 'models["federated"] = broadcast(shared + mean)', 'models["federated"] = shared + mean')
@@ -144,6 +148,7 @@ def test_a_broadcast_that_is_left_out_is_found_at_the_end(tmp_path: Path):
     assert "The ranks' models have drifted apart." in ended.stderr
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_an_institution_that_claims_too_many_images_takes_over(tmp_path: Path):
     """The exercise of step 7: the shared model becomes that of whoever lies."""
@@ -155,6 +160,7 @@ def test_an_institution_that_claims_too_many_images_takes_over(tmp_path: Path):
     assert lied["own"]["federated"][0] > 0.9 > max(lied["own"]["federated"][1:])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_an_update_that_is_no_number_is_left_out_by_name(tmp_path: Path):
     before = "updates[one] = trained(shared, *silos[one][:2], number, one, mu=options.mu) - shared"

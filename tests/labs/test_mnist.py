@@ -40,6 +40,7 @@ def test_two_ranks_learn_the_digits_and_keep_equal_weights(tmp_path: Path):
     assert ended.stdout.count("images/s") == 1, "one rank speaks for all"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_one_process_needs_no_mpirun(tmp_path: Path):
     need(horovod.built(), "Horovod")

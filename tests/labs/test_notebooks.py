@@ -107,7 +107,9 @@ def test_learners_who_fill_in_nothing_come_to_the_end(tmp_path: Path, workshop_h
 
 @pytest.mark.real
 @pytest.mark.timeout(limit(900))
-@each_lab
+@pytest.mark.parametrize(
+    "lab", [pytest.param(lab, marks=[] if lab == "first" else [pytest.mark.exhaustive]) for lab in LABS]
+)
 def test_solutions_run(lab: str, tmp_path: Path, workshop_home: Path) -> None:
     mine = tmp_path / "mine"
     copies.hand_out(config.notebooks_folder(), mine)

@@ -28,6 +28,7 @@ def test_it_imports_nothing_of_ours():
     assert "horovod" in imported and "workshop" not in imported
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_two_ranks_train_both_networks_alike(tmp_path: Path):
     need(horovod.built(), "Horovod")
@@ -46,6 +47,7 @@ def test_two_ranks_train_both_networks_alike(tmp_path: Path):
     assert pixels.shape == (3 * 28, 8 * 28) and pixels.std() > 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_a_network_that_is_left_out_is_found_at_the_end(tmp_path: Path):
     need(horovod.built(), "Horovod")

@@ -33,6 +33,7 @@ print("all ranks together", total)
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(2 * LIMIT)
 def test_notebooks_and_the_dashboard_share_a_session(
     store: Store, workshop_home: Path, monkeypatch: pytest.MonkeyPatch

@@ -73,6 +73,7 @@ def test_everything_arrives_in_order_before_the_last_word(store: Store, channel:
     assert channel.hosts == {}
 
 
+@pytest.mark.real
 def test_a_rank_tells_what_its_neighbours_hold_in_the_same_look(channel: Channel, rank: Reporter) -> None:
     """One that fills the memory within a second has no turn of its own to tell it in time."""
     filling = "import time; kept = bytearray(b'1' * (300 << 20)); print(len(kept), flush=True); time.sleep(60)"

@@ -66,6 +66,7 @@ def test_a_federation_lives_by_rounds_and_ends_within_one(session: Session) -> N
     assert following.status == "completed", following.error
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(limit(600))
 def test_every_guided_failure_is_named_and_its_fix_mends_it(session: Session) -> None:
     """Those of our own ranks; OpenFL's are run where its environment is tested."""
@@ -84,6 +85,7 @@ def sentence(said: dict[str, str]) -> str:
     return f"{said['verdict']} {said['why']}"
 
 
+@pytest.mark.exhaustive
 def test_a_federation_on_mpich_learns_the_same(session: Session) -> None:
     mpis.use(session.home, "mpich")
     params = {**SMALL, "rounds": 2, "institutions": 5}

@@ -90,7 +90,7 @@ def test_a_session_on_three_hosts(workshop_home: Path, probe_workloads: None) ->
             session.submit("tell", Placement(ranks=1, hosts=hosts_from("hostB:3")))
 
 
-@pytest.mark.parametrize("how", ["cut", "kill"])
+@pytest.mark.parametrize("how", ["cut", pytest.param("kill", marks=pytest.mark.exhaustive)])
 def test_a_lost_host_ends_the_run_with_its_name(workshop_home: Path, probe_workloads: None, how: str) -> None:
     with emulated(3) as hosts, session_on(hosts, workshop_home, "hostA:1,hostB:1,hostC:1") as session:
         run = session.submit("tell", events=100_000, every=0.02)
@@ -107,6 +107,7 @@ def test_a_lost_host_ends_the_run_with_its_name(workshop_home: Path, probe_workl
         until(lambda: not running(hosts, "hostA"), 15, "hostA to be clean")
 
 
+@pytest.mark.exhaustive
 def test_a_notebook_has_the_ranks_until_a_host_is_lost(workshop_home: Path) -> None:
     """One notebook where the session was started, whose line to the ranks is encrypted; and one elsewhere, of which
     nothing but its heartbeat is known there."""
@@ -142,6 +143,7 @@ def test_a_killed_conductor_leaves_nothing_on_other_hosts(workshop_home: Path, p
             until(lambda name=name: not running(hosts, name), 15, f"{name} to be clean")
 
 
+@pytest.mark.exhaustive
 def test_one_command_brings_up_hosts_and_the_dashboard(workshop_home: Path) -> None:
     with emulated(2) as hosts, Store.open() as store, ThreadPoolExecutor(1) as aside:
         words = ["up", "--no-lab", "--hosts", "hostA:1,hostB:1", "--bind-to", "none", "--port", "8501", "--json"]
@@ -201,6 +203,7 @@ def test_no_secret_and_everything_needed_is_exported(tmp_path: Path, monkeypatch
     assert "-H" in launch.arguments
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("mpi", ["mpich", "intelmpi"])
 def test_other_mpis_over_hosts(workshop_home: Path, probe_workloads: None, mpi: str) -> None:
     mpis.use(workshop_home, mpi)
@@ -245,6 +248,7 @@ def test_real_ssh(workshop_home: Path, probe_workloads: None, tmp_path: Path, mo
             until(lambda: not running(hosts, "hostB"), 15, "hostB to be clean")
 
 
+@pytest.mark.exhaustive
 def test_a_host_whose_memory_is_full(workshop_home: Path, probe_workloads: None) -> None:
     """The emulated hosts share a control group, as they would share a machine; only hostB has ranks."""
     with control_group(1400 << 20) as group, emulated(2) as hosts:

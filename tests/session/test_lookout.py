@@ -96,6 +96,7 @@ print(json.dumps([code, found.words]), flush=True)
 """
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("mib", "says"),
     [

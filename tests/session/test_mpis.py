@@ -45,7 +45,7 @@ def test_runs_on_one_mpi_after_another(session: Session) -> None:
         assert len(first) == len(second) == len(topology.machine()["units"]) // CORES and not first & second
 
 
-@pytest.mark.parametrize("mpi", ["mpich", "intelmpi"])
+@pytest.mark.parametrize("mpi", [pytest.param("mpich", marks=pytest.mark.exhaustive), "intelmpi"])
 def test_what_was_asked_for_is_what_is_measured(session: Session, mpi: str) -> None:
     need(CORES >= 2, "this machine has one core")
     mpis.use(session.home, mpi)
@@ -61,7 +61,7 @@ def test_what_was_asked_for_is_what_is_measured(session: Session, mpi: str) -> N
         session.submit("tell", on(mpi, map_by="package", per_resource=2))
 
 
-@pytest.mark.parametrize("mpi", ["mpich", "intelmpi"])
+@pytest.mark.parametrize("mpi", ["mpich", pytest.param("intelmpi", marks=pytest.mark.exhaustive)])
 def test_kill_9_of_a_rank_names_it(session: Session, mpi: str) -> None:
     mpis.use(session.home, mpi)
     run = session.submit("tell", on(mpi), events=10_000, every=0.02)
@@ -83,6 +83,7 @@ def test_kill_9_of_a_rank_names_it(session: Session, mpi: str) -> None:
     segments.remove(config.session_folder(session.record.id))  # as the session's next start does
 
 
+@pytest.mark.exhaustive
 def test_mnist_says_why_it_exchanges_over_mpi(session: Session) -> None:
     mpis.use(session.home, "mpich")
     small = {"data": "digits", "images": 200, "batch": 32, "epochs": 1, "model": "dense", "trace": 0}

@@ -58,6 +58,7 @@ def test_a_limit_of_ones_own(limited: Session) -> None:
     assert session.now.conductor_pid == conductor
 
 
+@pytest.mark.exhaustive
 def test_what_a_library_refuses_is_the_same_to_whoever_reads_it(session: Session) -> None:
     for how, says in (
         ("numpy", " (Unable to allocate 2.00 PiB for an array"),
@@ -70,6 +71,7 @@ def test_what_a_library_refuses_is_the_same_to_whoever_reads_it(session: Session
         assert refused.verdict["verdict"] == "Out of memory."
 
 
+@pytest.mark.exhaustive
 def test_it_is_a_failed_trial_of_a_study_that_goes_on(limited: Session) -> None:
     session, store = limited, limited.store
     wanted = plan(workload("fill"), {"batch": 8, "epochs": 12}, [1, 2, 4], Placement(), repeats=1)

@@ -79,6 +79,7 @@ def test_a_host_that_is_named_twice_is_told() -> None:
     assert told == ["10.0.0.2 calls itself hostB, and so does hostB; name each host once."]
 
 
+@pytest.mark.real
 def test_everything_that_is_wrong_is_told_at_once(workshop_home: Path) -> None:
     with emulated(3) as hosts:
         hosts.kill("hostC")
@@ -93,6 +94,7 @@ def test_everything_that_is_wrong_is_told_at_once(workshop_home: Path) -> None:
         until(lambda: not running(hosts, "hostB"), 15, "hostB to be clean")
 
 
+@pytest.mark.real
 def test_a_folder_that_only_this_host_has(workshop_home: Path, tmp_path: Path) -> None:
     """Over there another file system hides the state folder, as where it isn't shared."""
     home = tmp_path / "own"
@@ -120,6 +122,7 @@ def posts(folder: Path, script: str, *hosts: str) -> Iterator[list[Post]]:
         post.close_all(opened)
 
 
+@pytest.mark.real
 def test_a_fast_host_is_not_lost_while_a_slow_one_is_waited_for(tmp_path: Path) -> None:
     late = "outpost.SILENCE = 6.0\nif host == 'late':\n    time.sleep(1.5 * outpost.SILENCE)\noutpost.main()"
     with posts(tmp_path, late, "early", "late") as (early, slow):
@@ -130,6 +133,7 @@ def test_a_fast_host_is_not_lost_while_a_slow_one_is_waited_for(tmp_path: Path) 
         assert abs(early.offset.seconds) <= early.offset.within + 1e-6, "it is of one machine"
 
 
+@pytest.mark.real
 def test_silent_hosts_are_waited_for_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(post, "CLOSED", 8.0)
     deaf = "print(outpost.json.dumps(outpost.answer({'about': 'alive'})), flush=True)\ntime.sleep(600)"
@@ -143,6 +147,7 @@ def test_silent_hosts_are_waited_for_together(tmp_path: Path, monkeypatch: pytes
         assert all(one.ended is not None for one in opened)
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("script", "said"),
     [
@@ -166,6 +171,7 @@ def test_an_address_that_nobody_can_listen_at_is_told(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [], "the file that others look for is gone"
 
 
+@pytest.mark.real
 def test_an_outpost_answers_and_ends_with_its_input() -> None:
     command = [sys.executable, "-m", "workshop.session.outpost", "a tag that nobody has"]
     asked = "".join(json.dumps({"about": "clock"}) + "\n" for _ in range(3))
@@ -176,6 +182,7 @@ def test_an_outpost_answers_and_ends_with_its_input() -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.real
 def test_the_doctor_looks_at_hosts(workshop_home: Path) -> None:
     with emulated(2) as hosts:
         doctor = [*WORKSHOP, "doctor", "--json", "--hosts"]

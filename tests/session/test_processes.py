@@ -30,6 +30,7 @@ def test_private_sessions_have_names_of_their_own(monkeypatch: pytest.MonkeyPatc
     assert all(re.fullmatch(r"[a-z0-9-]{1,40}", name) for name in names), "which sessions can have"
 
 
+@pytest.mark.real
 def test_a_guarded_program_ends_with_its_parent(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     parent = (
@@ -49,6 +50,7 @@ def test_a_guarded_program_ends_with_its_parent(tmp_path: Path) -> None:
     until(lambda: not psutil.pid_exists(child), 20, "the child to end")
 
 
+@pytest.mark.real
 def test_the_kernel_ends_what_is_expendable_first() -> None:
     show = ["cat", "/proc/self/oom_score_adj"]
     told = [
@@ -58,6 +60,7 @@ def test_the_kernel_ends_what_is_expendable_first() -> None:
     assert told == ["1000\n", Path("/proc/self/oom_score_adj").read_text()]
 
 
+@pytest.mark.real
 def test_a_guarded_program_whose_parent_is_dead_already_does_not_start() -> None:
     command = guarded([sys.executable, "-c", "print('started')"])
     command[3] = "1"  # somebody who isn't our parent
@@ -65,6 +68,7 @@ def test_a_guarded_program_whose_parent_is_dead_already_does_not_start() -> None
     assert (ended.returncode, ended.stdout) == (1, "")
 
 
+@pytest.mark.real
 def test_tagged_processes_are_found_and_ended(workshop_home: Path) -> None:
     ignoring = "import signal, time; signal.signal(15, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
     deaf = [sys.executable, "-c", ignoring]

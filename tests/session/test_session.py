@@ -80,7 +80,7 @@ def test_cancelling(session: Session) -> None:
     assert session.run("tell", events=1).status == "completed"
 
 
-@pytest.mark.parametrize("how", ["raise", "leave"])
+@pytest.mark.parametrize("how", ["raise", pytest.param("leave", marks=pytest.mark.exhaustive)])
 def test_a_rank_that_raises_does_not_leave_the_others_waiting(session: Session, how: str) -> None:
     run = session.submit("break", rank=1, how=how)
     session.started(run, "before")
@@ -181,6 +181,7 @@ def test_two_sessions_side_by_side(session: Session) -> None:
     assert session.store.session(private.id).state == "stopped"
 
 
+@pytest.mark.exhaustive
 def test_nobody_waits_for_a_run_that_nobody_will_take(session: Session) -> None:
     running = session.submit("tell", events=100_000, every=0.02)
     session.started(running)
@@ -193,6 +194,7 @@ def test_nobody_waits_for_a_run_that_nobody_will_take(session: Session) -> None:
         session.wait(late, 5)
 
 
+@pytest.mark.exhaustive
 def test_a_slow_conductor_is_not_a_dead_one(session: Session) -> None:
     run = session.submit("tell", events=400, every=0.02)
     session.started(run)
@@ -212,6 +214,7 @@ def test_a_slow_conductor_is_not_a_dead_one(session: Session) -> None:
     assert ended[0].status == "completed", ended[0].error
 
 
+@pytest.mark.exhaustive
 def test_a_store_that_is_busy_for_seconds_costs_nothing(session: Session) -> None:
     run = session.submit("tell", events=500, every=0.02)
     session.started(run)

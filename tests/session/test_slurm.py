@@ -169,6 +169,7 @@ def test_what_an_mpi_has_no_words_for_is_refused_before_anything_queues(workshop
         placements.arguments(chosen, many, machines.synthetic("4x2").machine)
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -282,6 +283,7 @@ def test_why_a_job_ended(job: Job | None, minutes: int | None, words: str):
 # What leaves this machine.
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich", "intelmpi"])
 def test_no_secret_and_everything_needed_is_exported(
     workshop_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mpi: str
@@ -307,6 +309,7 @@ def test_no_secret_and_everything_needed_is_exported(
     assert had["SLURM_JOB_ID"] == "17"
 
 
+@pytest.mark.real
 def test_slurms_commands_get_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """sbatch and srun send all that they have."""
     (tmp_path / "sbatch").write_text(f'#!/bin/sh\nenv >{tmp_path}/env\necho "$@" >{tmp_path}/words\necho 17\n')
@@ -341,6 +344,7 @@ def hold(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, env=told, capture_output=True, text=True, timeout=limit(30))
 
 
+@pytest.mark.real
 def test_a_job_ends_when_its_conductor_is_silent(tmp_path: Path):
     (tmp_path / "alive-0a1b").write_text("0\n")
     ended = hold(tmp_path)
@@ -349,6 +353,7 @@ def test_a_job_ends_when_its_conductor_is_silent(tmp_path: Path):
     assert (tmp_path / "allocation-0a1b").read_text() == "SLURM_JOB_ID=17\nSLURM_JOB_NODELIST=n[1-3]\n"
 
 
+@pytest.mark.real
 def test_a_forgotten_job_that_begins_late_ends_at_once(tmp_path: Path):
     """Signs of life of the session's next job are none of its business."""
     (tmp_path / "alive-ffff").write_text("0\n")
@@ -356,6 +361,7 @@ def test_a_forgotten_job_that_begins_late_ends_at_once(tmp_path: Path):
     assert [file.name for file in tmp_path.iterdir()] == ["alive-ffff"]
 
 
+@pytest.mark.real
 def test_a_node_that_does_not_see_the_session(tmp_path: Path):
     ended = hold(tmp_path / "elsewhere")
     assert ended.returncode == 1

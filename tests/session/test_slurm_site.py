@@ -186,6 +186,7 @@ def test_scancel_from_outside_ends_run_and_session_with_its_reason(session: Sess
     until(lambda: not processes.tagged(processes.TAG, tag), 10, "all its processes to end")
 
 
+@pytest.mark.exhaustive
 def test_kill_9_of_the_conductor_leaves_no_job_after_stop(session: Session, cluster: Slurm) -> None:
     os.kill(session.now.conductor_pid, 9)
     assert cluster.jobs(), "nobody was left to cancel it"
@@ -242,6 +243,7 @@ def waiting(site: Site, until_said: str) -> tuple[threading.Thread, list[str], l
     return thread, said, ended
 
 
+@pytest.mark.exhaustive
 def test_nobody_waits_for_ever(cluster: Slurm, folder: Path) -> None:
     first = cluster.ask("sbatch", "--parsable", "-N3", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 600")
     try:

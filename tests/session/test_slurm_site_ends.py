@@ -44,6 +44,7 @@ def lose(cluster: Slurm, folder: Path, cause: Callable[[str], object], **options
         site.close()
 
 
+@pytest.mark.exhaustive
 def test_preemption_is_told(cluster: Slurm, folder: Path) -> None:
     urgent = ["sbatch", "--parsable", "-p", "urgent", "-N3", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 600"]
     others: list[str] = []
@@ -52,6 +53,7 @@ def test_preemption_is_told(cluster: Slurm, folder: Path) -> None:
     assert lost == "Slurm ended the allocation N: another job took its place (preemption)"
 
 
+@pytest.mark.exhaustive
 def test_a_time_limit_is_told(cluster: Slurm, folder: Path) -> None:
     # Slurm counts in minutes and looks every half of one; the end can be brought forward, but not to the second in
     # which the job has begun.
@@ -88,6 +90,7 @@ def test_a_job_is_found_by_its_name_alone(cluster: Slurm, folder: Path) -> None:
     assert not (folder / JOB).exists()
 
 
+@pytest.mark.exhaustive
 def test_the_slurm_of_tests_ends_with_them() -> None:
     """Also after kill -9, with its jobs and its folder."""
     code = "import time; from tests.slurm import slurm\nwith slurm() as s: print(s.folder, flush=True); time.sleep(99)"

@@ -81,6 +81,7 @@ def test_a_file_that_is_a_folder(tmp_path: Path) -> None:
     assert one_sentence(refused)
 
 
+@pytest.mark.real
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     """As somebody else: root may write everywhere."""
     folder = tmp_path / "folder"

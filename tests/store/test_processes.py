@@ -8,6 +8,8 @@ import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from tests.store.test_events import new_run
 from tests.support import limit
 from workshop.store.store import Store
@@ -69,12 +71,14 @@ def together(code: str, *arguments: tuple[object, ...]) -> list[list[int]]:
             process.wait()
 
 
+@pytest.mark.real
 def test_opening_a_new_store_at_once(url: str) -> None:
     together(OPENER, *[(url,)] * 4)
     with Store.open(url) as store:
         assert store.sessions() == []
 
 
+@pytest.mark.real
 def test_writing_at_once(store: Store, url: str) -> None:
     run = new_run(store)
     together(WRITER, *[(url, run, rank) for rank in range(3)])
@@ -85,6 +89,7 @@ def test_writing_at_once(store: Store, url: str) -> None:
     assert store.artifact(run, "shared").data == b"100"
 
 
+@pytest.mark.real
 def test_a_run_is_taken_once(store: Store, url: str) -> None:
     ids = [new_run(store) for _ in range(60)]
     taken = together(TAKER, *[(url, 1)] * 3)

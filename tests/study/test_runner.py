@@ -194,6 +194,7 @@ def test_ctrl_c_and_kill_9_of_the_command_in_a_session(session: Session) -> None
     assert len(store.runs()) == 3
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_kill_9_of_a_command_with_a_session_of_its_own(workshop_home: Path, probe_workloads: None) -> None:
     words = ["run", "scaling", "--workload", "work", "--ranks", "1,2", "--repeats", "1", "--set", "seconds=0.6"]
@@ -211,6 +212,7 @@ def test_kill_9_of_a_command_with_a_session_of_its_own(workshop_home: Path, prob
         assert {known.state for known in store.sessions()} <= {"stopped", "failed"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_kill_9_of_the_conductor(session: Session) -> None:
     store = session.store

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import pytest
+
 from tests.web import seed
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
@@ -48,6 +50,7 @@ def part(card: Card, kind: str) -> Any:
     return next(part for part in card.parts if part["kind"] == kind)
 
 
+@pytest.mark.real
 def test_a_run_that_goes_on_is_drawn_as_far_as_it_is(store: Store, session: SessionRecord) -> None:
     run = begun(store, session, {"own": SECONDS["own"], "ring": SECONDS["ring"][:2]})
     own, ring = told(Sight(store, run))

@@ -137,6 +137,7 @@ def test_pictures_are_drawn_by_a_browser_that_ends_with_us(
     assert not leftovers(workshop_home)
 
 
+@pytest.mark.exhaustive
 @needs_browser
 def test_a_browser_that_takes_too_long_is_ended(workshop_home: Path) -> None:
     need(rendering.browser(), "chromium (apt-get install chromium)")

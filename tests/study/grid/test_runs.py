@@ -54,6 +54,7 @@ def test_the_command_is_killed_and_interrupted_while_the_best_are_repeated(sessi
     assert "1,800*" in shown and max(map(len, shown.splitlines())) <= 80, shown
 
 
+@pytest.mark.exhaustive
 def test_a_rank_and_the_conductor_of_a_session_of_its_own_are_killed(
     workshop_home: Path, probe_workloads: None
 ) -> None:
@@ -81,6 +82,7 @@ def test_a_rank_and_the_conductor_of_a_session_of_its_own_are_killed(
         assert {known.state for known in store.sessions()} <= {"stopped", "failed"}
 
 
+@pytest.mark.exhaustive
 def test_the_command_is_killed_while_ranks_start(workshop_home: Path, probe_workloads: None) -> None:
     """Its private session ends with it, which says nothing of the cell that was about to run."""
     command = start(*GRID, "--private", "--set", "batch=8")

@@ -107,6 +107,7 @@ def test_the_truth_comes_with_the_guesses(dashboard: Dashboard, up: SessionRecor
     assert [one.points for one in dashboard.store.answers(record.id, "broken")] == [None]
 
 
+@pytest.mark.exhaustive
 def test_a_dashboard_that_was_killed_goes_on_measuring(dashboard: Dashboard, up: SessionRecord) -> None:
     record, host = begin(dashboard, DECK.replace("PACE", "1.5")), dashboard.instructor()
     ada = join(dashboard, record)

@@ -112,6 +112,7 @@ def test_a_stop_ends_it_within_seconds(federations):
     assert told["stopping"] < 12
 
 
+@pytest.mark.exhaustive
 def test_a_foreign_certificate_is_refused_by_tls_and_the_others_go_on(faults):
     told = faults["foreign-certificate"]
     one, good = refused(told), by_name(told)
@@ -123,6 +124,7 @@ def test_a_foreign_certificate_is_refused_by_tls_and_the_others_go_on(faults):
     went_on(told)
 
 
+@pytest.mark.exhaustive
 def test_an_expired_certificate_is_refused_by_tls_and_the_others_go_on(faults):
     told = faults["expired-certificate"]
     one, good = refused(told), by_name(told)
@@ -133,6 +135,7 @@ def test_an_expired_certificate_is_refused_by_tls_and_the_others_go_on(faults):
     went_on(told)
 
 
+@pytest.mark.exhaustive
 def test_a_valid_certificate_under_anothers_name_is_refused_by_openfl_and_the_others_go_on(faults):
     told = faults["other-name"]
     one = refused(told)
@@ -149,6 +152,7 @@ def went_on(told):
     assert [one["took_part"] for one in metrics["institutions"]] == [3, 3, 3]
 
 
+@pytest.mark.exhaustive
 def test_rounds_go_on_without_one_that_died(faults):
     metrics = faults["dies"]["metrics"]
     assert metrics["rounds"] == 3
@@ -162,6 +166,7 @@ def test_rounds_go_on_without_one_that_died(faults):
     assert any("went on waiting" in sentence for sentence in metrics["faults"])
 
 
+@pytest.mark.exhaustive
 def test_an_aggregator_that_is_started_again_goes_on_where_it_was(faults):
     told = faults["restart"]
     metrics = told["metrics"]
