@@ -20,7 +20,7 @@ from workshop.placement import Placement
 ROOT = Path(__file__).parent.parent
 
 
-def sizes(*ranks: int) -> list[Any]:
+def by_ranks(*ranks: int) -> list[Any]:
     """Params of a fixture: two ranks are what `make test` runs, other numbers of ranks are exhaustive."""
     return [pytest.param(number, marks=[pytest.mark.exhaustive] if number != 2 else []) for number in ranks]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.ranks import run_ranks, sizes
+from tests.ranks import by_ranks, run_ranks
 from tests.support import need, starts_processes
 from workshop.mpi import horovod
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.real
 SIZES = [4, 16, 64, 256, 1024, 4096, 16384, 65536]
 
 
-@pytest.fixture(scope="module", params=sizes(1, 2, 3, 4))
+@pytest.fixture(scope="module", params=by_ranks(1, 2, 3, 4))
 @starts_processes
 def found(request):
     return run_ranks("tests.workloads.allreduce.ranks_program", request.param)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
-from tests.ranks import run_ranks, sizes
+from tests.ranks import by_ranks, run_ranks
 from tests.support import starts_processes
 from tests.workloads.federated.sending_program import (
     BESIDE,
@@ -37,7 +37,7 @@ def at(ranks):
     return run_ranks("tests.workloads.federated.sending_program", ranks)
 
 
-@pytest.fixture(scope="module", params=sizes(*RANKS))
+@pytest.fixture(scope="module", params=by_ranks(*RANKS))
 @starts_processes
 def found(request):
     return at(request.param) | {"ranks": request.param}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.ranks import run_ranks, sizes
+from tests.ranks import by_ranks, run_ranks
 from tests.support import starts_processes
 from tests.workloads.kmeans.oracle import equal_up_to_ties, sklearn_fit
 from tests.workloads.kmeans.ranks_program import CASES, SIZE, points_of, start_of
@@ -13,7 +13,7 @@ from tests.workloads.kmeans.ranks_program import CASES, SIZE, points_of, start_o
 pytestmark = pytest.mark.real
 
 
-@pytest.fixture(scope="module", params=sizes(1, 2, 3, 4))
+@pytest.fixture(scope="module", params=by_ranks(1, 2, 3, 4))
 @starts_processes
 def found(request):
     return results(request.param)

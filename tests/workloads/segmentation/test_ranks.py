@@ -9,7 +9,7 @@ import json
 import pytest
 from PIL import Image
 
-from tests.ranks import run_ranks, sizes
+from tests.ranks import by_ranks, run_ranks
 from tests.support import limit, starts_processes
 from tests.workloads.segmentation.ranks_program import CASES, SMALL
 from workshop.workloads.segmentation import SegmentationParams
@@ -26,7 +26,7 @@ def at(ranks):
     return run_ranks("tests.workloads.segmentation.ranks_program", ranks, seconds=560)
 
 
-@pytest.fixture(scope="module", params=sizes(1, 2))
+@pytest.fixture(scope="module", params=by_ranks(1, 2))
 @starts_processes
 def found(request):
     return at(request.param) | {"ranks": request.param}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.ranks import run_ranks, sizes
+from tests.ranks import by_ranks, run_ranks
 from tests.support import limit, need, starts_processes
 from workshop.mpi import horovod
 
@@ -20,7 +20,7 @@ def ranks(*words):
     return run_ranks("tests.workloads.sgan.ranks_program", *words, seconds=560)
 
 
-@pytest.fixture(scope="module", params=sizes(2, 3))
+@pytest.fixture(scope="module", params=by_ranks(2, 3))
 @starts_processes
 def found(request):
     return ranks(request.param, *(["all"] if request.param == 2 else []))
