@@ -172,6 +172,7 @@ def test_an_update_that_is_no_number_is_left_out_by_name(tmp_path: Path):
     assert found["ways"]["federated"]["held_out"][-1] > 0.25, "guessing has 0.1"
 
 
+@pytest.mark.real
 def test_bad_input_is_one_sentence(tmp_path: Path):
     few = {"x_train": np.zeros((20, 28, 28), np.uint8), "y_train": np.arange(20) % 10}
     np.savez(tmp_path / "few.npz", **few, x_test=few["x_train"], y_test=few["y_train"])

@@ -63,6 +63,7 @@ def test_every_lab_has_a_deck_of_its_own_name() -> None:
     assert {name: deck(name).deck for name in DECKS} == {name: name for name in DECKS}
 
 
+@pytest.mark.real
 @each_deck
 def test_a_deck_is_read_without_a_problem_the_mappers_included(name: str) -> None:
     reading.read(DECKS[name], thorough=True)
@@ -127,6 +128,7 @@ def test_commands_that_decks_name_are_there(name: str) -> None:
             assert not unknown(words), told
 
 
+@pytest.mark.real
 @each_deck
 def test_the_answers_are_what_the_questions_code_comes_to(name: str) -> None:
     asked = [

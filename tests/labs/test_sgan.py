@@ -90,6 +90,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.real
 def test_it_trains_what_the_workload_trains():
     ended = subprocess.run(
         [sys.executable, "-c", BOTH, str(SCRIPT)], capture_output=True, text=True, timeout=limit(100)
@@ -99,6 +100,7 @@ def test_it_trains_what_the_workload_trains():
     assert lab == workload
 
 
+@pytest.mark.real
 def test_bad_input_is_one_sentence(tmp_path: Path):
     digits = np.arange(40) % 10
     few = {"x_train": np.zeros((40, 28, 28), np.uint8), "y_train": digits}

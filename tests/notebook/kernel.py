@@ -23,6 +23,7 @@ class Cell:
     """What a browser shows below a cell that was sent to the kernel."""
 
     request: str
+    code: str
     outputs: list[dict[str, Any]] = field(default_factory=list)  # data of what was printed and displayed, in order
     error: str = ""  # as IPython shows it
     drawings: int = 0  # how often something was displayed or drawn anew
@@ -74,7 +75,7 @@ class Kernel:
 
     def begin(self, code: str) -> Cell:
         """Send a cell, and don't wait for its end."""
-        return Cell(self._client.execute(code))
+        return Cell(self._client.execute(code), code)
 
     def cell(self, code: str, seconds: float = PATIENCE) -> Cell:
         """Run a cell; returns what is shown below it."""
@@ -89,9 +90,10 @@ class Kernel:
 
         def there() -> bool:
             self._hear(0.1, cell, condition)
+            assert condition() or not cell.ended, f"the cell ended with {cell.text!r}"
             return condition()
 
-        until(there, seconds, f"something else below the cell than {cell.text!r}")
+        until(there, seconds, f"what a cell should show: {cell.code!r}")
         return cell
 
     def interrupt(self) -> None:

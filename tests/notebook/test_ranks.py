@@ -75,7 +75,7 @@ def own(store: Store) -> SessionRecord:
 
 
 def launchers(conductor: psutil.Process) -> set[psutil.Process]:
-    return {process for process in conductor.children() if process.name() == "mpirun"}
+    return {process for process in conductor.children() if process.name() in ("mpirun", "prterun")}
 
 
 def ranks_of(notebook: Kernel) -> list[int]:

@@ -33,6 +33,7 @@ print("all ranks together", total)
 """
 
 
+@pytest.mark.real
 @pytest.mark.exhaustive
 @pytest.mark.timeout(2 * LIMIT)
 def test_notebooks_and_the_dashboard_share_a_session(

@@ -27,7 +27,7 @@ def wait(names):
 
 def say_told(code: str) -> None:
     """Print "told" once the notebook knows that this rank stays in the line that begins so, of the cell that calls."""
-    telling = sys.stdout.write.__self__  # while a cell of %%ranks runs; what is printed follows what it has told
+    telling = sys.stdout.flush.__self__  # while a cell of %%ranks runs; what is printed follows what it has told
     _when(lambda: (telling._told or {}).get("code", "").startswith(code), lambda: print("told"))
 
 
