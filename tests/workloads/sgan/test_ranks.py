@@ -84,10 +84,11 @@ def test_held_out_images_are_shared_or_left_to_rank_0(two):
     assert alone["held_out_loss"] == pytest.approx(shared["held_out_loss"])
     assert alone["weights"] == shared["weights"]
     assert shared["evaluations"] == alone["evaluations"] == 2
-    assert alone["evaluate_seconds"][0] > 2 * max(alone["evaluate_seconds"][1:])
+    assert two["runs"]["mpi"]["evaluated"] == [20, 20]
+    assert two["runs"]["rank 0 evaluates"]["evaluated"] == [40, 0]
     # The others' waiting is told as such, and by each evaluation.
     for rank in range(1, two["ranks"]):
-        assert alone["evaluate_wait"][rank] > 0.1 * alone["evaluate_seconds"][0]
+        assert alone["evaluate_wait"][rank] > 0
         assert sum(two["runs"]["rank 0 evaluates"]["waited"][rank]) >= alone["evaluate_wait"][rank] * 0.999
 
 
