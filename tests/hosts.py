@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.sessions import Session
-from tests.support import need
+from tests.support import limit, need
 from workshop.demo import namespaces
 from workshop.demo.hosts import EmulatedHosts
 from workshop.demo.link import Link
 from workshop.store.store import Store
 
 WORKSHOP = [str(Path(sys.executable).with_name("workshop"))]
-STARTED = 60.0  # seconds, on a busy machine
+STARTED = limit(60)  # seconds
 
 
 @contextmanager

@@ -30,6 +30,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.real
 def test_hosts_are_apart_and_reach_each_other(workshop_home: Path) -> None:
     with emulated(3) as hosts:
         assert hosts.names == ["hostA", "hostB", "hostC"]
@@ -54,6 +55,7 @@ def test_hosts_are_apart_and_reach_each_other(workshop_home: Path) -> None:
     assert not folder.exists()
 
 
+@pytest.mark.real
 def test_a_cut_link_breaks_the_line_and_a_joined_one_works(workshop_home: Path) -> None:
     with emulated(2) as hosts:
         command = hosts.command("hostA", [str(hosts.ssh), "hostB", "echo begun; sleep 60"])
@@ -67,6 +69,7 @@ def test_a_cut_link_breaks_the_line_and_a_joined_one_works(workshop_home: Path) 
         assert hosts.run("hostA", str(hosts.ssh), "hostB", "hostname").returncode == remote.LOST
 
 
+@pytest.mark.real
 def test_a_link_is_as_slow_as_it_should_be(workshop_home: Path) -> None:
     with emulated(2, Link(rate=20e6)) as hosts:
         before = hosts.traffic("hostA")
@@ -77,6 +80,7 @@ def test_a_link_is_as_slow_as_it_should_be(workshop_home: Path) -> None:
         assert (hosts.traffic("hostA") - before).sent > 2_500_000
 
 
+@pytest.mark.real
 def test_two_that_send_to_one_share_its_link(workshop_home: Path) -> None:
     with emulated(3, Link(rate=20e6)) as hosts:
         words = ["sh", "-c", f"head -c 2500000 /dev/zero | {hosts.ssh} hostC 'wc -c'"]
@@ -87,6 +91,7 @@ def test_two_that_send_to_one_share_its_link(workshop_home: Path) -> None:
         assert time.monotonic() - began > 1.8, "40 Mbit at 20 Mbit/s take two seconds"
 
 
+@pytest.mark.real
 def test_latency_works_or_is_refused_with_the_reason(workshop_home: Path) -> None:
     with emulated(1) as hosts:
         netem = ["tc", "qdisc", "replace", "dev", "eth0", "root", "netem", "delay", "1ms"]
@@ -101,6 +106,7 @@ def test_latency_works_or_is_refused_with_the_reason(workshop_home: Path) -> Non
         assert time.monotonic() - began > 0.3, "a connection and a command are three ways at least"
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_nothing_is_left_when_the_owner_is_killed(workshop_home: Path, how: signal.Signals) -> None:
     with emulated(1):
@@ -120,6 +126,7 @@ def test_too_many_hosts_are_refused(workshop_home: Path) -> None:
         EmulatedHosts(17)
 
 
+@pytest.mark.real
 def test_words_of_ssh(monkeypatch: pytest.MonkeyPatch, workshop_home: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "workshop.demo.remote", "-p", "22"], capture_output=True, text=True, timeout=limit(20)

@@ -46,6 +46,7 @@ def test_other_versions_live_elsewhere(workshop_home, tmp_path, monkeypatch):
     assert environment.folder() != before
 
 
+@pytest.mark.real
 def test_what_cannot_be_installed_leaves_nothing_and_says_so(workshop_home, tmp_path, monkeypatch):
     wrong = tmp_path / "requirements.txt"
     wrong.write_text("a-package-that-is-not-there @ file:///nowhere/at-all.whl\n")

@@ -81,6 +81,7 @@ def test_variables_of_another_environment_and_proxies_stay_outside(tmp_path):
     assert found["HOME"] == str(tmp_path), "what somebody has in ~/.openfl changes nothing"
 
 
+@pytest.mark.real
 def test_an_environment_that_lacks_something_is_told_in_a_sentence(tmp_path):
     bare = getattr(sys, "_base_executable", sys.executable)
     runner = Fx(Path(bare), tmp_path, {"PYTHONNOUSERSITE": "1"})

@@ -56,6 +56,7 @@ def test_programs_of_this_environment_come_first(workshop_home: Path, monkeypatc
         assert variables[name].startswith(str(workshop_home))
 
 
+@pytest.mark.real
 def test_a_terminal_finds_them_whatever_the_profile_says(
     written: settings.Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +80,7 @@ def test_other_shells_are_started_as_they_are(written: settings.Folders, monkeyp
     assert settings.shell(written) == ["sh"]
 
 
+@pytest.mark.real
 def test_a_kernel_has_imported_what_notebooks_need_and_named_nothing(
     written: settings.Folders, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,6 +100,7 @@ def test_commands_are_good_shell_at_every_width(placement: Placement) -> None:
             assert max(map(len, folded.splitlines())) <= 80 + max(map(len, words)), tool
 
 
+@pytest.mark.real
 def test_a_script_is_good_bash() -> None:
     text = command_lines.commands(EXAMPLE.model_copy(update={"environment": NASTY}), MACHINE)["sbatch"]
     checked = subprocess.run(["bash", "-n"], input=command_lines.folded(text), capture_output=True, text=True)

@@ -204,6 +204,7 @@ def test_killed_ones_are_not_in_the_way_of_those_that_get_their_numbers(
     assert start().returncode == 0
 
 
+@pytest.mark.real
 def test_what_did_not_come_up_is_asked_once_more(tmp_path: Path) -> None:
     """A launcher that says the words of one, as often as there are lines in a file."""
     left = tmp_path / "left"
@@ -218,6 +219,7 @@ def test_what_did_not_come_up_is_asked_once_more(tmp_path: Path) -> None:
     assert (asked.returncode, left.read_text()) == (1, "again\n"), "a refusal is an answer"
 
 
+@pytest.mark.real
 def test_what_does_not_answer_is_asked_once_more(tmp_path: Path) -> None:
     asked = tmp_path / "asked"
     script = f"echo >> {asked}; exec sleep 60"

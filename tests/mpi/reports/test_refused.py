@@ -141,13 +141,13 @@ PIECES = """
 pieces = st.sampled_from([HEAD, "\n", *PIECES.replace("\n", "").split("|")])
 
 
-@settings(max_examples=150, deadline=10_000)
+@settings(max_examples=150, deadline=limit(20) * 1000)
 @given(st.one_of(st.text(max_size=200), st.lists(pieces | st.text(max_size=3), max_size=30).map("".join)))
 def test_no_text_gets_anything_but_bad_input(text: str) -> None:
     harmless(text)
 
 
-@settings(max_examples=150, deadline=10_000)
+@settings(max_examples=150, deadline=limit(20) * 1000)
 @given(
     st.sampled_from(sorted(path.stem for path in SAMPLES.glob("*.txt"))),
     st.integers(0, 2**32 - 1),
