@@ -53,6 +53,7 @@ def test_this_machine(workshop_home: Path) -> None:
     assert not {"horovod", "tensorflow"} & (set(sys.modules) - before)
 
 
+@pytest.mark.real
 def test_memory_is_what_we_may_have_and_not_what_the_host_has() -> None:
     assert ("the limit of this container" in doctor._memory().detail) == Gauge().tightest().group
     program = "import json; from workshop import doctor; from dataclasses import asdict\n"
@@ -67,6 +68,7 @@ def test_memory_is_what_we_may_have_and_not_what_the_host_has() -> None:
     assert not found["ok"] and "about 2 GiB" in found["fix"]
 
 
+@pytest.mark.real
 def test_horovod_is_built(workshop_home: Path) -> None:
     need(horovod.library(), "Horovod, built by uv sync")
     check = doctor._horovod()
@@ -80,6 +82,7 @@ def test_what_helps_where_horovod_is_not_built(monkeypatch: pytest.MonkeyPatch, 
     assert "workshop horovod install" in doctor._horovod().fix
 
 
+@pytest.mark.real
 def test_a_program_that_takes_too_long_leaves_nothing_behind(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     child = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)"

@@ -152,6 +152,7 @@ def test_a_comparison_of_pairs():
     assert "intervals" not in bench.document("speed", {}, [], {})
 
 
+@pytest.mark.real
 def test_a_program_that_is_started_for_its_turn():
     environment = os.environ | {"SAID": "7"}
     code = "import os; print('noise'); print('{\"said\": ' + os.environ['SAID'] + '}')"

@@ -45,7 +45,7 @@ def started() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 @starts_processes
 def chromium() -> Iterator[Browser]:
     with started() as browser:

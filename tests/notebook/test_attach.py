@@ -47,6 +47,7 @@ def ends(session: SessionRecord) -> None:
     until(lambda: not processes.tagged(processes.TAG, tag), ENDS, f"session {session.name} to end")
 
 
+@pytest.mark.real
 def test_a_private_session_starts_and_ends_with_its_kernel(store: Store, workshop_home: Path) -> None:
     with kernel() as notebook:
         notebook.run(ATTACH)
@@ -68,6 +69,7 @@ def test_a_private_session_starts_and_ends_with_its_kernel(store: Store, worksho
     ended(workshop_home)
 
 
+@pytest.mark.real
 def test_a_private_session_ends_quickly_with_a_script(store: Store) -> None:
     code = f"{ATTACH}\nprint(session.run('kmeans', {WORK}).status)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=limit(120))
@@ -110,6 +112,7 @@ def test_a_session_that_died_is_one_sentence_and_a_way_on(store: Store, notebook
         assert notebook.run(f"session.run('kmeans', {WORK}).status").endswith("'completed'")
 
 
+@pytest.mark.real
 def test_a_learners_limits_hold_and_runs_have_their_name(
     store: Store, workshop_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -208,6 +208,7 @@ def test_opened_twice_and_opened_again(elsewhere: subprocess.Popen[str]) -> None
     assert "here before" not in repr(lab("small"))  # the cell was only run again
 
 
+@pytest.mark.real
 def test_opened_where_nothing_can_be_written_any_more(small: Lab, tmp_path: Path) -> None:
     """As on a full disk: the kernel refuses every byte beyond a file's limit."""
     script = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n{TAKEN}"

@@ -175,6 +175,7 @@ def test_a_real_run_checks_a_prediction(notebook: Kernel, deck: Path) -> None:
         conductor.wait(limit(60))
 
 
+@pytest.mark.real
 def test_importing_the_workshop_imports_no_notebook() -> None:
     names = ("ipywidgets", "sqlalchemy", "workshop.notebook")
     code = f"import sys, workshop; print([name for name in {names} if name in sys.modules])"

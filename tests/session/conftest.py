@@ -27,7 +27,7 @@ def session(workshop_home: Path, probe_workloads: None) -> Iterator[Session]:
     store.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 @starts_processes
 def slurm_up() -> Iterator[Slurm]:
     with slurm() as server:

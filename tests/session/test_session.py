@@ -7,10 +7,13 @@ import signal
 import sqlite3
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import leftovers, probes
+from tests.notebook.sessions import state
 from tests.sessions import Session
 from tests.support import limit, until
 from workshop.errors import BadInput, WorkshopError
@@ -22,7 +25,30 @@ from workshop.store.store import Store
 pytestmark = pytest.mark.real
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A state folder for all tests of this file."""
+    folder = tmp_path_factory.mktemp("sessions")
+    with state(folder) as made, probes(folder):
+        yield made
+        with Store.open() as store:
+            if any(known.up for known in store.sessions()):
+                lifecycle.stop_session(store, "test")
+        until(lambda: not leftovers(made), 20, "the session's processes to end")
+
+
+@pytest.fixture
+def session(home: Path) -> Iterator[Session]:
+    """The session of two ranks of this file; it is started anew where a test has ended it."""
+    with Store.open() as store:
+        found = next((known for known in store.sessions() if known.name == "test" and known.state == "ready"), None)
+        if found is None:
+            found = lifecycle.wait_ready(store, *lifecycle.start_session(store, "test", Placement(ranks=2)))
+        yield Session(store, found, home)
+
+
 def test_runs_go_down_and_events_come_up(session: Session) -> None:
+    session.run("tell", events=1)
     ranks = session.now.rank_map["ranks"]
     assert [rank["rank"] for rank in ranks] == [0, 1]
 
@@ -198,7 +224,10 @@ def test_nobody_waits_for_a_run_that_nobody_will_take(session: Session) -> None:
 def test_a_slow_conductor_is_not_a_dead_one(session: Session) -> None:
     run = session.submit("tell", events=400, every=0.02)
     session.started(run)
-    os.kill(session.now.conductor_pid, signal.SIGSTOP)
+    # Ranks that hear nothing for 7 s end themselves; the time in which they are stopped, too, doesn't count.
+    stopped = [*(rank["pid"] for rank in session.now.rank_map["ranks"]), session.now.conductor_pid]
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
     try:
         until(lambda: session.store.run(run.id).status == "interrupted", 20, "the run to read interrupted")
         ended: list[RunRecord] = []
@@ -207,9 +236,10 @@ def test_a_slow_conductor_is_not_a_dead_one(session: Session) -> None:
             target=lambda: ended.append(client.wait(session.store, run.id, looks.append, timeout=limit(60)))
         )
         waiter.start()
-        until(lambda: len(looks) > 1, 20, "the second look at the run")  # not longer: the ranks hear nothing meanwhile
+        until(lambda: len(looks) > 1, 20, "the second look at the run")
     finally:
-        os.kill(session.now.conductor_pid, signal.SIGCONT)
+        for pid in reversed(stopped):
+            os.kill(pid, signal.SIGCONT)
     waiter.join(limit(60))
     assert ended[0].status == "completed", ended[0].error
 
@@ -241,6 +271,7 @@ def test_stopping_while_it_starts(workshop_home: Path, probe_workloads: None) ->
 def test_learners_stay_within_limits_and_take_what_is_theirs(session: Session) -> None:
     eve = session.store.add_identity("learner", "Eve", "a")
     bob = session.store.add_identity("learner", "Bob", "b")
+    before = session.now.limits
     session.store.update_session(session.record.id, limits=Limits(ranks=2, threads=2, minutes=1, queued=1))
 
     def submit(who: Identity, **placement: object) -> RunRecord:
@@ -265,6 +296,7 @@ def test_learners_stay_within_limits_and_take_what_is_theirs(session: Session) -
     assert session.wait(run).status == "cancelled"
     with pytest.raises(BadInput, match="has ended already"):
         client.cancel(session.store, run.id, eve)
+    session.store.update_session(session.record.id, limits=before)
 
 
 def test_measured_runs_get_fresh_ranks(session: Session) -> None:
