@@ -149,7 +149,7 @@ def test_one_command_brings_up_hosts_and_the_dashboard(workshop_home: Path) -> N
         words = ["up", "--no-lab", "--hosts", "hostA:1,hostB:1", "--bind-to", "none", "--port", "8501", "--json"]
         ended = aside.submit(hosts.run, "hostA", *WORKSHOP, *words, seconds=120.0)
         try:
-            ask = "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/join', timeout=5)"
+            ask = "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/join', timeout=30)"
             asked = [sys.executable, "-c", ask]
             until(lambda: ended.done() or hosts.run("hostA", *asked).returncode == 0, 60, "the dashboard to answer")
             until(lambda: ended.done() or store.session("workshop").state == "ready", 60, "the session to be ready")
