@@ -109,6 +109,7 @@ def test_this_machine_and_this_process() -> None:
     assert held(2**22 + 1) is None
 
 
+@pytest.mark.real
 def test_who_is_ended_by_the_kernel_in_a_real_group_is_counted() -> None:
     """And what the group has left is told."""
     program = (

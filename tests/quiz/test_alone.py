@@ -77,6 +77,7 @@ def test_a_wrong_answer_is_one_to_look_at_again(mine: Alone, id: str) -> None:
     assert mine.score().again == (id,)
 
 
+@pytest.mark.real
 def test_saved_answers_come_back(store: Store, mine: Alone, ada: Whose) -> None:
     first = {id: answer(mine, id) for id in NOW}
     with pytest.raises(BadInput, match="answered this question already"):

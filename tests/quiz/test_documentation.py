@@ -34,6 +34,7 @@ def test_an_example_is_a_deck_or_a_question_of_one(block: str) -> None:
     assert deck(block).questions
 
 
+@pytest.mark.real
 def test_every_type_of_question_has_an_example() -> None:
     union = get_args(Question)[0]
     wanted = {get_args(kind.model_fields["type"].annotation)[0] for kind in get_args(union)}

@@ -252,6 +252,7 @@ def test_pictures_are_looked_at(tmp_path: Path) -> None:
     assert "this deck has no folder" in problems(given)[0].text
 
 
+@pytest.mark.real
 def test_the_mapper_is_asked_only_where_one_wants_to_know() -> None:
     given = "id: q\ntype: place\ntext: hm\nmachine: 1x4\nask: [ranks]\ngiven: {bind_to: core}\nright: {ranks: 9}"
     assert parse(question(given), "d.yaml").questions[0].right == {"ranks": 9}
