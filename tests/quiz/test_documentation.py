@@ -41,6 +41,7 @@ def test_every_type_of_question_has_an_example() -> None:
     assert {question.type for block in BLOCKS for question in deck(block).questions} == wanted
 
 
+@pytest.mark.real
 def test_an_example_with_code_is_right() -> None:
     found = [(of, question) for of in map(deck, BLOCKS) for question in of.questions if question.check]
     assert found
