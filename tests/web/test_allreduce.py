@@ -63,6 +63,7 @@ def test_a_run_that_goes_on_is_drawn_as_far_as_it_is(store: Store, session: Sess
     assert names == ["own", "ring"]
 
 
+@pytest.mark.real
 def test_a_finished_run_says_what_memory_allows_and_what_was_left_out(store: Store, session: SessionRecord) -> None:
     run = begun(store, session, SECONDS)
     left_out = {"horovod": "it is not built on this machine"}
