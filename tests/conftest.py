@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -86,9 +87,15 @@ def leftovers(home: Path) -> list[psutil.Process]:
 
 
 @pytest.fixture
-def probe_workloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def probe_workloads(tmp_path: Path) -> Iterator[None]:
+    with probes(tmp_path):
+        yield
+
+
+@contextmanager
+def probes(folder: Path) -> Iterator[None]:
     """The workloads of tests/probes, registered as an installed package's would be, here and in every process."""
-    installed = tmp_path / "site"
+    installed = folder / "site"
     described = installed / "probe_workloads-0.dist-info"
     described.mkdir(parents=True)
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: probe-workloads\nVersion: 0\n")
@@ -97,9 +104,10 @@ def probe_workloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
         "work = probe_workloads:WORK\nexchange = probe_workloads:EXCHANGE\nfill = probe_workloads:FILL\n"
     )
     (installed / "probe_workloads.py").write_text((PROBES / "probe_workloads.py").read_text())
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(installed), os.environ.get("PYTHONPATH")])))
-    monkeypatch.syspath_prepend(str(installed))
-    workloads.workloads.cache_clear()
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(installed), os.environ.get("PYTHONPATH")])))
+        patch.syspath_prepend(str(installed))
+        workloads.workloads.cache_clear()
+        yield
     sys.modules.pop("probe_workloads", None)
     workloads.workloads.cache_clear()

@@ -8,24 +8,32 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.sessions import Session
-from tests.support import need
+from tests.support import limit, need
 from workshop.demo import namespaces
 from workshop.demo.hosts import EmulatedHosts
 from workshop.demo.link import Link
 from workshop.store.store import Store
 
 WORKSHOP = [str(Path(sys.executable).with_name("workshop"))]
-STARTED = 60.0  # seconds, on a busy machine
+STARTED = 60.0  # seconds
+
+
+class Hosts(EmulatedHosts):
+    """Hosts on a machine that may be busy."""
+
+    def run(self, host: str, *command: str, seconds: float = STARTED, **more: Any) -> subprocess.CompletedProcess[str]:
+        return super().run(host, *command, seconds=limit(seconds), **more)
 
 
 @contextmanager
-def emulated(count: int = 3, limit: Link | None = None) -> Iterator[EmulatedHosts]:
+def emulated(count: int = 3, link: Link | None = None) -> Iterator[EmulatedHosts]:
     """So many hosts; skips where this machine can't emulate any."""
     refused = namespaces.refusal()
     need(refused is None, refused or "")
-    with EmulatedHosts(count, limit) as hosts:
+    with Hosts(count, link) as hosts:
         yield hosts
 
 

@@ -9,7 +9,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from tests.support import need
+from tests.support import limit, need
 
 HOME = Path(sys.prefix) / "workshop-tests"
 PLACES = {"mpich": "cache/mpi/mpich", "intelmpi": "cache/mpi/intelmpi", "daal4py": "cache/bench/daal4py"}
@@ -36,7 +36,7 @@ def _install(name: str) -> str | None:
         return None
     command = [str(Path(sys.prefix) / "bin" / "workshop"), "mpi", "install", name]
     variables = os.environ | {"WORKSHOP_HOME": str(HOME)}
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=900)
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=limit(900))
     return None if done.returncode == 0 else done.stderr
 
 

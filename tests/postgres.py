@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psycopg
 
-from tests.support import need, until
+from tests.support import limit, need, until
 from tests.watchdog import temporary_folder
 
 PASSWORD = "correct horse battery"
@@ -94,7 +94,7 @@ def server() -> Iterator[Server]:
         if running is not None:
             running.send_signal(signal.SIGINT)  # a fast shutdown: whoever is still connected is disconnected
             try:
-                running.wait(10)
+                running.wait(limit(10))
             except subprocess.TimeoutExpired:
                 running.send_signal(signal.SIGQUIT)
                 running.wait()

@@ -11,10 +11,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from tests.support import limit
 from workshop.mpi import openmpi
 from workshop.placement import Placement
 
 ROOT = Path(__file__).parent.parent
+
+
+def by_ranks(*ranks: int) -> list[Any]:
+    """Params of a fixture: two ranks are what `make test` runs, other numbers of ranks are exhaustive."""
+    return [pytest.param(number, marks=[pytest.mark.exhaustive] if number != 2 else []) for number in ranks]
 
 
 @cache
@@ -29,7 +37,7 @@ def run_ranks(module: str, ranks: int, *words: str, seconds: float = 240) -> dic
             env=os.environ | openmpi.environment() | Placement().rank_environment(),
             capture_output=True,
             text=True,
-            timeout=seconds,
+            timeout=limit(seconds),
         )
         assert done.returncode == 0, done.stderr
         return json.loads(output.read_text())

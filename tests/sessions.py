@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support import until
+from tests.support import limit, until
 from workshop import config
 from workshop.errors import WorkshopError
 from workshop.placement import Placement
@@ -26,10 +26,10 @@ class Session:
         return client.submit(self.store, self.store.session(self.record.id), workload, params, where)
 
     def run(self, workload: str, placement: Placement | None = None, **params: object) -> RunRecord:
-        return client.wait(self.store, self.submit(workload, placement, **params).id, timeout=60)
+        return client.wait(self.store, self.submit(workload, placement, **params).id, timeout=limit(60))
 
     def wait(self, run: RunRecord, seconds: float = 60) -> RunRecord:
-        return client.wait(self.store, run.id, timeout=seconds)
+        return client.wait(self.store, run.id, timeout=limit(seconds))
 
     def started(self, run: RunRecord, event: str = "value") -> None:
         until(lambda: self.store.totals(run.id).get(event), 60, f"run {run.id} to tell {event}")

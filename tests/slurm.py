@@ -26,7 +26,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.support import need, until
+from tests.support import limit, need, until
 from tests.watchdog import temporary_folder
 from workshop.ports import free_ports
 from workshop.session.guard import end_with_parent, guarded
@@ -39,7 +39,7 @@ SLOW = "slow"
 EPILOG = f"""#!/bin/sh
 if [ -e "${{0%/*}}/{SLOW}" ]; then sleep 1.5; fi
 """  # what nodes do after each job
-ENDED = 10.0  # seconds that jobs and daemons get
+ENDED = limit(20)  # seconds that jobs and daemons get to end
 
 CONFIGURATION = """\
 ClusterName=workshop
@@ -100,7 +100,7 @@ class Slurm:
     def ask(self, *command: str) -> str:
         """What one of Slurm's commands answers. Raises CalledProcessError."""
         asked = subprocess.run(
-            command, env=os.environ | self.environment, capture_output=True, text=True, timeout=30, check=True
+            command, env=os.environ | self.environment, capture_output=True, text=True, timeout=limit(30), check=True
         )
         return asked.stdout.strip()
 
@@ -159,7 +159,7 @@ def _namespace() -> list[str] | None:
     user = ["--user", "--map-current-user", "--keep-caps"] if os.geteuid() else []
     words = ["unshare", *user, "--uts"]
     try:
-        tried = subprocess.run([*words, "hostname", NODES[0]], capture_output=True, timeout=10)
+        tried = subprocess.run([*words, "hostname", NODES[0]], capture_output=True, timeout=limit(10))
     except OSError:
         return None
     return words if tried.returncode == 0 else None
@@ -211,7 +211,7 @@ def _keep(folder: Path) -> None:
 
     def ready() -> bool:
         words = ["sinfo", "-h", "-N", "-p", "main", "-o", "%T"]
-        asked = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=10)
+        asked = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=limit(10))
         return asked.stdout.split() == ["idle"] * len(NODES)
 
     try:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.lstopo import HEAD, written
+from tests.support import limit
 from workshop import lstopo, machines, topology
 from workshop.errors import BadInput
 
@@ -126,7 +127,7 @@ PARTS = {
 }
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(limit(10))
 @pytest.mark.parametrize("part", list(PARTS))
 def test_a_file_that_is_made_to_take_long_is_refused(part: str) -> None:
     units = "".join(f'<object type="PU" os_index="{number}"/>' for number in range(2048))

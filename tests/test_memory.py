@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from tests.control_groups import control_group, inside
+from tests.support import limit
 from workshop import config
 from workshop.errors import BadInput
 from workshop.memory import Gauge, Memory, held, size
@@ -108,6 +109,7 @@ def test_this_machine_and_this_process() -> None:
     assert held(2**22 + 1) is None
 
 
+@pytest.mark.real
 def test_who_is_ended_by_the_kernel_in_a_real_group_is_counted() -> None:
     """And what the group has left is told."""
     program = (
@@ -120,7 +122,7 @@ def test_who_is_ended_by_the_kernel_in_a_real_group_is_counted() -> None:
     )
     with control_group(100 * MIB) as folder:
         told = subprocess.run(
-            inside(folder, [sys.executable, "-c", program]), capture_output=True, text=True, timeout=60
+            inside(folder, [sys.executable, "-c", program]), capture_output=True, text=True, timeout=limit(60)
         )
     assert told.returncode == 0, told.stderr
     code, kills, total, available, limited = json.loads(told.stdout)

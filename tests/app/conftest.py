@@ -6,8 +6,10 @@ import logging
 from collections.abc import Callable, Iterator
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from tests.support import limit
 from tests.web import seed
 from workshop import config
 from workshop.store.records import Identity, SessionRecord
@@ -34,13 +36,14 @@ def open_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     from parts import frame
 
     frame.store.clear()
+    st.cache_data.clear()  # what an earlier test has asked the mapper
     visitors: dict[str, Identity] = {}
 
     def open_(name: str, role: str = "learner", **query: str) -> AppTest:
         if role not in visitors:
             visitors[role] = auth.let_in(store, role, role.capitalize())[0]
         monkeypatch.setattr(frame, "visitor", lambda: visitors[role])
-        page = AppTest.from_file(str(config.app_folder() / "streamlit_app.py"), default_timeout=30)
+        page = AppTest.from_file(str(config.app_folder() / "streamlit_app.py"), default_timeout=limit(30))
         page.query_params.update(query)
         page.switch_page(f"views/{name}.py")
         page.run()

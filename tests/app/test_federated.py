@@ -30,6 +30,7 @@ def session(store: Store) -> Iterator[SessionRecord]:
         yield made
 
 
+@pytest.mark.real
 def test_without_a_study_the_instructor_prepares_one_and_learners_wait(
     open_page: Open, store: Store, session: SessionRecord
 ) -> None:
@@ -116,6 +117,7 @@ def test_one_that_was_left_is_gone_on_with_by_the_instructor(
     assert "No session is up" in plain(page) and "Run what is missing" not in labels(page)
 
 
+@pytest.mark.real
 def test_guided_failures_are_run_from_the_page(open_page: Open, store: Store, session: SessionRecord) -> None:
     page = open_page("federated")
     ours = next(one for one in federated_failures() if not one.needs_openfl)

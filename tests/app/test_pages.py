@@ -66,6 +66,7 @@ def test_the_instructor_takes_the_ranks_back(open_page: Open, store: Store, sess
     assert "Take back" not in labels(page.run())
 
 
+@pytest.mark.real
 def test_a_launch_that_can_t_be_says_why(open_page: Open, session: SessionRecord) -> None:
     page = open_page("session", "instructor")
     next(field for field in page.text_input if field.label == "Name").set_value("No Name!").run()
@@ -73,6 +74,7 @@ def test_a_launch_that_can_t_be_says_why(open_page: Open, session: SessionRecord
     assert "can't be a session's name" in page.error[0].value.replace("\\", "")
 
 
+@pytest.mark.real
 def test_the_form_starts_a_run(open_page: Open, store: Store, session: SessionRecord) -> None:
     page = open_page("run")
     page.number_input(key="params-kmeans-clusters").set_value(5)
@@ -128,6 +130,7 @@ def test_what_is_wrong_is_one_sentence_and_nothing_is_queued(
     assert store.runs() == []
 
 
+@pytest.mark.real
 def test_an_upload_has_to_be_chosen(open_page: Open, store: Store, session: SessionRecord) -> None:
     page = open_page("run")
     page.segmented_control(key="params-kmeans-image").set_value("upload").run()

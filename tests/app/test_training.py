@@ -20,6 +20,7 @@ def mnist(page: AppTest) -> AppTest:
     return page.selectbox[0].set_value("mnist").run()
 
 
+@pytest.mark.real
 def test_switches_of_the_recipe_are_set_and_stand_together(
     open_page: Open, store: Store, session: SessionRecord
 ) -> None:
@@ -102,6 +103,7 @@ def test_two_training_runs_side_by_side(open_page: Open, store: Store, session: 
     assert not page.exception
 
 
+@pytest.mark.real
 def test_the_form_of_the_gan_has_its_evaluation_together(open_page: Open, store: Store, session: SessionRecord) -> None:
     page = open_page("run").selectbox[0].set_value("sgan").run()
     assert "**Evaluation on held-out images**" in words(page)

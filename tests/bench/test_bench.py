@@ -60,6 +60,7 @@ def test_the_shape_of_a_bench():
     assert document["ratios"] == {"theirs": 2.5}
 
 
+@pytest.mark.real
 def test_a_crew_waits_for_its_orders_without_using_a_core():
     with crew("one", [sys.executable, "-c", RANK], 1, {}) as order:
         pid = order({"number": 4})["pid"]
@@ -70,6 +71,7 @@ def test_a_crew_waits_for_its_orders_without_using_a_core():
     assert not Path(f"/proc/{pid}").exists()
 
 
+@pytest.mark.real
 def test_a_crew_that_dies_is_told_with_its_last_words():
     with crew("unlucky", [sys.executable, "-c", RANK], 1, {}) as order:
         assert order({"number": 1})["twice"] == 2
@@ -94,6 +96,7 @@ with own_state(), crew("slow", [sys.executable, "-c", sys.argv[1]], 1, {}) as or
 """
 
 
+@pytest.mark.real
 def test_sigterm_leaves_nothing_behind(workshop_home: Path, tmp_path: Path):
     folders = tmp_path / "folders"
     folders.mkdir()
@@ -149,6 +152,7 @@ def test_a_comparison_of_pairs():
     assert "intervals" not in bench.document("speed", {}, [], {})
 
 
+@pytest.mark.real
 def test_a_program_that_is_started_for_its_turn():
     environment = os.environ | {"SAID": "7"}
     code = "import os; print('noise'); print('{\"said\": ' + os.environ['SAID'] + '}')"

@@ -14,6 +14,7 @@ from workshop.federation import environment
 SMALL = {"data": "digits", "images": 300, "model": "dense", "partition": "iid", "rounds": 2, "epochs": 1}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_our_ranks_and_many_institutions_on_them(workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(federated, "IMAGES", 640)

@@ -11,6 +11,7 @@ from workshop.errors import WorkshopError
 pytestmark = pytest.mark.real
 
 
+@pytest.mark.exhaustive
 def test_missing_peers_are_told_with_the_command_that_installs_them(workshop_home):
     document = kmeans.run(repeats=1, clusters=[10])
     rows = {row["name"]: row for row in document["rows"]}

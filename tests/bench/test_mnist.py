@@ -15,6 +15,7 @@ from workshop.placement import Placement
 STEPS = 20
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_a_session_against_the_script(workshop_home: Path):
     need(horovod.built(), "Horovod")

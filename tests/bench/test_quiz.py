@@ -10,6 +10,7 @@ from workshop.bench import quiz
 from workshop.errors import BadInput
 
 
+@pytest.mark.real
 def test_twenty_learners_are_all_confirmed_and_kept(workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quiz, "OF_A_PROCESS", 12)
     document = quiz.run([20], 0.5, None)

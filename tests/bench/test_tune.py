@@ -18,6 +18,7 @@ from workshop.study.tune.space import key, label
 __all__ = ["own_lock"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 @pytest.mark.timeout(600)
 def test_a_few_cells(workshop_home: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
-from tests.support import need
+from tests.support import limit, need, starts_processes
 from workshop.bench.viewers import served
 from workshop.placement import Placement
 from workshop.session import lifecycle
@@ -32,7 +32,7 @@ FLAGS = [
 ]
 NewPage = Callable[..., Page]
 
-expect.set_options(timeout=30_000)  # milliseconds, of a machine that has more to do; five seconds are the library's
+expect.set_options(timeout=limit(30) * 1000)  # milliseconds; five seconds are the library's default
 
 
 @contextmanager
@@ -45,7 +45,8 @@ def started() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
+@starts_processes
 def chromium() -> Iterator[Browser]:
     with started() as browser:
         yield browser
@@ -91,6 +92,7 @@ class Class:
 
 
 @pytest.fixture
+@starts_processes
 def workshop(workshop_home: Path) -> Iterator[Class]:
     with Store.open() as store:
         token, code = new_secrets(store)

@@ -21,9 +21,10 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import started
 from tests.session.test_up import WORKSHOP
+from tests.support import limit
 from workshop.ports import free_ports
 
-PATIENCE = 120_000  # milliseconds, of a machine that has more to do
+PATIENCE = limit(120) * 1000  # milliseconds
 
 
 @contextmanager

@@ -9,12 +9,12 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Class, NewPage, join
 from tests.study.conftest import own_lock
-from tests.support import until
+from tests.support import limit, until
 from workshop.study.ways import beginning
 from workshop.workloads import workload
 
 __all__ = ["own_lock"]
-pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(400))]
 ROUNDS = 40
 SMALL = {
     "data": "digits",
@@ -42,6 +42,7 @@ def guess(page: Page, behind: str, above: str) -> None:
     expect(page.get_by_text("You guessed", exact=False).first).to_be_visible()
 
 
+@pytest.mark.exhaustive
 def test_two_seeds_are_seen_by_round_and_judged(workshop: Class, new_page: NewPage) -> None:
     store, session = workshop.store, workshop.session
     wanted = beginning.checked(store, workload("federated"), SMALL, 2, session)
@@ -49,24 +50,24 @@ def test_two_seeds_are_seen_by_round_and_judged(workshop: Class, new_page: NewPa
     page = new_page()
     page.goto(f"{workshop.url}/?token={workshop.token}")
     page.goto(f"{workshop.url}/federated")
-    expect(page.get_by_text("0 of 2 seeds")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("0 of 2 seeds")).to_be_visible(timeout=limit(60) * 1000)
     guess(page, "5", "40")
     phone = new_page(390, 844)
     join(phone, workshop, "Lea", "/federated")
-    expect(phone.get_by_text("stays hidden until you have guessed")).to_be_visible(timeout=60_000)
+    expect(phone.get_by_text("stays hidden until you have guessed")).to_be_visible(timeout=limit(60) * 1000)
     assert phone.get_by_role("button", name="Run all seeds").count() == 0, "that is the instructor's"
     guess(phone, "90", "1")
 
     page.get_by_role("button", name="Run all seeds").click()
     page.evaluate("window.stillTheSamePage = true")
-    expect(page.get_by_text(re.compile(rf"seed \d in round \d+ of {ROUNDS}"))).to_be_visible(timeout=120_000)
+    expect(page.get_by_text(re.compile(rf"seed \d in round \d+ of {ROUNDS}"))).to_be_visible(timeout=limit(120) * 1000)
     seen = [until(lambda: marks(page), 60, "the first round")]
     while len(seen) < 3:
         seen.append(until(lambda: now if (now := marks(page)) > seen[-1] else 0, 60, "another round"))
     assert store.study(study.id).finished_at is None, "rounds were drawn while it went on"
 
     verdict = page.get_by_role("heading", name=re.compile("^Federated learning .* on held-out images, over 2 seeds"))
-    expect(verdict).to_be_visible(timeout=180_000)
+    expect(verdict).to_be_visible(timeout=limit(180) * 1000)
     expect(page.get_by_text("2 of 2 seeds")).to_be_visible()
     expect(page.get_by_text(re.compile("measured .* points")).first).to_be_visible()
     assert page.evaluate("window.stillTheSamePage")

@@ -11,12 +11,13 @@ from playwright.sync_api import expect
 from tests.browser.conftest import NewPage
 from tests.browser.first_cell import PATIENCE, open_lab, ranks_answer, run_to_first_ranks, up
 from tests.conftest import leftovers
-from tests.support import until
+from tests.support import limit, starts_processes, until
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(420))]
 
 
 @pytest.fixture
+@starts_processes
 def links(workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     """What `workshop up` prints."""
     monkeypatch.delenv("WORKSHOP_NOTEBOOKS", raising=False)

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Class, NewPage, join
-from tests.support import until
+from tests.support import limit, until
 from tests.web import seed
 from workshop.bench.viewers import served
 from workshop.placement import Placement
@@ -68,7 +68,7 @@ def test_kmeans_from_the_page(workshop: Class, new_page: NewPage) -> None:
 
     # Inertia falls live: more and more points, lower and lower, without a reload.
     page.evaluate("window.stillTheSamePage = true")
-    page.locator("[data-card=inertia]").wait_for(timeout=90_000)  # the first iteration compiles
+    page.locator("[data-card=inertia]").wait_for(timeout=limit(90) * 1000)  # the first iteration compiles
     seen = [inertia(page)]
     while len(seen) < 4:
         points, _ = seen[-1]
@@ -89,7 +89,7 @@ def test_kmeans_from_the_page(workshop: Class, new_page: NewPage) -> None:
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
 
     # The end: the quantised photo with at most 8 colours, the verdict, the palette.
-    page.locator(".ws[data-status=completed]").wait_for(timeout=120_000)
+    page.locator(".ws[data-status=completed]").wait_for(timeout=limit(120) * 1000)
     after = page.get_by_alt_text("After")
     until(lambda: after.evaluate("image => image.naturalWidth") == 640, 60, "the quantised photo in full size")
     assert 2 <= after.evaluate(COLOURS) <= 8
@@ -125,11 +125,11 @@ def test_cancel_queue_and_errors(workshop: Class, new_page: NewPage) -> None:
     page.locator(".ws[data-status=running]").wait_for()
     page.get_by_role("button", name="Cancel", exact=True).click()
     page.locator(".ws[data-status=cancelled]").wait_for()
-    assert client.wait(store, waits.id, timeout=120).status == "completed"
+    assert client.wait(store, waits.id, timeout=limit(120)).status == "completed"
 
     # An error on a rank: who, where, what, and the traceback behind a fold.
     refused = store.submit(workshop.session.id, "kmeans", {"image": "china"}, Placement(ranks=2).as_json())
-    failed = client.wait(store, refused.id, timeout=60)
+    failed = client.wait(store, refused.id, timeout=limit(60))
     assert failed.status == "failed", "it came without its photo"
     page.goto(f"{workshop.url}/run?run={refused.id}")
     error = page.locator(".ws-error")

@@ -10,13 +10,13 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Class, NewPage, join
-from tests.support import until
+from tests.support import limit, until
 from tests.web import seed, training
 from workshop.bench.viewers import served
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(400))]
 
 
 def accuracy(page: Page) -> int:
@@ -34,6 +34,7 @@ def axis(page: Page, card: str) -> str:
     return page.locator(f"[data-card={card}] .xtitle").text_content() or ""
 
 
+@pytest.mark.exhaustive
 def test_training_from_the_page(workshop: Class, new_page: NewPage) -> None:
     page = new_page()
     join(page, workshop, "Ada", "/run")
@@ -48,9 +49,9 @@ def test_training_from_the_page(workshop: Class, new_page: NewPage) -> None:
 
     # Accuracy grows live, without a reload, while the run goes on.
     live = page.locator(".ws[data-status]")
-    live.wait_for(timeout=60_000)
+    live.wait_for(timeout=limit(60) * 1000)
     page.evaluate("window.stillTheSamePage = true")
-    page.locator("[data-card=accuracy]").wait_for(timeout=180_000)
+    page.locator("[data-card=accuracy]").wait_for(timeout=limit(180) * 1000)
     seen = [accuracy(page)]
     while len(seen) < 4:
         until(lambda points=seen[-1]: accuracy(page) > points, 60, "another step")
@@ -59,7 +60,7 @@ def test_training_from_the_page(workshop: Class, new_page: NewPage) -> None:
     expect(page.locator("[data-card='total images/s'] svg").first).to_be_visible()
 
     # The end: at least 95 % of the images that it has never seen, as the page says it.
-    page.locator(".ws[data-status=completed]").wait_for(timeout=180_000)
+    page.locator(".ws[data-status=completed]").wait_for(timeout=limit(180) * 1000)
     assert page.evaluate("window.stillTheSamePage")
     told = page.locator("[data-card=metrics] .ws-tiles > div", has_text="held-out accuracy").locator("dd")
     expect(told).to_have_text(re.compile(r"^[\d.]+ %$"))
@@ -98,6 +99,7 @@ def test_training_from_the_page(workshop: Class, new_page: NewPage) -> None:
     until(lambda: "seconds" in axis(page, "accuracy"), 30, "accuracy by time again")
 
 
+@pytest.mark.exhaustive
 def test_a_run_that_lost_a_rank_is_gone_on_from(workshop_home: Path, new_page: NewPage) -> None:
     with Store.open() as store, seed.alive(store, "class") as session, served() as (_, port):
         token, _ = new_secrets(store)

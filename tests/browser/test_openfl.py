@@ -12,15 +12,16 @@ from tests import openfl
 from tests.browser.conftest import NewPage
 from tests.cli.test_cli import answer, workshop
 from tests.conftest import leftovers
-from tests.support import until
+from tests.support import limit, until
 from workshop.bench.viewers import served
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(400))]
 SMALL = ["--data", "digits", "--images", "300", "--model", "dense", "--epochs", "1", "--rounds", "3"]
 
 
+@pytest.mark.exhaustive
 def test_a_federation_is_watched_from_its_first_command_to_its_end(workshop_home: Path, new_page: NewPage) -> None:
     openfl.use(workshop_home)
     with Store.open() as store, served() as (_, port):
@@ -35,12 +36,14 @@ def test_a_federation_is_watched_from_its_first_command_to_its_end(workshop_home
         page.wait_for_url(lambda url: "/join" not in url, wait_until="commit")
 
         row = page.get_by_role("row")
-        expect(row.filter(has_text="fx plan initialize -a localhost")).to_be_visible(timeout=120_000)
+        expect(row.filter(has_text="fx plan initialize -a localhost")).to_be_visible(timeout=limit(120) * 1000)
         page.evaluate("window.stillTheSamePage = true")
-        expect(row.filter(has_text="institution3").filter(has_text="Simple Signing CA")).to_be_visible(timeout=180_000)
-        expect(row.filter(has_text="fx collaborator start -n institution3")).to_be_visible(timeout=120_000)
+        expect(row.filter(has_text="institution3").filter(has_text="Simple Signing CA")).to_be_visible(
+            timeout=limit(180) * 1000
+        )
+        expect(row.filter(has_text="fx collaborator start -n institution3")).to_be_visible(timeout=limit(120) * 1000)
         expect(page.get_by_text(re.compile("3 institutions learned one model over mutual TLS"))).to_be_visible(
-            timeout=180_000
+            timeout=limit(180) * 1000
         )
         assert page.evaluate("window.stillTheSamePage")
         signed = row.filter(has_text="Simple Signing CA")

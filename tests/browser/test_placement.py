@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Class, NewPage, join
+from tests.support import limit
 from workshop.figures import theme
 
 pytestmark = pytest.mark.real
@@ -42,7 +43,7 @@ def test_compose_the_example_change_the_command_and_run(workshop: Class, new_pag
     page.get_by_role("link", name="Placement").first.click()
     masks = page.get_by_test_id("stCode").first
     for mask in EXAMPLE:
-        expect(masks).to_contain_text(mask, timeout=60_000)
+        expect(masks).to_contain_text(mask, timeout=limit(60) * 1000)
     page.wait_for_function(f"({UNITS})()[1].length === 24")
     colours, labels = shown(page)
     assert colours == {theme.rank_colour(rank) for rank in range(6)}
@@ -72,16 +73,17 @@ def test_compose_the_example_change_the_command_and_run(workshop: Class, new_pag
     type_command(page, "mpirun -n 2 --map-by core --bind-to core python train.py")
     expect(page.get_by_role("textbox", name="Hosts")).to_have_value("")
     page.get_by_role("button", name="Run k-means on this placement").click()
-    page.locator(".ws[data-status=completed]").wait_for(timeout=120_000)
+    page.locator(".ws[data-status=completed]").wait_for(timeout=limit(120) * 1000)
     expect(page.locator("[data-card=predicted]")).to_contain_text(
-        "Every rank ran where it was meant to.", timeout=30_000
+        "Every rank ran where it was meant to.", timeout=limit(30) * 1000
     )
 
 
+@pytest.mark.exhaustive
 def test_a_learner_s_phone_shows_all_of_it(workshop: Class, new_page: NewPage) -> None:
     phone = new_page(390, 844)
     join(phone, workshop, "Ada", "/placement")
-    expect(phone.get_by_test_id("stCode").first).to_contain_text(EXAMPLE[0], timeout=60_000)
+    expect(phone.get_by_test_id("stCode").first).to_contain_text(EXAMPLE[0], timeout=limit(60) * 1000)
     phone.locator(".js-plotly-plot svg").first.wait_for()
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
     phone.get_by_role("tab", name="Guided failures").click()

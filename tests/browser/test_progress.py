@@ -10,16 +10,18 @@ from playwright.sync_api import Page, expect
 from tests import classroom
 from tests.browser.conftest import NewPage
 from tests.conftest import leftovers
+from tests.support import limit, starts_processes
 from tests.web.dashboard import Dashboard
 from workshop.bench.viewers import served
 from workshop.store.store import Store
 
 pytestmark = pytest.mark.real
 LEARNERS = 40
-WAIT = 30_000  # milliseconds, on a machine that is busy
+WAIT = limit(30) * 1000  # milliseconds
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
     """A dashboard, and a class in the middle of its labs."""
     home = tmp_path_factory.mktemp("class") / "home"
@@ -40,7 +42,9 @@ def visit(page: Page, where: Dashboard, path: str = "/progress") -> None:
     page.goto(f"{here}{path}")
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1920, 1080), (390, 844)])
+@pytest.mark.parametrize(
+    ("width", "height"), [(1440, 900), pytest.param(1920, 1080, marks=pytest.mark.exhaustive), (390, 844)]
+)
 def test_everybody_can_be_read(new_page: NewPage, dashboard: Dashboard, width: int, height: int) -> None:
     page = new_page(width=width, height=height)
     visit(page, dashboard)

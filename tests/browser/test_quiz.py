@@ -13,14 +13,14 @@ import yaml
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
 from tests.browser.conftest import Class, NewPage
-from tests.support import until
+from tests.support import limit, until
 from workshop.bench.viewers import served
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 
 pytestmark = pytest.mark.real
 
-SOON = 30_000  # ms, of a machine that has more to do
+SOON = limit(30) * 1000  # milliseconds
 DECK = """
 deck: trial
 title: A trial of <b>everything</b>
@@ -332,6 +332,7 @@ def test_a_whole_round(workshop: Class, played: Round) -> None:
     assert len(stored) == 11, "three learners' answers to three questions, two to the last one"
 
 
+@pytest.mark.exhaustive
 def test_a_full_lobby_a_long_question_and_a_killed_server(store: Store, new_page: NewPage) -> None:
     token, _ = new_secrets(store)
     host = new_page(1280, 800)

@@ -11,13 +11,14 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
 from tests.conftest import leftovers
+from tests.support import limit
 from workshop.bench.viewers import served
 from workshop.quiz import shelf
 from workshop.quiz.deck import Deck, Predict, Single
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 
-PATIENCE = 30_000  # ms
+PATIENCE = limit(30) * 1000  # milliseconds
 
 
 @pytest.fixture

@@ -11,14 +11,15 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
+from tests.support import limit, starts_processes
 from workshop.bench.viewers import served
 from workshop.session import replay
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 from workshop.workloads import workloads
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
-PATIENCE = 60_000  # milliseconds
+pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
+PATIENCE = limit(60) * 1000  # milliseconds
 OPENFL = "openfl"  # needs an environment of its own, which whoever records may not have
 BANNER = "nothing runs here"
 
@@ -32,6 +33,7 @@ class Shown:
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def shown() -> Iterator[Shown]:
     before = os.environ.get("WORKSHOP_OFFLINE")
     os.environ["WORKSHOP_OFFLINE"] = "1"
@@ -71,13 +73,14 @@ def test_the_recording_is_small_and_has_everything(shown: Shown) -> None:
     assert all(name.startswith("learner-") for name in {run.submitted_by for run in runs} - {"", "Instructor"})
 
 
+@pytest.mark.exhaustive
 def test_runs_have_the_results_that_their_workloads_name(shown: Shown) -> None:
     for name in workloads().keys() - {OPENFL}:
         told = [run.metrics for run in shown.store.runs(workload=name, status="completed", limit=None)]
         assert told and set(workloads()[name].results) <= set().union(*told), name
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", [1440, pytest.param(390, marks=pytest.mark.exhaustive)])
 def test_every_page_opens(shown: Shown, new_page: NewPage, width: int) -> None:
     page = new_page(width=width)
     enter(page, shown)
@@ -100,6 +103,7 @@ def test_every_page_opens(shown: Shown, new_page: NewPage, width: int) -> None:
             expect(page.get_by_role("button", name=started, exact=True)).to_have_count(0)
 
 
+@pytest.mark.exhaustive
 def test_every_workload_has_a_run_with_its_figures(shown: Shown, new_page: NewPage) -> None:
     page = new_page()
     enter(page, shown)
@@ -112,6 +116,7 @@ def test_every_workload_has_a_run_with_its_figures(shown: Shown, new_page: NewPa
         opened(page)
 
 
+@pytest.mark.exhaustive
 def test_studies_have_their_figures(shown: Shown, new_page: NewPage) -> None:
     page = new_page()
     enter(page, shown)
@@ -154,6 +159,7 @@ def test_the_menu_on_a_phone_closes_when_a_page_was_chosen(shown: Shown, new_pag
     expect(page.get_by_test_id("stSidebarNavLink").first).not_to_be_in_viewport()
 
 
+@pytest.mark.exhaustive
 def test_a_learner_looks_on_a_phone(shown: Shown, new_page: NewPage) -> None:
     page = new_page(width=390, height=844)
     page.goto(f"{shown.url}/join?code={shown.code}")

@@ -9,7 +9,7 @@ from playwright.sync_api import FloatRect, Locator, expect
 
 from tests.browser.conftest import NewPage
 from tests.study import seed
-from tests.support import until
+from tests.support import limit, until
 from tests.web import seed as class_seed
 from tests.web.studies import seed as grids
 from workshop.bench.viewers import served
@@ -29,7 +29,7 @@ def test_a_study_is_followed_to_its_end(workshop_home: Path, new_page: NewPage) 
             page.goto(f"http://127.0.0.1:{port}/?token={token}")
             store.keep_study(goes_on.id, "seed")
             page.goto(f"http://127.0.0.1:{port}/studies")
-            expect(page.get_by_text("4 of 9 runs")).to_be_visible(timeout=60_000)
+            expect(page.get_by_text("4 of 9 runs")).to_be_visible(timeout=limit(60) * 1000)
             expect(page.get_by_role("heading", name="Weak scaling of mnist")).to_be_visible()
             page.evaluate("window.stillTheSamePage = true")
 
@@ -53,6 +53,7 @@ def at_rest(there: Locator) -> FloatRect | None:
     return before if before == there.bounding_box() else None
 
 
+@pytest.mark.exhaustive
 def test_a_cell_of_a_heat_map_shows_its_ranks(workshop_home: Path, new_page: NewPage) -> None:
     rates = {(1, 1): 500.0, (2, 1): 900.0, (1, 2): grids.FAILED, (2, 2): 400.0}
     with Store.open() as store, served() as (_, port):
@@ -66,7 +67,7 @@ def test_a_cell_of_a_heat_map_shows_its_ranks(workshop_home: Path, new_page: New
         page.goto(f"http://127.0.0.1:{port}/?token={token}")
         page.goto(f"http://127.0.0.1:{port}/studies")
         cells = page.locator(".js-plotly-plot .nsewdrag").first
-        expect(page.get_by_text("Click at a mark")).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("Click at a mark")).to_be_visible(timeout=limit(60) * 1000)
         box = until(lambda: at_rest(cells), 30, "the figure to have found its place")
         assert box is not None
         page.mouse.move(box["x"] + 0.74 * box["width"], box["y"] + 0.75 * box["height"])

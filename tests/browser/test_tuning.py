@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import NewPage
 from tests.study.path import world
+from tests.support import limit
 from tests.web import seed
 from workshop.bench.viewers import served
 from workshop.store.store import Store
@@ -29,7 +30,7 @@ def test_a_guess_and_a_step_that_is_followed_to_its_end(workshop_home: Path, new
             page.wait_for_url(lambda url: "join" not in url)
             store.keep_study(goes_on.id, "seed")
             page.goto(f"http://127.0.0.1:{port}/tuning?step=b")
-            expect(page.get_by_text("stays hidden until you have guessed")).to_be_visible(timeout=60_000)
+            expect(page.get_by_text("stays hidden until you have guessed")).to_be_visible(timeout=limit(60) * 1000)
             assert page.get_by_text("images/s").count() == 0
             guess = page.locator("input[type=number]")
             guess.fill("1.5")

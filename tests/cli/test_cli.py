@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import leftovers
-from tests.support import until
+from tests.support import limit, until
 from workshop.store.store import Store
 
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
@@ -20,7 +20,7 @@ WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 
 def workshop(*words: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"COLUMNS": "80", "NO_COLOR": "1"}
-    return subprocess.run([WORKSHOP, *words], capture_output=True, text=True, timeout=timeout, env=environment)
+    return subprocess.run([WORKSHOP, *words], capture_output=True, text=True, timeout=limit(timeout), env=environment)
 
 
 def answer(*words: str) -> object:
@@ -29,6 +29,7 @@ def answer(*words: str) -> object:
     return json.loads(ended.stdout)
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -82,6 +83,7 @@ def test_bad_input_is_one_sentence(workshop_home: Path, tmp_path: Path, words: l
         assert len(ended.stderr.strip().splitlines()) == 1, ended.stderr
 
 
+@pytest.mark.real
 def test_a_state_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("WORKSHOP_HOME", str(tmp_path / "file" / "home"))
@@ -91,6 +93,7 @@ def test_a_state_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, 
     assert "WORKSHOP_HOME" in ended.stderr
 
 
+@pytest.mark.real
 def test_a_store_of_a_newer_version(workshop_home: Path) -> None:
     import sqlite3
 
@@ -103,6 +106,7 @@ def test_a_store_of_a_newer_version(workshop_home: Path) -> None:
     assert len(ended.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.real
 def test_help_is_there_for_everything_and_cheap() -> None:
     assert workshop("--help").returncode == 0
     listing = workshop("run", "kmeans", "--help").stdout
@@ -162,11 +166,12 @@ def test_ctrl_c_cancels_the_run_and_ends_the_private_session(workshop_home: Path
     with Store.open() as store:
         until(lambda: store.runs() and store.totals(1).get("inertia"), 60, "the run to tell its inertia")
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=90)
+    out, err = process.communicate(timeout=limit(90))
     assert process.returncode == 1, err
     assert json.loads(out)["status"] == "cancelled"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_kill_9_of_a_command_ends_its_private_session(workshop_home: Path) -> None:
     words = ["run", "kmeans", "--pace", "0.2", "--iterations", "1000", "--tolerance", "0"]

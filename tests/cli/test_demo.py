@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from tests.hosts import WORKSHOP
-from tests.support import need, until
+from tests.support import limit, need, until
 from workshop.demo import namespaces
 from workshop.store.store import Store
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.real
 
 
 def demo(*words: str, seconds: float = 200) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*WORKSHOP, "demo", "hosts", *words], capture_output=True, text=True, timeout=seconds)
+    return subprocess.run([*WORKSHOP, "demo", "hosts", *words], capture_output=True, text=True, timeout=limit(seconds))
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def test_two_hosts_talk_over_the_link(workshop_home: Path, probe_workloads: None
     assert "Two hosts sent" in document["sentence"]
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.exhaustive)])
 def test_hosts_that_stay(workshop_home: Path, how: signal.Signals) -> None:
     refused = namespaces.refusal()
     need(refused is None, refused or "")
@@ -71,13 +71,13 @@ def test_hosts_that_stay(workshop_home: Path, how: signal.Signals) -> None:
         until(lambda: [s for s in store.sessions() if s.state == "ready"], 90, "the session")
         ours = psutil.Process(keeper.pid).children(recursive=True)
         words = ["run", "kmeans", "--data", "blobs", "--points", "1000", "--backend", "numpy", "--session", "hosts"]
-        ran = subprocess.run([*WORKSHOP, *words, "--json"], capture_output=True, text=True, timeout=120)
+        ran = subprocess.run([*WORKSHOP, *words, "--json"], capture_output=True, text=True, timeout=limit(120))
         assert ran.returncode == 0, ran.stderr
         assert [rank["host"] for rank in json.loads(ran.stdout)["rank_map"]["ranks"]] == ["hostA", "hostB"]
         keeper.send_signal(how)
-        keeper.wait(90)
+        keeper.wait(limit(90))
         assert keeper.returncode == (130 if how == signal.SIGINT else -how)
-        _, alive = psutil.wait_procs(ours, timeout=60)
+        _, alive = psutil.wait_procs(ours, timeout=limit(60))
         assert not alive
         until(lambda: store.session("hosts").state in ("stopped", "lost"), 60, "the session's end")
 
@@ -88,6 +88,7 @@ def is_conductor(process: psutil.Process) -> bool:
     return False
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("how", "code", "said"),
     [
@@ -104,14 +105,14 @@ def test_hosts_end_with_their_session(workshop_home: Path, how: str, code: int, 
         ours = psutil.Process(keeper.pid).children(recursive=True)
         if how == "stopped":
             stopped = subprocess.run(
-                [*WORKSHOP, "session", "stop", "hosts"], capture_output=True, text=True, timeout=60
+                [*WORKSHOP, "session", "stop", "hosts"], capture_output=True, text=True, timeout=limit(60)
             )
             assert stopped.returncode == 0, stopped.stderr
         else:
             (conductor,) = [one for one in ours if is_conductor(one)]
             conductor.kill()
-        _, told = keeper.communicate(timeout=90)
+        _, told = keeper.communicate(timeout=limit(90))
         assert keeper.returncode == code
         assert said in told
-        _, alive = psutil.wait_procs(ours, timeout=60)
+        _, alive = psutil.wait_procs(ours, timeout=limit(60))
         assert not alive

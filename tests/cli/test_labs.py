@@ -40,6 +40,7 @@ def test_labs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "First contact" in said(capsys, "list")
 
 
+@pytest.mark.real
 def test_notebooks_are_made_and_told_stale(capsys: pytest.CaptureFixture[str], course: Path) -> None:
     assert "1-small.ipynb is missing" in said(capsys, "build", "--check", code=1)
     assert "1-small.ipynb is written" in said(capsys, "build")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.lstopo import written
+from tests.support import limit
 from workshop import machines, topology
 
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
@@ -20,7 +21,7 @@ WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 def place(*words: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"COLUMNS": "80", "NO_COLOR": "1"}
     return subprocess.run(
-        [WORKSHOP, "place", *words], input=given, capture_output=True, text=True, timeout=60, env=environment
+        [WORKSHOP, "place", *words], input=given, capture_output=True, text=True, timeout=limit(60), env=environment
     )
 
 
@@ -102,12 +103,14 @@ def test_a_machine_alone_gets_its_default() -> None:
     assert here["predicted"][0]["host"] == topology.machine()["host"]
 
 
+@pytest.mark.real
 def test_intel_mpi_has_rules() -> None:
     told = answer("--machine", "2x4", "--mpi", "impi", "--ranks", "2")
     assert told["predicted"] == [] and told["refused"] is None
     assert "No prediction" in told["note"] and "documented rules" in told["note"]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -159,6 +162,7 @@ def test_failures_are_shown_with_their_fix() -> None:
     assert told["runs"]["broken"].startswith("workshop run kmeans --data blobs")
 
 
+@pytest.mark.real
 def test_it_costs_the_help_nothing() -> None:
     imported = subprocess.run(
         [sys.executable, "-c", "import sys, workshop.cli.main; print(' '.join(sys.modules))"],

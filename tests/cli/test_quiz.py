@@ -57,6 +57,7 @@ def test_decks_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert {one["lab"] for one in listed} == set(shipped()) and all(one["questions"] for one in listed)
 
 
+@pytest.mark.real
 def test_every_problem_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path, deck: Path) -> None:
     bad = tmp_path / "bad.yaml"
     bad.write_text(DECK.replace("right: true", "right: false").replace("[init, compute, finalise]", "[init]"))
@@ -137,6 +138,7 @@ def test_pictures_travel_with_a_deck(capsys: pytest.CaptureFixture[str], tmp_pat
         assert "nothing is wrong" in said(capsys, "check", there / "deck.yaml")
 
 
+@pytest.mark.real
 def test_one_document_on_standard_output(deck: Path, tmp_path: Path) -> None:
     ended = workshop("quiz", "export", str(deck), "--format", "gift", "--out", str(tmp_path / "x.gift"), "--json")
     assert ended.returncode == 0 and json.loads(ended.stdout)["deck"] == "two" and "Lost: guess" in ended.stderr

@@ -31,6 +31,7 @@ def test_without_a_dashboard_nobody_could_join(store: Store, deck: str, capsys: 
     assert "no live round" in capsys.readouterr().err
 
 
+@pytest.mark.real
 def test_a_round_that_the_dashboard_knows_at_once(store: Store, deck: str, capsys: Capture) -> None:
     with served() as (process, port):
         dashboard = Dashboard(store, process, port)

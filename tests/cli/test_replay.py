@@ -16,7 +16,7 @@ import pytest
 
 from tests.conftest import leftovers
 from tests.store import classroom
-from tests.support import until
+from tests.support import limit, starts_processes, until
 from tests.web.dashboard import Visitor
 from workshop.cli.main import run
 from workshop.cli.record import terms
@@ -64,6 +64,7 @@ class Shown:
 
 
 @pytest.fixture
+@starts_processes
 def shown(recording: Path, place: Path) -> Iterator[Shown]:
     port = free_port()
     words = [WORKSHOP, "up", "--replay", str(recording), "--port", str(port), "--json"]
@@ -74,7 +75,7 @@ def shown(recording: Path, place: Path) -> Iterator[Shown]:
     assert text, process.stderr.read()
     yield Shown(process, json.loads(text), port)
     process.kill()
-    process.communicate(timeout=20)
+    process.communicate(timeout=limit(20))
 
 
 def processes_of(folder: Path) -> list[object]:
@@ -101,13 +102,13 @@ def test_it_is_shown_marked_and_starts_nothing(shown: Shown, place: Path, worksh
     assert shown.learner().get("/quiz/1/results").status == 403
     command = [WORKSHOP, "run", "kmeans", "--iterations", "2", "--ranks", "1"]
     there = os.environ | {"WORKSHOP_HOME": str(home)}
-    tried = subprocess.run(command, env=there, capture_output=True, text=True, timeout=60)
+    tried = subprocess.run(command, env=there, capture_output=True, text=True, timeout=limit(60))
     assert tried.returncode == 2
     assert "nothing runs here" in tried.stderr.splitlines()[-1]
     assert "Traceback" not in tried.stderr
 
     shown.process.send_signal(signal.SIGINT)
-    _, err = shown.process.communicate(timeout=90)
+    _, err = shown.process.communicate(timeout=limit(90))
     assert shown.process.returncode == 0, err
     assert "Everything has ended." in err
     assert list(place.iterdir()) == []

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cli.test_cli import answer, workshop
 from tests.web import seed
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
 
+@pytest.mark.real
 def test_a_notebook_s_hold_is_shown_and_taken_back(store: Store) -> None:
     with seed.alive(store, "class") as session:
         _shown_and_taken_back(store, session)

@@ -24,6 +24,7 @@ from workshop.workloads import workload
 SCALING = ["study", "run", "scaling", "--workload"]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -64,6 +65,7 @@ def test_bad_input_is_one_sentence(
         assert store.studies() == [] and store.sessions() == [], "nothing was begun"
 
 
+@pytest.mark.real
 def test_a_study_as_json(store: Store, session: SessionRecord) -> None:
     study = seed.study(store, session, failing=4)
     told = answer("study", "show", str(study.id))
@@ -81,6 +83,7 @@ def test_a_study_as_json(store: Store, session: SessionRecord) -> None:
     assert [trial["status"] for trial in told["trials"]].count("failed") == 3
 
 
+@pytest.mark.real
 def test_a_study_on_a_terminal(store: Store, session: SessionRecord) -> None:
     seed.study(store, session, {1: (123456.0, 9.9e7), 2: (2.5e7, 1.2e9), 4: (5.5e8, 9.9e10)})
     seed.study(store, session, failing=4)
@@ -97,6 +100,7 @@ def test_a_study_on_a_terminal(store: Store, session: SessionRecord) -> None:
     assert [study["id"] for study in json.loads(workshop("study", "list", "--json").stdout)] == [3, 2, 1]
 
 
+@pytest.mark.real
 def test_an_interrupted_study_says_once_how_it_goes_on(store: Store, session: SessionRecord) -> None:
     study = seed.study(store, session, ended=1)
     store.leave_study(study.id, "seed")
@@ -121,6 +125,7 @@ def test_the_bar_says_what_is_run(store: Store, session: SessionRecord) -> None:
     assert quiet.getvalue() == ""
 
 
+@pytest.mark.real
 def test_one_rank_has_nobody_to_talk_to(store: Store, session: SessionRecord) -> None:
     study = seed.study(store, session)
     lines = workshop("study", "show", str(study.id)).stdout.splitlines()
@@ -129,6 +134,7 @@ def test_one_rank_has_nobody_to_talk_to(store: Store, session: SessionRecord) ->
     assert two.count("%") == 5 and " - " not in two, two
 
 
+@pytest.mark.real
 def test_nothing_to_resume(store: Store, session: SessionRecord) -> None:
     study = seed.study(store, session, failing=4)
     ended = workshop("study", "resume", str(study.id))
@@ -152,11 +158,13 @@ def test_a_study_does_not_go_on_elsewhere(
     assert (len(store.sessions()), store.runs(), store.study(1).failed) == (1, [], 0), "nothing was begun"
 
 
+@pytest.mark.real
 def test_what_was_never_begun(workshop_home: Path) -> None:
     assert "workshop study run scaling" in workshop("study", "list").stderr
     assert answer("study", "list") == []
 
 
+@pytest.mark.real
 def test_help() -> None:
     said = workshop("study", "run", "scaling", "--help").stdout
     for option in ("--workload", "--ranks", "--weak", "--repeats", "--set", "--minutes", "--json"):

@@ -68,6 +68,7 @@ def test_bad_input_is_one_sentence(
         assert store.studies() == [] and store.sessions() == [], "nothing was begun"
 
 
+@pytest.mark.real
 def test_a_million_cells_and_a_placement_that_the_mpi_refuses(
     workshop_home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -167,6 +168,7 @@ def test_an_unfinished_grid_says_how_to_go_on(
     assert "·" in said, "a cell that has not run yet"
 
 
+@pytest.mark.real
 def test_a_sampled_study_says_how_many_runs_are_to_come(store: Store, session: SessionRecord) -> None:
     axes = {"ranks": [1, 2], "clusters": [2, 4, 16]}
     wanted = plan(workload("kmeans"), axes, BLOBS, Placement(), sampler={"trials": 4}, best={"cells": 1, "repeats": 2})
@@ -178,6 +180,7 @@ def test_a_sampled_study_says_how_many_runs_are_to_come(store: Store, session: S
     assert "interrupted, 2 of 5 runs" in " ".join(workshop("study", "show", "1").stdout.split())
 
 
+@pytest.mark.real
 def test_listing_and_exporting(store: Store, session: SessionRecord, tmp_path: Path) -> None:
     wanted = plan(
         workload("kmeans"), {"ranks": [1, 2], "clusters": [2, 8]}, BLOBS, Placement(), title="[red]mine[/red]"
@@ -205,6 +208,7 @@ def test_listing_and_exporting(store: Store, session: SessionRecord, tmp_path: P
     assert again.returncode == 2 and "is there already" in again.stderr
 
 
+@pytest.mark.real
 def test_help() -> None:
     said = workshop("study", "run", "grid", "--help").stdout
     for option in (

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.study.conftest import own_lock
+from tests.support import limit
 from workshop.store.store import Store
 from workshop.study.path.plan import Setting
 
@@ -21,12 +22,18 @@ WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 def run(*words: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"COLUMNS": "80", "NO_COLOR": "1"}
     return subprocess.run(
-        [WORKSHOP, "study", *words], capture_output=True, text=True, env=environment, timeout=seconds, check=False
+        [WORKSHOP, "study", *words],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=limit(seconds),
+        check=False,
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(limit(400))
 def test_two_steps_are_run_and_gone_on_with(workshop_home: Path) -> None:
     words = ["run", "path", "--steps", "a,g", "--set", "data=digits", "--set", "iterations=8", "--private"]
     done = run(*words, "--json", seconds=300)
@@ -52,6 +59,7 @@ def test_two_steps_are_run_and_gone_on_with(workshop_home: Path) -> None:
     assert "Profile the start" in shown.stdout and "Only Open MPI could be measured" in shown.stdout
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.test_cli import answer, workshop
 from tests.study.conftest import own_lock
 from tests.study.ways import seed
-from tests.support import until
+from tests.support import limit, until
 from workshop.cli.main import run
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
@@ -25,6 +25,7 @@ WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 SMALL = ["--data", "digits", "--model", "dense", "--rounds", "3", "--partition", "label", "--images", "400"]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -48,6 +49,7 @@ def test_bad_input_is_one_sentence(
         assert store.studies() == [] and store.sessions() == [], "nothing was begun"
 
 
+@pytest.mark.real
 def test_a_study_on_a_terminal(store: Store, session: SessionRecord) -> None:
     seed.study(store, session)
     seed.openfl(store, session, 0.925, seed=3)
@@ -66,6 +68,7 @@ def test_a_study_on_a_terminal(store: Store, session: SessionRecord) -> None:
     assert any(line.startswith("OpenFL, run 6 (seed 3): held-out images 92.5 %") for line in lines)
 
 
+@pytest.mark.real
 def test_a_study_as_json(store: Store, session: SessionRecord) -> None:
     seed.study(store, session)
     told = answer("study", "show", "1")
@@ -83,7 +86,7 @@ def test_a_small_one_is_stopped_and_gone_on_with(workshop_home: Path) -> None:
             with Store.open() as store:
                 until(lambda: any(one.status == "completed" for one in store.runs()), 120, "the first seed to end")
             first.send_signal(signal.SIGINT)
-            _, said = first.communicate(timeout=120)
+            _, said = first.communicate(timeout=limit(120))
         finally:
             first.kill()
     with Store.open() as store:
@@ -91,7 +94,7 @@ def test_a_small_one_is_stopped_and_gone_on_with(workshop_home: Path) -> None:
     if len(kept) < 2:
         assert first.returncode == 130, said
         assert "workshop study resume 1" in said
-    done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=150, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=limit(150), check=False)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert (told["study"], told["state"]) == (1, "completed"), "it is the same study"

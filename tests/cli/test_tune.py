@@ -14,7 +14,7 @@ from tests.cli.test_cli import WORKSHOP, answer, workshop
 from tests.sessions import Session
 from tests.study.conftest import own_lock, session
 from tests.study.tune import cases, seed
-from tests.support import until
+from tests.support import limit, until
 from tests.web import seed as class_seed
 from workshop.cli.main import run
 from workshop.mpi import openmpi
@@ -23,6 +23,7 @@ from workshop.store.store import Store
 __all__ = ["own_lock", "session"]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -48,6 +49,7 @@ def test_bad_input_is_one_sentence(
     assert store.studies() == [] and store.sessions() == [], "nothing was begun"
 
 
+@pytest.mark.real
 def test_a_study_on_a_terminal_and_as_json(store: Store) -> None:
     here = class_seed.session(store)
     asked = cases.asked(budget=300.0)
@@ -78,8 +80,9 @@ def test_a_study_on_a_terminal_and_as_json(store: Store) -> None:
     assert max(map(len, shown.stdout.splitlines())) <= 80, shown.stdout
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(limit(400))
 def test_kill_9_of_the_command_loses_no_trial(session: Session) -> None:
     words = ["tune", "kmeans", "--budget", "1h", "--trials", "3", "--json"]
     for setting in ("points=200000", "clusters=64", "iterations=400"):
@@ -95,12 +98,12 @@ def test_kill_9_of_the_command_loses_no_trial(session: Session) -> None:
     killed = start()
     until(lambda: len(store.runs(limit=None)) >= 2, 120, "the second trial")
     killed.kill()
-    killed.communicate(timeout=10)
+    killed.communicate(timeout=limit(10))
     kept = store.trials(1)[0]
     assert kept.run_id is not None and store.run(kept.run_id).status == "completed"
 
     again = start()
-    out, err = again.communicate(timeout=200)
+    out, err = again.communicate(timeout=limit(200))
     assert again.returncode == 0, err
     assert "Study 1 asked for the same and is not complete: going on with it." in err
     told = json.loads(out)
@@ -126,6 +129,6 @@ def test_kill_9_of_the_command_loses_no_trial(session: Session) -> None:
     assert told["mpirun"].startswith("mpirun -n ") and "--points 200000" in told["mpirun"]
     path = os.pathsep.join([str(Path(WORKSHOP).parent), os.environ["PATH"]])
     alone = os.environ | openmpi.environment() | {"PATH": path}
-    done = subprocess.run(shlex.split(told["mpirun"]), capture_output=True, text=True, env=alone, timeout=120)
+    done = subprocess.run(shlex.split(told["mpirun"]), capture_output=True, text=True, env=alone, timeout=limit(120))
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["metrics"]["points"] == 200_000

@@ -14,6 +14,7 @@ from workshop.session.children import Dashboard
 from workshop.store.store import Store
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     "origin", ["*", "http://*", "lab.example.org", "http://a.org; script-src *", "http://a.org/path", "http://a b"]
 )
@@ -30,6 +31,7 @@ def test_only_one_address_is_a_proxy(workshop_home: Path, proxy: str, capsys: py
     assert "it should be one IP address like 127.0.0.1" in capsys.readouterr().err
 
 
+@pytest.mark.real
 def test_a_hubs_pages_can_frame_the_dashboard(workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its address reaches the dashboard's server beside that of our own JupyterLab."""
     given: list[list[str]] = []

@@ -12,12 +12,14 @@ import pytest
 
 from tests.notebook.kernel import Cell, Kernel, kernel
 from tests.notebook.sessions import state
+from tests.support import starts_processes
 from workshop.engine.cells import CLEAR, TEXT, WHERE
 
 RUN = "from workshop.engine import cells\nprint('ended', cells.run({code!r}))"
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def rank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
     with state(tmp_path_factory.mktemp("rank")), pytest.MonkeyPatch.context() as patch:
         patch.setenv("OMPI_MCA_btl", "self")  # a world of one

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from mpi4py import MPI
 
+from tests.support import limit
 from workshop.engine.context import Memory, RankContext
 from workshop.mpi import openmpi
 
@@ -52,7 +53,7 @@ def engine(*words: str, ranks: int | None = None) -> subprocess.CompletedProcess
         env=os.environ | openmpi.environment(),
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=limit(90),
     )
 
 
@@ -72,6 +73,7 @@ def test_without_a_session(probe_workloads: None, tmp_path: Path, ranks: int | N
         assert [line["value"] for line in lines if line["name"] == "value"] == [rank, rank + 10, rank + 20]
 
 
+@pytest.mark.real
 def test_help_without_a_session() -> None:
     ended = engine("mnist", "--help")
     told = " ".join(ended.stdout.split())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 
+import pytest
+
+from tests.support import limit
 from workshop.engine import reporter
 
 ORPHAN = (
@@ -17,14 +19,14 @@ ORPHAN = (
 )
 
 
+@pytest.mark.real
 def test_an_orphan_ends_itself_even_while_it_computes() -> None:
     program = f"{ORPHAN}while True: sum(range(1000))\n"
-    began = time.monotonic()
-    ended = subprocess.run([sys.executable, "-c", program], timeout=60)
+    ended = subprocess.run([sys.executable, "-c", program], timeout=limit(60))
     assert ended.returncode == reporter.EXIT_ORPHANED
-    assert time.monotonic() - began < 30
 
 
+@pytest.mark.real
 def test_time_in_which_it_could_not_listen_is_no_silence() -> None:
     program = (
         f"{ORPHAN}"
@@ -36,5 +38,5 @@ def test_time_in_which_it_could_not_listen_is_no_silence() -> None:
         "print('still here', flush=True)\n"
         "time.sleep(20)\n"
     )
-    ended = subprocess.run([sys.executable, "-c", program], timeout=60, capture_output=True, text=True)
+    ended = subprocess.run([sys.executable, "-c", program], timeout=limit(60), capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (reporter.EXIT_ORPHANED, "still here\n")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support import limit
 from workshop.engine import pipes
 
 
@@ -29,7 +30,7 @@ class Stream:
 
     def close(self) -> None:
         os.close(self.written)
-        self.watch_fd_thread.join(10)
+        self.watch_fd_thread.join(limit(10))
         os.close(self._fid)
 
 
@@ -66,10 +67,8 @@ def test_somebody_who_goes_on_writing_is_not_waited_for_for_ever(streams: list[S
 
     writer = threading.Thread(target=write)
     writer.start()
-    began = time.monotonic()
     try:
-        pipes.drain(streams)
-        assert time.monotonic() - began < 20 * pipes.MOST
+        pipes.drain(streams)  # it returns
     finally:
         ending.set()
-        writer.join(10)
+        writer.join(limit(10))

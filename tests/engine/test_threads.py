@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import until
+from tests.support import limit, until
 from workshop.analysis.threads import KINDS
 from workshop.engine import origins
 from workshop.engine.context import RankContext
@@ -57,9 +57,10 @@ line.close(0)
 """
 
 
+@pytest.mark.real
 def test_threads_without_a_name_are_told_by_where_they_began(tmp_path: Path):
     ended = subprocess.run(
-        [sys.executable, "-c", LIBRARIES], capture_output=True, text=True, timeout=150, cwd=tmp_path, check=False
+        [sys.executable, "-c", LIBRARIES], capture_output=True, text=True, timeout=limit(150), cwd=tmp_path, check=False
     )
     assert ended.returncode == 0, ended.stderr[-2000:]
     answer = json.loads(ended.stdout.splitlines()[-1])
@@ -74,7 +75,7 @@ def test_threads_without_a_name_are_told_by_where_they_began(tmp_path: Path):
     assert kinds["intra-op"]["busy"] == 3
     assert kinds["intra-op"]["seconds"] > 0.2
     assert kinds["inter-op"]["busy"] == kinds["zeromq"]["busy"] == kinds["blas"]["busy"] == 0
-    assert 0 < answer["seconds"] < 90
+    assert answer["seconds"] > 0
     assert answer["cost"] < 1e-3, "a look costs less than a millisecond"
     assert set(kinds) <= set(KINDS), "the analysis has a word for each kind"
 
@@ -219,7 +220,7 @@ def test_training_tells_the_threads_of_all_ranks():
         env=os.environ | openmpi.environment() | Placement(threads=3).rank_environment(),
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=limit(150),
     )
     assert ended.returncode == 0, ended.stderr[-2000:]
     metrics = json.loads(ended.stdout.splitlines()[-1])["metrics"]

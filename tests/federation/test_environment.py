@@ -13,7 +13,7 @@ import threading
 import pytest
 
 from tests import openfl
-from tests.support import until
+from tests.support import limit, until
 from workshop import config
 from workshop.errors import BadInput, WorkshopError
 from workshop.federation import environment, plan
@@ -46,6 +46,7 @@ def test_other_versions_live_elsewhere(workshop_home, tmp_path, monkeypatch):
     assert environment.folder() != before
 
 
+@pytest.mark.real
 def test_what_cannot_be_installed_leaves_nothing_and_says_so(workshop_home, tmp_path, monkeypatch):
     wrong = tmp_path / "requirements.txt"
     wrong.write_text("a-package-that-is-not-there @ file:///nowhere/at-all.whl\n")
@@ -93,7 +94,7 @@ def test_two_at_once_wait_for_each_other(workshop_home, monkeypatch):
         other.join(0.5)
         assert other.is_alive() and not calls
         assert said == ["waiting for somebody else who installs it"]
-    other.join(20)
+    other.join(limit(20))
     assert environment.install() == environment.folder() / "bin" / "python"
     assert len(calls) == 1
 
@@ -111,7 +112,7 @@ def test_fx_is_there_for_learners_where_the_folder_is_linked(workshop_home):
     """What is written into a program when it is installed must not name the folder in which that was done."""
     python = openfl.use(workshop_home)
     assert environment.install() == python, "nothing is installed twice"
-    done = subprocess.run([python.parent / "fx", "--version"], capture_output=True, text=True, timeout=150)
+    done = subprocess.run([python.parent / "fx", "--version"], capture_output=True, text=True, timeout=limit(150))
     assert done.returncode == 0, done.stderr[-500:]
     assert "OpenFL version: 1.9" in done.stdout
 

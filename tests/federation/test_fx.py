@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests import openfl
-from tests.support import until
+from tests.support import limit, starts_processes, until
 from workshop.errors import WorkshopError
 from workshop.federation import fx
 from workshop.federation.fx import Fx, shown
@@ -81,6 +81,7 @@ def test_variables_of_another_environment_and_proxies_stay_outside(tmp_path):
     assert found["HOME"] == str(tmp_path), "what somebody has in ~/.openfl changes nothing"
 
 
+@pytest.mark.real
 def test_an_environment_that_lacks_something_is_told_in_a_sentence(tmp_path):
     bare = getattr(sys, "_base_executable", sys.executable)
     runner = Fx(Path(bare), tmp_path, {"PYTHONNOUSERSITE": "1"})
@@ -94,6 +95,7 @@ def test_an_environment_that_lacks_something_is_told_in_a_sentence(tmp_path):
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def runner(tmp_path_factory):
     before = set(psutil.Process().children(recursive=True))  # what other tests' libraries keep
     found = Fx(openfl.python(), tmp_path_factory.mktemp("fx"))
@@ -156,6 +158,6 @@ def test_nothing_outlives_a_rank_that_is_killed(tmp_path):
         rank.kill()
         rank.wait()
         rank.stdout.close()
-    _, alive = psutil.wait_procs(children, timeout=30)
+    _, alive = psutil.wait_procs(children, timeout=limit(30))
     assert not [child for child in alive if child.status() != psutil.STATUS_ZOMBIE]
     until(lambda: not folder.exists(), 30, "the folder, in which there may be keys, to be gone")

@@ -20,10 +20,10 @@ import httpx
 import psutil
 from websockets.sync.client import connect
 
-from tests.support import need, until
+from tests.support import limit, need, until
 from workshop.ports import free_ports
 
-PATIENCE = 120.0  # seconds
+PATIENCE = limit(120)  # seconds
 CONFIGURATION = """
 from workshop.jupyter import hub
 
@@ -58,7 +58,7 @@ class Hub:
         with self.client() as client:
             client.post(f"{self.url}/hub/api/users/{learner}").raise_for_status()
             client.post(f"{self.url}/hub/api/users/{learner}/server").raise_for_status()
-            until(lambda: self._answers(client, learner), PATIENCE, f"{learner}'s server; {self.log.read_text()}")
+            until(lambda: self._answers(client, learner), 120, f"{learner}'s server; {self.log.read_text()}")
 
     def client(self) -> httpx.Client:
         return httpx.Client(headers={"Authorization": f"token {self.token}"}, timeout=PATIENCE)
@@ -149,14 +149,14 @@ def hub(folder: Path, database: str) -> Iterator[Hub]:
         )
     up = Hub(f"http://127.0.0.1:{public}/class", token, password, homes, log, process)
     try:
-        until(lambda: process.poll() is not None or _there(up), PATIENCE, f"the hub to answer; {log.read_text()}")
+        until(lambda: process.poll() is not None or _there(up), 120, f"the hub to answer; {log.read_text()}")
         assert process.poll() is None, log.read_text()
         yield up
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
         try:
-            process.wait(60)
+            process.wait(limit(60))
         finally:
             for left in [process, *up.processes()]:
                 left.kill()

@@ -15,11 +15,11 @@ from urllib.request import Request, urlopen
 import psutil
 from websockets.sync.client import ClientConnection, connect
 
-from tests.support import until
+from tests.support import limit, until
 from workshop.jupyter.child import JupyterLab
 from workshop.ports import free_port
 
-PATIENCE = 120.0  # seconds, of a machine that has more to do
+PATIENCE = limit(120)  # seconds
 
 
 class Lab:

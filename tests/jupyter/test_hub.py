@@ -12,7 +12,7 @@ from traitlets.config import Config
 
 from tests import postgres
 from tests.jupyter.hubs import PATIENCE, Hub, hub
-from tests.support import until
+from tests.support import limit, starts_processes, until
 from workshop import config
 from workshop.errors import BadInput
 from workshop.jupyter import hub as configuration
@@ -22,7 +22,7 @@ from workshop.session import lifecycle
 from workshop.store.records import Limits
 from workshop.store.store import Store
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(limit(600))
 ATTACH = "import workshop\nsession = workshop.attach()\n"
 
 
@@ -67,6 +67,7 @@ def test_what_a_site_may_not_say(given: dict[str, object], said: str) -> None:
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def class_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hub, str]]:
     """A hub with a database, and the servers of two learners."""
     folder = tmp_path_factory.mktemp("hub")
@@ -79,6 +80,7 @@ def class_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hub, str]
         assert not up.processes(), "nothing outlives the hub"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_a_class_shares_a_session_within_its_limits(
     class_: tuple[Hub, str], workshop_home: Path, monkeypatch: pytest.MonkeyPatch
@@ -105,7 +107,7 @@ def test_a_class_shares_a_session_within_its_limits(
             until(lambda: [one.name for one in store.sessions() if one.up] == ["class"], 60, "bob's ranks to end")
         finally:
             lifecycle.stop_session(store, "class")
-            conductor.wait(60)
+            conductor.wait(limit(60))
 
 
 def test_everybody_has_copies_of_their_own(class_: tuple[Hub, str]) -> None:

@@ -18,8 +18,8 @@ import psutil
 import pytest
 
 from tests.conftest import leftovers
-from tests.jupyter.lab import PATIENCE, Lab, process, running, words
-from tests.support import until
+from tests.jupyter.lab import Lab, process, running, words
+from tests.support import limit, starts_processes, until
 from workshop import config
 from workshop.errors import WorkshopError
 from workshop.jupyter.child import JupyterLab
@@ -55,6 +55,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def shared(home: Path) -> Iterator[tuple[JupyterLab, Lab, list[str]]]:
     with running(DASHBOARD) as one:
         yield one
@@ -202,8 +203,8 @@ def test_it_ends_with_up_whatever_it_has_started(workshop_home: Path) -> None:
         assert text, up.stderr.read()
         answer = json.loads(text)
         lab = Lab(answer["links"]["jupyterlab"])
-        until(lab.answers, PATIENCE, "JupyterLab to answer")
-        with urllib.request.urlopen(f"{answer['url']}/join", timeout=30) as page:
+        until(lab.answers, 120, "JupyterLab to answer")
+        with urllib.request.urlopen(f"{answer['url']}/join", timeout=limit(30)) as page:
             frames = page.headers["content-security-policy"].partition("frame-ancestors ")[2]
         assert frames.split() == ["'self'", lab.url, lab.url.replace("127.0.0.1", "localhost")]
         kernel = lab.kernel()
@@ -219,5 +220,5 @@ def test_it_ends_with_up_whatever_it_has_started(workshop_home: Path) -> None:
         up.send_signal(signal.SIGKILL)
     finally:
         up.kill()
-        up.communicate(timeout=20)
+        up.communicate(timeout=limit(20))
         until(lambda: not leftovers(workshop_home), 90, "everything to end after kill -9 of `workshop up`")

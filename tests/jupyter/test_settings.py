@@ -14,8 +14,9 @@ import pytest
 from ipyparallel import Cluster
 
 from tests.mpis import left_by_killed
-from tests.notebook.kernel import PATIENCE, kernel
+from tests.notebook.kernel import kernel
 from tests.notebook.sessions import ended
+from tests.support import limit
 from workshop import config
 from workshop.jupyter import settings
 from workshop.jupyter.panel import Engines
@@ -55,6 +56,7 @@ def test_programs_of_this_environment_come_first(workshop_home: Path, monkeypatc
         assert variables[name].startswith(str(workshop_home))
 
 
+@pytest.mark.real
 def test_a_terminal_finds_them_whatever_the_profile_says(
     written: settings.Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -66,7 +68,7 @@ def test_a_terminal_finds_them_whatever_the_profile_says(
         env=os.environ | {"HOME": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=limit(60),
     )
     assert f"{Path(sys.prefix) / 'bin' / 'mpirun'}\nkept" in ended.stdout
 
@@ -78,6 +80,7 @@ def test_other_shells_are_started_as_they_are(written: settings.Folders, monkeyp
     assert settings.shell(written) == ["sh"]
 
 
+@pytest.mark.real
 def test_a_kernel_has_imported_what_notebooks_need_and_named_nothing(
     written: settings.Folders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,7 +115,7 @@ def test_killed_mpiruns_are_not_in_the_way_of_a_cluster_of_the_panel(
         left_by_killed(tmp_path, f"pmix.{socket.gethostname().split('.')[0]}.tool")
         cluster.start_engines_sync()
         with cluster.connect_client_sync() as client:
-            client.wait_for_engines(1, timeout=PATIENCE)
+            client.wait_for_engines(1, timeout=limit(120))
     finally:
         cluster.stop_cluster_sync()
     ended(workshop_home)

@@ -20,6 +20,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
+from tests.support import limit
 from workshop import config
 from workshop.labs import build, copies, course, describe
 
@@ -64,8 +65,8 @@ def execute(notebook: Path, folder: Path, cell: int = CELL) -> Executed:
     document = nbformat.read(notebook, as_version=4)
     client = NotebookClient(
         document,
-        timeout=cell,
-        startup_timeout=120,
+        timeout=limit(cell),
+        startup_timeout=limit(120),
         kernel_name="python3",
         allow_errors=True,
         resources={"metadata": {"path": str(folder)}},

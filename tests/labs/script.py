@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support import limit
 from workshop import topology
 from workshop.mpi import openmpi
 from workshop.placement import THREAD_VARIABLES, Placement
@@ -39,7 +40,7 @@ def run(script: Path, *words: str, ranks: int = 0, **variables: str) -> subproce
         [*started, sys.executable, str(script), *words],
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=limit(150),
         env=plain | openmpi.environment() | variables,
     )
 
@@ -54,7 +55,7 @@ def refused(script: Path, cases: dict[tuple[str, ...], str]) -> None:
     """See that a script ends each of these calls in a sentence that has these words."""
     words = json.dumps([list(given) for given in cases])
     ended = subprocess.run(
-        [sys.executable, "-c", REPEATED, str(script), words], capture_output=True, text=True, timeout=100
+        [sys.executable, "-c", REPEATED, str(script), words], capture_output=True, text=True, timeout=limit(100)
     )
     assert ended.returncode == 0, ended.stderr
     assert "Traceback" not in ended.stderr

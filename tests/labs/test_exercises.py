@@ -37,6 +37,7 @@ def of_ranks() -> list[tuple[str, str]]:
 each_local = pytest.mark.parametrize(("lab", "id"), local())
 
 
+@pytest.mark.real
 def test_nothing_is_wrong_with_the_course() -> None:
     assert course.problems(next(iter(LABS.values())).parent) == []
 
@@ -46,6 +47,7 @@ def test_every_check_has_an_exercise(lab: str) -> None:
     assert list(tasks(lab)) == list(checking.load(LABS[lab]))
 
 
+@pytest.mark.real
 @each_local
 def test_solution_is_right_and_an_empty_exercise_is_told_so(lab: str, id: str) -> None:
     task = tasks(lab)[id]
@@ -54,6 +56,7 @@ def test_solution_is_right_and_an_empty_exercise_is_told_so(lab: str, id: str) -
     assert empty.kind == "empty", empty
 
 
+@pytest.mark.real
 @each_local
 def test_typical_mistakes_get_their_hints(lab: str, id: str) -> None:
     task = tasks(lab)[id]
@@ -65,7 +68,7 @@ def test_typical_mistakes_get_their_hints(lab: str, id: str) -> None:
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("ranks", [2, pytest.param(3, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize(("lab", "id"), of_ranks())
 def test_exercises_on_ranks(lab: str, id: str, ranks: int) -> None:
     found = dict(run_ranks("tests.labs.exercises", ranks)[lab][id])  # one start of the ranks for all labs

@@ -14,6 +14,7 @@ import pytest
 
 from tests.labs import script
 from tests.labs.script import answer
+from tests.support import limit
 from workshop import config
 
 SCRIPT = config.labs_folder() / "federated" / "train.py"
@@ -32,6 +33,7 @@ def test_it_imports_nothing_of_ours():
     assert "mpi4py" in imported and "workshop" not in imported
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_it_does_not_matter_who_lives_where(ranks: int):
@@ -46,6 +48,7 @@ def test_it_does_not_matter_who_lives_where(ranks: int):
         np.testing.assert_allclose(several["ways"][way]["held_out"], scores["held_out"], atol=2 * IMAGE, err_msg=way)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_on_label_skew_federated_is_far_above_each_alone():
     ways = {way: scores["held_out"][-1] for way, scores in told(1)["ways"].items()}
@@ -54,6 +57,7 @@ def test_on_label_skew_federated_is_far_above_each_alone():
     assert [sum(count > 0 for count in row) for row in told(1)["labels"]] == [3] * 4
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_what_goes_up_is_updates_and_counts():
     one = told(2)
@@ -115,7 +119,7 @@ def test_it_learns_what_the_workload_learns(tmp_path: Path):
     file = tmp_path / "mnist.npz"
     np.savez(file, x_train=pixels[train], y_train=digits[train], x_test=pixels[test], y_test=digits[test])
     words = [sys.executable, "-c", BOTH, str(SCRIPT), str(file), json.dumps(CASES)]
-    ended = subprocess.run(words, capture_output=True, text=True, timeout=220)
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=limit(220))
     assert ended.returncode == 0, ended.stderr[-2000:]
     for case, one in zip(CASES, json.loads(ended.stdout.splitlines()[-1]), strict=True):
         assert one["apart"][0] == 0, "they begin alike"
@@ -135,6 +139,7 @@ def changed(tmp_path: Path, before: str, after: str) -> Path:
     return path
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_a_broadcast_that_is_left_out_is_found_at_the_end(tmp_path: Path):
     wrong = changed(tmp_path, 'models["federated"] = broadcast(shared + mean)', 'models["federated"] = shared + mean')
@@ -143,6 +148,7 @@ def test_a_broadcast_that_is_left_out_is_found_at_the_end(tmp_path: Path):
     assert "The ranks' models have drifted apart." in ended.stderr
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_an_institution_that_claims_too_many_images_takes_over(tmp_path: Path):
     """The exercise of step 7: the shared model becomes that of whoever lies."""
@@ -154,6 +160,7 @@ def test_an_institution_that_claims_too_many_images_takes_over(tmp_path: Path):
     assert lied["own"]["federated"][0] > 0.9 > max(lied["own"]["federated"][1:])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_an_update_that_is_no_number_is_left_out_by_name(tmp_path: Path):
     before = "updates[one] = trained(shared, *silos[one][:2], number, one, mu=options.mu) - shared"
@@ -165,6 +172,7 @@ def test_an_update_that_is_no_number_is_left_out_by_name(tmp_path: Path):
     assert found["ways"]["federated"]["held_out"][-1] > 0.25, "guessing has 0.1"
 
 
+@pytest.mark.real
 def test_bad_input_is_one_sentence(tmp_path: Path):
     few = {"x_train": np.zeros((20, 28, 28), np.uint8), "y_train": np.arange(20) % 10}
     np.savez(tmp_path / "few.npz", **few, x_test=few["x_train"], y_test=few["y_train"])

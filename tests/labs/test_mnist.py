@@ -40,6 +40,7 @@ def test_two_ranks_learn_the_digits_and_keep_equal_weights(tmp_path: Path):
     assert ended.stdout.count("images/s") == 1, "one rank speaks for all"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_one_process_needs_no_mpirun(tmp_path: Path):
     need(horovod.built(), "Horovod")
@@ -70,6 +71,7 @@ def _used(segment: Path) -> bool:
     return False
 
 
+@pytest.mark.real
 def test_bad_input_is_one_sentence(tmp_path: Path):
     pictures = np.zeros((20, 28, 28), np.uint8)
     good = {"x_train": pictures, "y_train": np.arange(20) % 10, "x_test": pictures, "y_test": np.arange(20) % 10}
@@ -109,6 +111,7 @@ def test_bad_input_is_one_sentence(tmp_path: Path):
     script.refused(SCRIPT, {("--plain", *given): said for given, said in options.items()})
 
 
+@pytest.mark.real
 def test_a_bad_option_ends_the_script_with_2():
     ended = run("--plain", "--warmup", "nan")
     assert (ended.returncode, ended.stdout) == (2, "")

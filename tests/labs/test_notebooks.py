@@ -16,7 +16,7 @@ from tests.labs import exercises
 from tests.labs.executing import execute, notebook
 from tests.labs.exercises import LABS
 from tests.labs.test_text import commands, unknown
-from tests.support import until
+from tests.support import limit, until
 from workshop import config
 from workshop.labs import build, checking, copies, describe, source
 from workshop.placement import Placement
@@ -94,7 +94,7 @@ def test_learners_begin_with_nothing(lab: str) -> None:
 
 
 @pytest.mark.real
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(limit(600))
 def test_learners_who_fill_in_nothing_come_to_the_end(tmp_path: Path, workshop_home: Path) -> None:
     """Also where exercises are on ranks: every check says so, and no other cell fails for it."""
     done = execute(notebook(LABS["first"]), tmp_path)
@@ -106,8 +106,10 @@ def test_learners_who_fill_in_nothing_come_to_the_end(tmp_path: Path, workshop_h
 
 
 @pytest.mark.real
-@pytest.mark.timeout(900)
-@each_lab
+@pytest.mark.timeout(limit(900))
+@pytest.mark.parametrize(
+    "lab", [pytest.param(lab, marks=[] if lab == "first" else [pytest.mark.exhaustive]) for lab in LABS]
+)
 def test_solutions_run(lab: str, tmp_path: Path, workshop_home: Path) -> None:
     mine = tmp_path / "mine"
     copies.hand_out(config.notebooks_folder(), mine)

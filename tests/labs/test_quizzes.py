@@ -19,6 +19,7 @@ import pytest
 import workshop
 from tests.labs import quiz_checks
 from tests.labs.test_text import COMMAND, unknown
+from tests.support import limit
 from workshop.placement import THREAD_VARIABLES
 from workshop.quiz import expressions, reading, truth
 from workshop.quiz.deck import Base, Choice, Deck, Match, Multiple, Number, Order, Place, Poll, Predict, Single, Text
@@ -29,7 +30,7 @@ from workshop.quiz.typed import alike
 
 DECKS = reading.shipped()
 SEEDS = ("a", "b", "c", "d")  # of learners, for questions with numbers of their own
-LIMIT = 300  # seconds for a deck's code, on whatever machine
+LIMIT = limit(300)  # seconds for a deck's code
 ENOUGH = 15  # questions of a deck
 
 # The questions that the source documents ask their learners, by the lab that they belong to.
@@ -62,6 +63,7 @@ def test_every_lab_has_a_deck_of_its_own_name() -> None:
     assert {name: deck(name).deck for name in DECKS} == {name: name for name in DECKS}
 
 
+@pytest.mark.real
 @each_deck
 def test_a_deck_is_read_without_a_problem_the_mappers_included(name: str) -> None:
     reading.read(DECKS[name], thorough=True)
@@ -126,6 +128,7 @@ def test_commands_that_decks_name_are_there(name: str) -> None:
             assert not unknown(words), told
 
 
+@pytest.mark.real
 @each_deck
 def test_the_answers_are_what_the_questions_code_comes_to(name: str) -> None:
     asked = [

@@ -103,6 +103,7 @@ def test_the_mended_function_ends_and_the_broken_ones_say_where_they_stand() -> 
         assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("path", "cases"),
     [

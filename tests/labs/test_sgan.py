@@ -15,7 +15,7 @@ from PIL import Image
 
 from tests.labs import script
 from tests.labs.script import answer
-from tests.support import need
+from tests.support import limit, need
 from workshop import config
 from workshop.mpi import horovod
 
@@ -28,6 +28,7 @@ def test_it_imports_nothing_of_ours():
     assert "horovod" in imported and "workshop" not in imported
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_two_ranks_train_both_networks_alike(tmp_path: Path):
     need(horovod.built(), "Horovod")
@@ -46,6 +47,7 @@ def test_two_ranks_train_both_networks_alike(tmp_path: Path):
     assert pixels.shape == (3 * 28, 8 * 28) and pixels.std() > 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_a_network_that_is_left_out_is_found_at_the_end(tmp_path: Path):
     need(horovod.built(), "Horovod")
@@ -88,13 +90,17 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.real
 def test_it_trains_what_the_workload_trains():
-    ended = subprocess.run([sys.executable, "-c", BOTH, str(SCRIPT)], capture_output=True, text=True, timeout=100)
+    ended = subprocess.run(
+        [sys.executable, "-c", BOTH, str(SCRIPT)], capture_output=True, text=True, timeout=limit(100)
+    )
     assert ended.returncode == 0, ended.stderr[-2000:]
     lab, workload = json.loads(ended.stdout.splitlines()[-1])
     assert lab == workload
 
 
+@pytest.mark.real
 def test_bad_input_is_one_sentence(tmp_path: Path):
     digits = np.arange(40) % 10
     few = {"x_train": np.zeros((40, 28, 28), np.uint8), "y_train": digits}

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.labs_package.desk import AS_ROOT, EVE, NAME, Desk
+from tests.support import limit
 from workshop.errors import BadInput
 from workshop.labs import copies
 from workshop.labs.copies import LEDGER, again
@@ -113,7 +114,7 @@ def test_root_is_led_nowhere_by_links(desk: Desk, tmp_path: Path) -> None:
                 assert re.search(refusals, str(refused)), refused
     finally:
         over.set()
-        eve.join(20)
+        eve.join(limit(20))
     assert done, "some got through between two swaps"
     assert {path.name: path.stat().st_uid for path in roots.iterdir()} == {NAME: 0}
     assert (roots / NAME).read_text() == "root's"

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 
 from tests import mpis
 from tests.mpi.test_words import placements
-from tests.support import need
+from tests.support import limit, need
 from workshop import machines, topology
 from workshop.mpi import command_lines, horovod, openmpi, prefix
 from workshop.placement import Placement, hosts_from
@@ -45,7 +45,7 @@ def run(text: str, variables: dict[str, str], folder: Path, timeout: float = 90)
         env=os.environ | openmpi.environment() | {"PATH": path} | variables,
         capture_output=True,
         text=True,
-        timeout=timeout,
+        timeout=limit(timeout),
     )
     told = [line.partition("TOLD")[2] for line in ran.stdout.splitlines() if "TOLD" in line]
     assert ran.returncode == 0 and told, ran.stderr
@@ -100,6 +100,7 @@ def test_commands_are_good_shell_at_every_width(placement: Placement) -> None:
             assert max(map(len, folded.splitlines())) <= 80 + max(map(len, words)), tool
 
 
+@pytest.mark.real
 def test_a_script_is_good_bash() -> None:
     text = command_lines.commands(EXAMPLE.model_copy(update={"environment": NASTY}), MACHINE)["sbatch"]
     checked = subprocess.run(["bash", "-n"], input=command_lines.folded(text), capture_output=True, text=True)

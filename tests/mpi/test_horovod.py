@@ -37,6 +37,7 @@ def test_the_wheel_carries_what_config_looks_for():
     assert all(path.exists() for path in shipped)
 
 
+@pytest.mark.real
 def test_what_is_built_is_found_without_importing_it():
     need(horovod.library(), "Horovod, built by uv sync")
     before = set(sys.modules)
@@ -55,6 +56,7 @@ def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.real
 def test_what_can_not_be_loaded_is_built_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     need(horovod.library(), "Horovod, built by uv sync")
     broken, whole = tmp_path / "mpi_lib.so", horovod.library().read_bytes()
@@ -69,6 +71,7 @@ def test_what_can_not_be_loaded_is_built_again(monkeypatch: pytest.MonkeyPatch, 
         horovod.install()
 
 
+@pytest.mark.real
 def test_a_step_that_fails_says_why(tmp_path: Path):
     steps = horovod._Steps(tmp_path / "log")
     steps.take([sys.executable, "-c", "print('error: of an earlier step')"], "nothing")
@@ -77,6 +80,7 @@ def test_a_step_that_fails_says_why(tmp_path: Path):
         steps.take([sys.executable, "-c", code], "the engine")
 
 
+@pytest.mark.real
 def test_a_step_that_takes_too_long_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setattr(horovod, "SECONDS", 1.0)
     steps = horovod._Steps(tmp_path / "log")

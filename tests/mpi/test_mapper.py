@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests import mpis
 from tests.lstopo import written
-from tests.support import need
+from tests.support import limit, need
 from tests.test_machines import shapes
 from workshop import machines, topology
 from workshop.errors import BadInput, WorkshopError
@@ -247,7 +247,7 @@ def told(placement: Placement, described: Described) -> str:
         env=os.environ | openmpi.environment() | {"HWLOC_SYNTHETIC": described.synthetic or ""},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=limit(60),
     )
     assert asked.returncode == 0, asked.stderr
     return asked.stdout
@@ -285,7 +285,7 @@ def test_ranks_run_where_they_were_predicted(values: dict[str, Any]) -> None:
         env=os.environ | openmpi.environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=limit(60),
     )
     assert ran.returncode == 0, ran.stderr
     measured = {int(words[0]): topology.parse_cpu_list(words[2]) for words in map(str.split, ran.stdout.splitlines())}
@@ -303,7 +303,9 @@ def test_what_is_refused_beforehand_is_refused_at_the_start(values: dict[str, An
     placement = Placement(**values)
     found = mapper.predict(placement, machines.this())
     command = [openmpi.launcher(), "-n", str(placement.ranks), *openmpi.arguments(placement, CORES), "true"]
-    ran = subprocess.run(command, env=os.environ | openmpi.environment(), capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(
+        command, env=os.environ | openmpi.environment(), capture_output=True, text=True, timeout=limit(60)
+    )
     assert ran.returncode != 0
     said = openmpi.refusal(ran.stdout + ran.stderr)
     assert found.refused is not None and found.refused.splitlines()[:4] == said.splitlines()[:4]

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests.mpis import left_by_killed
-from tests.support import need, until
+from tests.support import limit, need, until
 from workshop import topology
 from workshop.errors import BadInput
 from workshop.mpi import openmpi
@@ -35,7 +35,7 @@ def launch(placement: Placement) -> subprocess.CompletedProcess[str]:
         env=os.environ | openmpi.environment() | placement.rank_environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=limit(60),
     )
 
 
@@ -55,7 +55,7 @@ def test_a_world_of_one_in_our_jupyter_needs_no_shared_memory() -> None:
         "from mpi4py import MPI; MPI.Get_version()\n"
         "assert '/dev/shm' not in open('/proc/self/maps').read()"
     )
-    subprocess.run([sys.executable, "-c", alone], env=os.environ | openmpi.environment(), check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", alone], env=os.environ | openmpi.environment(), check=True, timeout=limit(60))
 
 
 @pytest.mark.real
@@ -106,7 +106,9 @@ def test_a_killed_rank_is_named() -> None:
         "-c",
         killer,
     ]
-    ended = subprocess.run(command, env=os.environ | openmpi.environment(), capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(
+        command, env=os.environ | openmpi.environment(), capture_output=True, text=True, timeout=limit(60)
+    )
     died = openmpi.death(ended.stdout + ended.stderr)
     assert died is not None
     assert (died.rank, died.signal) == (1, 9)
@@ -170,7 +172,11 @@ def test_killed_ones_are_not_in_the_way_of_those_that_get_their_numbers(
 
     def start() -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*command, "true"], env=os.environ | openmpi.environment(), capture_output=True, text=True, timeout=60
+            [*command, "true"],
+            env=os.environ | openmpi.environment(),
+            capture_output=True,
+            text=True,
+            timeout=limit(60),
         )
 
     made = left_by_killed(tmp_path, name.removesuffix(f".{killed.pid}"))
@@ -198,6 +204,7 @@ def test_killed_ones_are_not_in_the_way_of_those_that_get_their_numbers(
     assert start().returncode == 0
 
 
+@pytest.mark.real
 def test_what_did_not_come_up_is_asked_once_more(tmp_path: Path) -> None:
     """A launcher that says the words of one, as often as there are lines in a file."""
     left = tmp_path / "left"
@@ -212,6 +219,7 @@ def test_what_did_not_come_up_is_asked_once_more(tmp_path: Path) -> None:
     assert (asked.returncode, left.read_text()) == (1, "again\n"), "a refusal is an answer"
 
 
+@pytest.mark.real
 def test_what_does_not_answer_is_asked_once_more(tmp_path: Path) -> None:
     asked = tmp_path / "asked"
     script = f"echo >> {asked}; exec sleep 60"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import mpis
-from tests.support import need
+from tests.support import limit, need
 from workshop.errors import BadInput, WorkshopError
 from workshop.mpi import listing, prefix
 
@@ -37,7 +37,7 @@ def test_mpich_beside_open_mpi(workshop_home):
         env=os.environ | prefix.environment(folder),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=limit(60),
     )
     assert done.stdout.split() == ["2", "MPICH"] * 2, done.stderr
 
@@ -78,6 +78,7 @@ def test_a_launcher_of_another_mpi_does_not_start_ranks(workshop_home):
     assert words is not None and "AssertionError" in words, "two worlds of one"
 
 
+@pytest.mark.real
 def test_a_failed_installation_says_why_and_leaves_nothing(workshop_home):
     folder = workshop_home / "cache" / "mpi" / "mpich"
     with pytest.raises(WorkshopError, match="could not be installed") as error:
@@ -87,6 +88,7 @@ def test_a_failed_installation_says_why_and_leaves_nothing(workshop_home):
     assert list(folder.parent.iterdir()) == []
 
 
+@pytest.mark.real
 def test_an_mpi_that_does_not_start_ranks_is_removed(workshop_home, monkeypatch):
     monkeypatch.setitem(prefix.PACKAGES, "mpich", "colorama")  # any package without an MPI
     with pytest.raises(WorkshopError, match="mpich is installed but doesn't start two ranks; it was removed"):
@@ -94,6 +96,7 @@ def test_an_mpi_that_does_not_start_ranks_is_removed(workshop_home, monkeypatch)
     assert prefix.installed() == {}
 
 
+@pytest.mark.real
 def test_an_mpi_that_was_there_is_left_there(workshop_home):
     folder = workshop_home / "cache" / "mpi" / "mpich"
     folder.joinpath("bin").mkdir(parents=True)

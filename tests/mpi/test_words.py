@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.support import limit
 from workshop import machines
 from workshop.errors import BadInput
 from workshop.mpi import command_lines, mapper, openmpi, reports, words
@@ -341,7 +342,7 @@ def test_what_a_command_leaves_open_is_what_mpirun_does(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=limit(30),
     )
     try:
         placement = words.parse(f"mpirun {' '.join(options)} true", None, machine).placement

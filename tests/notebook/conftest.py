@@ -8,6 +8,7 @@ import pytest
 
 from tests.notebook.kernel import Kernel, kernel
 from tests.notebook.sessions import DASHBOARD, running, state
+from tests.support import starts_processes
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
@@ -19,12 +20,14 @@ def class_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def class_session(class_store: Store) -> Iterator[SessionRecord]:
     with running(class_store) as record:
         yield record
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def class_notebook(class_session: SessionRecord) -> Iterator[Kernel]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKSHOP_DASHBOARD", DASHBOARD)

@@ -13,9 +13,9 @@ from typing import Any
 
 from jupyter_client.manager import KernelManager
 
-from tests.support import until
+from tests.support import limit, until
 
-PATIENCE = 120.0  # seconds, of a machine that has more to do
+PATIENCE = 120.0  # seconds that an idle machine would never need
 
 
 @dataclass
@@ -23,6 +23,7 @@ class Cell:
     """What a browser shows below a cell that was sent to the kernel."""
 
     request: str
+    code: str
     outputs: list[dict[str, Any]] = field(default_factory=list)  # data of what was printed and displayed, in order
     error: str = ""  # as IPython shows it
     drawings: int = 0  # how often something was displayed or drawn anew
@@ -74,7 +75,7 @@ class Kernel:
 
     def begin(self, code: str) -> Cell:
         """Send a cell, and don't wait for its end."""
-        return Cell(self._client.execute(code))
+        return Cell(self._client.execute(code), code)
 
     def cell(self, code: str, seconds: float = PATIENCE) -> Cell:
         """Run a cell; returns what is shown below it."""
@@ -89,9 +90,10 @@ class Kernel:
 
         def there() -> bool:
             self._hear(0.1, cell, condition)
+            assert condition() or not cell.ended, f"the cell ended with {cell.text!r}"
             return condition()
 
-        until(there, seconds, f"something else below the cell than {cell.text!r}")
+        until(there, seconds, f"what a cell should show: {cell.code!r}")
         return cell
 
     def interrupt(self) -> None:
@@ -101,7 +103,7 @@ class Kernel:
     def restart(self) -> None:
         """End the kernel's process at once, and begin with a new one, as Jupyter does where a kernel doesn't answer."""
         self._manager.restart_kernel(now=True)
-        self._client.wait_for_ready(timeout=PATIENCE)
+        self._client.wait_for_ready(timeout=limit(PATIENCE))
 
     def click(self, description: str, among: str | None = None) -> None:
         """Click at the button that is shown under these words; `among`: in the same row as this text."""
@@ -175,7 +177,7 @@ class Kernel:
         said: list[str] = []
         stream = ""  # that the last of it came from; the kernel sends what is printed in as many parts as it likes
         while True:
-            message = self._client.get_iopub_msg(timeout=PATIENCE)
+            message = self._client.get_iopub_msg(timeout=limit(PATIENCE))
             self._take(message)
             content, kind = message["content"], message["msg_type"]
             if message["parent_header"].get("msg_id") != request:
@@ -230,7 +232,7 @@ def kernel(now: bool = True) -> Iterator[Kernel]:
     client = manager.client()
     client.start_channels()
     try:
-        client.wait_for_ready(timeout=PATIENCE)
+        client.wait_for_ready(timeout=limit(PATIENCE))
         yield Kernel(client, manager)
     finally:
         client.stop_channels()

@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import leftovers
 from tests.notebook.kernel import Kernel
-from tests.support import until
+from tests.support import limit, until
 from workshop.placement import Placement
 from workshop.session import lifecycle
 from workshop.store.records import RunRecord, SessionRecord
@@ -50,7 +50,7 @@ def running(store: Store, name: str = "class", ranks: int = 2) -> Iterator[Sessi
         yield lifecycle.wait_ready(store, record, conductor)
     finally:
         lifecycle.stop_session(store, name)
-        conductor.wait(60)
+        conductor.wait(limit(60))
 
 
 def ended(home: Path) -> None:
@@ -93,8 +93,19 @@ def meanwhile(notebook: Kernel, code: str) -> Iterator[list[str]]:
     try:
         yield said
     finally:
-        cell.join(120)
+        cell.join(limit(120))
         assert not cell.is_alive(), "the cell has not ended"
+
+
+@contextmanager
+def patient(notebook: Kernel) -> Iterator[None]:
+    """While the block is, ranks that are interrupted have a minute for their end before they are replaced."""
+    names = "from workshop.notebook import ranks as _cells, watching as _watching\n_soon = _watching.DEAF\n"
+    assert notebook.run(f"{names}_cells.DEAF = _watching.DEAF = 60") == ""
+    try:
+        yield
+    finally:
+        notebook.run("_cells.DEAF = _watching.DEAF = _soon")
 
 
 def process_of(notebook: Kernel) -> int:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.labs_package import labs
 from tests.notebook.kernel import Kernel, kernel
+from tests.support import limit, starts_processes
 from workshop import config
 from workshop.errors import BadInput
 from workshop.labs.checking import MISSING
@@ -178,6 +179,7 @@ print(first, lab._taken(Path(sys.argv[1]), "another try"))
 
 
 @pytest.fixture
+@starts_processes
 def elsewhere(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """A second notebook's kernel that has opened the lab."""
     process = subprocess.Popen(
@@ -206,11 +208,12 @@ def test_opened_twice_and_opened_again(elsewhere: subprocess.Popen[str]) -> None
     assert "here before" not in repr(lab("small"))  # the cell was only run again
 
 
+@pytest.mark.real
 def test_opened_where_nothing_can_be_written_any_more(small: Lab, tmp_path: Path) -> None:
     """As on a full disk: the kernel refuses every byte beyond a file's limit."""
     script = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n{TAKEN}"
     words = [sys.executable, "-c", script, str(tmp_path / "open" / "lab.lock")]
-    ended = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=limit(60))
     assert (ended.stdout, ended.stderr) == ("None another notebook\n", "")
 
 
@@ -234,6 +237,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def notebook(home: Path) -> Iterator[Kernel]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKSHOP_HOME", str(home))

@@ -17,6 +17,7 @@ def cores(placed: Any) -> list[tuple[str, list[int]]]:
     return [(one["host"], one["cores"]) for one in placed.ranks]
 
 
+@pytest.mark.real
 def test_the_workshops_example() -> None:
     placed = workshop.place(machine="2x4", hosts=3, ranks=6, map_by="package", per_resource=1, cores_per_rank=2)
     assert cores(placed)[:4] == [("hostA", [0, 1]), ("hostA", [4, 5]), ("hostB", [0, 1]), ("hostB", [4, 5])]
@@ -28,11 +29,13 @@ def test_the_workshops_example() -> None:
     assert placed.figure.layout.shapes
 
 
+@pytest.mark.real
 def test_neighbours_on_different_hosts() -> None:
     placed = workshop.place(machine="2x4", hosts=3, ranks=6, map_by="node", cores_per_rank=2)
     assert [host for host, _ in cores(placed)] == ["hostA", "hostB", "hostC"] * 2
 
 
+@pytest.mark.real
 def test_a_refusal_is_the_mpis_own_words_with_advice_for_a_notebook() -> None:
     placed = workshop.place(machine="2x4", hosts=3, ranks=6, map_by="ppr:1:socket", cores_per_rank=5)
     assert placed.ranks == []
@@ -45,6 +48,7 @@ def test_a_refusal_is_the_mpis_own_words_with_advice_for_a_notebook() -> None:
         _ = placed.figure
 
 
+@pytest.mark.real
 def test_hosts_in_all_ways_and_machines_from_files(tmp_path: Path) -> None:
     ways = (
         "hostA:2,hostB:2",
@@ -59,6 +63,7 @@ def test_hosts_in_all_ways_and_machines_from_files(tmp_path: Path) -> None:
         workshop.place(machine=str(tmp_path / "none.xml"))
 
 
+@pytest.mark.real
 def test_this_machine_and_what_it_gets_by_itself() -> None:
     assert workshop.place(machine="this", ranks=1, map_by="core", bind_to="core").ranks[0]["cores"]
     assert workshop.place(machine="2x4").placement.ranks == 4

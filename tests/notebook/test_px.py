@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import re
-import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.conftest import leftovers
+from tests.conftest import PROBES, leftovers
 from tests.notebook.kernel import Kernel, kernel
-from tests.notebook.sessions import state
-from tests.support import until
+from tests.notebook.sessions import patient, state
+from tests.support import starts_processes, until
 from workshop.session.line import connected, who
 from workshop.store.store import Store
 
 SLOW = 150.0  # seconds; neighbours may have both cores
-BEGUN = 2.0  # seconds within which all ranks are where one of them is already
 # What ranks have printed before ipyparallel listens it shows in one place for all of them: the last one's only. So they
 # print a little later.
 LATER = "import time; time.sleep(0.5)\n"
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
-    with state(tmp_path_factory.mktemp("px")) as home:
+    with state(tmp_path_factory.mktemp("px")) as home, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(PROBES), os.environ.get("PYTHONPATH")])))
         with kernel(now=False) as started:
             cell = started.cell("import workshop\nsession = workshop.attach()", SLOW)
             assert not cell.error, cell.error
@@ -61,11 +63,15 @@ def test_errors_on_ranks_are_ipyparallel_s(notebook: Kernel) -> None:
     assert notebook.cell("%%ranks\ncomm.allreduce(1)").text == "rank 0 | 2\nrank 1 | 2"
 
 
-def test_stopping_ranks_that_wait_replaces_them_and_px_follows(notebook: Kernel) -> None:
-    notebook.cell("%px kept = 3")
-    cell = notebook.begin("%%px\nprint('begun', flush=True)\nif rank == 1:\n    1 / 0\ncomm.Barrier()")
-    notebook.sees(cell, lambda: "begun" in cell.text)
-    time.sleep(BEGUN)  # a rank that does not wait for the other yet could still be stopped
+def note_where(code: str, folder: Path) -> str:
+    """A line of a cell: each rank makes a file, of the name of its number, once it stays in the line of that code."""
+    return f"import asked_of_ranks; asked_of_ranks.note_where({code!r}, f'{folder}/{{rank}}')"
+
+
+def test_stopping_ranks_that_wait_replaces_them_and_px_follows(notebook: Kernel, tmp_path: Path) -> None:
+    notebook.cell("%px kept = 3", SLOW)
+    cell = notebook.begin(f"%%px\n{note_where('comm.', tmp_path)}\nif rank == 1:\n    1 / 0\ncomm.Barrier()")
+    notebook.sees(cell, lambda: (tmp_path / "0").exists())
     notebook.interrupt()
     notebook.end(cell, SLOW)
     assert cell.error.startswith("You stopped the cell.\nAll 2 ranks were replaced in ")
@@ -74,13 +80,15 @@ def test_stopping_ranks_that_wait_replaces_them_and_px_follows(notebook: Kernel)
     assert cell.text.count("again 1") == 2
 
 
-def test_stopping_what_can_be_stopped_keeps_names(notebook: Kernel) -> None:
-    notebook.cell("%px kept = 3")
-    cell = notebook.begin("%%px\nimport time\nprint('begun', flush=True)\nwhile True:\n    time.sleep(0.1)")
-    notebook.sees(cell, lambda: "begun" in cell.text)
-    time.sleep(BEGUN)
-    notebook.interrupt()
-    notebook.end(cell, SLOW)
+def test_stopping_what_can_be_stopped_keeps_names(notebook: Kernel, tmp_path: Path) -> None:
+    notebook.cell("%px kept = 3", SLOW)
+    with patient(notebook):
+        cell = notebook.begin(
+            f"%%px\nimport time\n{note_where('time.sleep', tmp_path)}\nwhile True:\n    time.sleep(0.1)"
+        )
+        notebook.sees(cell, lambda: (tmp_path / "0").exists() and (tmp_path / "1").exists())
+        notebook.interrupt()
+        notebook.end(cell, SLOW)
     assert cell.error == "You stopped the cell.\nThe ranks keep their names."
     assert notebook.cell("%%ranks\nkept").text == "rank 0 | 3\nrank 1 | 3"
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.notebook.kernel import Kernel, kernel
 from tests.quiz.nine import IDS, SECRETS, YAML, right
+from tests.support import limit, starts_processes
 from tests.web import seed
 from workshop.placement import Placement
 from workshop.session import lifecycle
@@ -28,6 +29,7 @@ def deck(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+@starts_processes
 def notebook(workshop_home: Path) -> Iterator[Kernel]:
     with kernel() as started:
         yield started
@@ -170,11 +172,12 @@ def test_a_real_run_checks_a_prediction(notebook: Kernel, deck: Path) -> None:
         (run,) = store.runs()
         assert (run.status, run.identity_id, run.params["points"]) == ("completed", None, 2000)
         lifecycle.stop_session(store, "lab")
-        conductor.wait(60)
+        conductor.wait(limit(60))
 
 
+@pytest.mark.real
 def test_importing_the_workshop_imports_no_notebook() -> None:
     names = ("ipywidgets", "sqlalchemy", "workshop.notebook")
     code = f"import sys, workshop; print([name for name in {names} if name in sys.modules])"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=limit(60), check=True)
     assert said.stdout.strip() == "[]"

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,21 +15,21 @@ import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from tests.conftest import leftovers
+from tests.conftest import PROBES, leftovers
 from tests.notebook.kernel import Kernel, kernel
-from tests.notebook.sessions import running, state
-from tests.support import until
+from tests.notebook.sessions import patient, running, state
+from tests.support import limit, starts_processes, until
 from workshop.session import client, processes
-from workshop.store.records import RunRecord
+from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
 ATTACH = "import workshop\nsession = workshop.attach('class')"
 REPLACED = re.compile(
     r"All 2 ranks were replaced in [0-9.]+ s: the names on them are gone, so run the cells above again."
 )
+TELL = "asked_of_ranks.say_told('comm.')"  # a line of a cell, of which a later one stays in a call of `comm`
 PIDS = "%%ranks\nimport os\nos.getpid()"
 SLOW = 150.0  # seconds; neighbours may have both cores
-TELLS = 4.0  # seconds within which a rank tells in which line it stays; nothing shows that beforehand
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +37,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("ranks")
     with state(folder) as made, pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTEST_CURRENT_TEST", raising=False)  # with it ipykernel doesn't look at what commands print
-        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")])))
-        (folder / "asked_of_ranks.py").write_text(
-            "import time\n"
-            "def look(names, more):\n    return names['comm'].allreduce(names['rank']) + more, names['rank']\n"
-            "def fall(names):\n    if names['rank'] == 1:\n        raise ValueError('not here')\n"
-            "def wait(names):\n    if names['rank'] == 0:\n        names['comm'].recv(source=1)\n"
-        )
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(PROBES), os.environ.get("PYTHONPATH")])))
         yield made
         until(lambda: not leftovers(made), 60, "the ranks of kernels that are gone to end")
 
@@ -56,12 +49,14 @@ def store(home: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def shared(store: Store) -> Iterator[str]:
     with running(store) as session:
         yield session.name
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def notebook(shared: str) -> Iterator[Kernel]:
     with kernel() as started:
         assert "class" in started.run(f"{ATTACH}\nsession")
@@ -71,6 +66,16 @@ def notebook(shared: str) -> Iterator[Kernel]:
 def submit(store: Store, session: str) -> RunRecord:
     params = {"data": "blobs", "points": 2000, "clusters": 3, "iterations": 3}
     return client.submit(store, store.session(session), "kmeans", params)
+
+
+def own(store: Store) -> SessionRecord:
+    """The session of the notebook's own ranks."""
+    (session,) = [one for one in store.sessions() if one.name.startswith("cells-") and one.up]
+    return session
+
+
+def launchers(conductor: psutil.Process) -> set[psutil.Process]:
+    return {process for process in conductor.children() if process.name() in ("mpirun", "prterun")}
 
 
 def ranks_of(notebook: Kernel) -> list[int]:
@@ -91,19 +96,22 @@ def test_the_first_cell_starts_ranks_and_names_stay(notebook: Kernel) -> None:
     assert "Wall time" in notebook.cell("%%ranks\n%time rank").text
 
 
-def test_output_comes_while_the_cell_runs(notebook: Kernel) -> None:
-    notebook.cell("%%ranks\nimport time")
+def test_output_comes_while_the_cell_runs(notebook: Kernel, tmp_path: Path) -> None:
+    notebook.cell("%%ranks\nimport os, time")
     cell = notebook.begin(
-        "%%ranks\nprint('\\x1b[31m<begun>')\nfor step in range(40):\n    print(step, flush=True)\n    time.sleep(0.05)"
+        "%%ranks\nprint('\\x1b[31m<begun>')\nfor step in range(40):\n    print(step, flush=True)\n"
+        "    time.sleep(0.02)\n"
+        f"    while step == 20 and not os.path.exists({str(tmp_path / 'seen')!r}):\n        time.sleep(0.05)"
     )
-    notebook.sees(cell, lambda: "begun" in cell.text)
+    notebook.sees(cell, lambda: cell.text.endswith("rank 1 | 20"))
     assert not cell.ended
+    (tmp_path / "seen").touch()
     notebook.end(cell)
     assert cell.text.count("rank 1 | ") == 41
     assert '<span style="color:#d1242f">&lt;begun&gt;' in cell.html
     assert cell.html.index("rank 0") < cell.html.index("rank 1")
     assert len(cell.outputs) == 1
-    assert 3 <= cell.drawings <= 40
+    assert 2 <= cell.drawings <= 82, "drawn while it runs, and not more often than something is printed"
 
 
 def test_figures_are_shown_below_with_their_rank(notebook: Kernel) -> None:
@@ -148,18 +156,20 @@ def test_functions_are_called_on_all_ranks(notebook: Kernel) -> None:
     assert notebook.cell("session.ranks.call(asked_of_ranks.fall)").error == "rank 1: ValueError: not here"
     said = notebook.cell("session.ranks.call(lambda names: 1)").error
     assert said == "<lambda> can't be imported on the ranks; write it in a module, outermost."
-    said = notebook.cell("session.ranks.call(asked_of_ranks.wait, seconds=1)", SLOW).error
-    assert said.startswith("The cell had not ended after 1 s: rank 1 had finished; rank 0 was")
+    said = notebook.cell("session.ranks.call(asked_of_ranks.wait, seconds=8)", SLOW).error
+    assert said.startswith("The cell had not ended after 8 s: rank 1 had finished; rank 0 was")
     assert REPLACED.search(said)
 
 
 def test_stopping_what_can_be_stopped_keeps_names(notebook: Kernel) -> None:
-    notebook.cell("%%ranks\nkept = rank\nimport time", SLOW)
-    cell = notebook.begin("%%ranks\nif rank == 1:\n    print('begun')\n    while True:\n        time.sleep(0.1)")
-    notebook.sees(cell, lambda: "begun" in cell.text)
-    time.sleep(TELLS)
-    notebook.interrupt()
-    notebook.end(cell)
+    notebook.cell("%%ranks\nkept = rank\nimport time, asked_of_ranks", SLOW)
+    with patient(notebook):
+        cell = notebook.begin(
+            "%%ranks\nif rank == 1:\n    asked_of_ranks.say_told('time')\n    while True:\n        time.sleep(0.1)"
+        )
+        notebook.sees(cell, lambda: "rank 1 | told" in cell.text and "rank 0 ended" in cell.text)
+        notebook.interrupt()
+        notebook.end(cell)
     assert cell.error == (
         "You stopped the cell: rank 0 had finished; rank 1 was in line 5: `time.sleep(0.1)`.\n"
         "The ranks keep their names."
@@ -168,9 +178,9 @@ def test_stopping_what_can_be_stopped_keeps_names(notebook: Kernel) -> None:
 
 
 def test_stopping_ranks_in_a_collective_replaces_them(notebook: Kernel) -> None:
-    cell = notebook.begin("%%ranks\nprint('begun')\nif rank == 1:\n    comm.Barrier()\nelse:\n    comm.recv(source=1)")
-    notebook.sees(cell, lambda: cell.text.count("begun") == 2)
-    time.sleep(TELLS)
+    notebook.cell("%%ranks\nimport asked_of_ranks", SLOW)
+    cell = notebook.begin(f"%%ranks\n{TELL}\nif rank == 1:\n    comm.Barrier()\nelse:\n    comm.recv(source=1)")
+    notebook.sees(cell, lambda: cell.text.count("told") == 2)
     notebook.interrupt()
     notebook.end(cell, SLOW)
     first, second = cell.error.split("\n")
@@ -182,26 +192,33 @@ def test_stopping_ranks_in_a_collective_replaces_them(notebook: Kernel) -> None:
     assert notebook.cell("%%ranks\ncomm.allreduce(1)").text == "rank 0 | 2\nrank 1 | 2"
 
 
-def test_stopping_the_wait_for_new_ranks(notebook: Kernel) -> None:
+def test_stopping_the_wait_for_new_ranks(notebook: Kernel, store: Store) -> None:
     """They come up all the same, for whichever cell waits for them."""
-    stuck = notebook.begin("%%ranks\nprint('begun')\ncomm.recv(source=rank)")
-    notebook.sees(stuck, lambda: stuck.text.count("begun") == 2)
-    time.sleep(0.5)  # a rank that has printed and does not wait yet could still be stopped
+    notebook.cell("%%ranks\nimport asked_of_ranks", SLOW)
+    conductor = psutil.Process(own(store).conductor_pid)
+    before = launchers(conductor)
+    stuck = notebook.begin(f"%%ranks\n{TELL}\ncomm.recv(source=rank)")
+    notebook.sees(stuck, lambda: stuck.text.count("told") == 2)
     notebook.interrupt()
-    notebook.sees(stuck, lambda: "Starting new ranks" in stuck.text or stuck.ended)
-    time.sleep(0.3)  # the button means the wait some moments after that is shown, and new ranks take longer to come up
-    notebook.interrupt()
-    notebook.end(stuck)
-    assert stuck.error.split("\n")[1:] == [
-        "You stopped waiting for new ranks. The next cell has them as soon as they are up; the names on them are gone."
-    ]
-    cell = notebook.begin("%%ranks\nrank")
-    notebook.sees(cell, lambda: "Waiting for new ranks" in cell.text or cell.ended)
-    notebook.interrupt()
-    notebook.end(cell)
-    assert cell.error == (
-        "You stopped the cell while ranks were being replaced. The next cell has them as soon as they are up."
-    )
+    (launcher,) = until(lambda: launchers(conductor) - before, 30, "new ranks to be started")
+    launcher.suspend()  # they are not up before the button is pressed
+    try:
+        notebook.sees(stuck, lambda: "Starting new ranks" in stuck.text or stuck.ended)
+        notebook.interrupt()
+        notebook.end(stuck)
+        assert stuck.error.split("\n")[1:] == [
+            "You stopped waiting for new ranks. The next cell has them as soon as they are up; the names on them are "
+            "gone."
+        ]
+        cell = notebook.begin("%%ranks\nrank")
+        notebook.sees(cell, lambda: "Waiting for new ranks" in cell.text or cell.ended)
+        notebook.interrupt()
+        notebook.end(cell)
+        assert cell.error == (
+            "You stopped the cell while ranks were being replaced. The next cell has them as soon as they are up."
+        )
+    finally:
+        launcher.resume()
     cell = notebook.cell("%%ranks\ncomm.allreduce(1)", SLOW)
     assert "The ranks were replaced since the last cell (ranks were stuck in a cell): " in cell.text
     assert cell.text.endswith("rank 0 | 2\nrank 1 | 2")
@@ -216,10 +233,10 @@ def test_one_raises_while_others_wait(notebook: Kernel) -> None:
 
 
 def test_one_returns_while_others_wait(notebook: Kernel) -> None:
-    cell = notebook.cell("%%ranks --seconds 2\nif rank == 0:\n    comm.recv(source=1)", SLOW)
+    cell = notebook.cell("%%ranks --seconds 8\nif rank == 0:\n    comm.recv(source=1)", SLOW)
     first, second = cell.error.split("\n")
     assert first == (
-        "The cell had not ended after 2 s: rank 1 had finished; rank 0 was in line 3: `comm.recv(source=1)`."
+        "The cell had not ended after 8 s: rank 1 had finished; rank 0 was in line 3: `comm.recv(source=1)`."
     )
     assert REPLACED.fullmatch(second)
 
@@ -239,8 +256,7 @@ def test_a_rank_is_killed(notebook: Kernel) -> None:
 
 def test_the_session_of_the_ranks_died(notebook: Kernel, store: Store) -> None:
     def kill_conductor() -> None:
-        (session,) = [one for one in store.sessions() if one.name.startswith("cells-") and one.up]
-        conductor = psutil.Process(session.conductor_pid)
+        conductor = psutil.Process(own(store).conductor_pid)
         conductor.kill()
         threads = Path(f"/proc/{conductor.pid}/task")  # it is over when all have ended, of a process that is waited for
         until(lambda: not processes.alive(conductor) and len(list(threads.glob("*"))) < 2, 30, "its conductor to end")
@@ -259,7 +275,7 @@ def test_the_session_of_the_ranks_died(notebook: Kernel, store: Store) -> None:
 def test_a_run_of_the_class_goes_on_beside_cells(notebook: Kernel, store: Store, shared: str) -> None:
     run = submit(store, shared)
     cell = notebook.begin("%%ranks\nimport time\ntime.sleep(2)\ncomm.allreduce(1)")
-    assert client.wait(store, run.id, timeout=SLOW).status == "completed"
+    assert client.wait(store, run.id, timeout=limit(SLOW)).status == "completed"
     assert notebook.end(cell).text.endswith("rank 0 | 2\nrank 1 | 2")
 
 
@@ -272,7 +288,7 @@ def test_the_instructor_leases_the_class_s_ranks(notebook: Kernel, store: Store,
     assert store.run(run.id).status == "queued"
     cell = notebook.cell("%%ranks\nrank", SLOW)
     assert cell.text.split("\n")[0] == "The ranks of session class were given back; this cell runs on your own."
-    assert client.wait(store, run.id, timeout=SLOW).status == "completed"
+    assert client.wait(store, run.id, timeout=limit(SLOW)).status == "completed"
     cell = notebook.cell("with session.lease() as ranks:\n    print(len(ranks.run('rank')))", SLOW)
     assert "rank 1 | 1" in cell.text
     until(lambda: store.session(shared).state == "ready", SLOW, "the session to be the class's again")
@@ -328,7 +344,7 @@ def test_a_notebook_is_executed_without_a_browser(shared: str) -> None:
     ]
     book = new.new_notebook(cells=cells, metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
     with pytest.raises(CellExecutionError, match="ranks 0-1: ValueError: not meant"):
-        NotebookClient(book, timeout=SLOW).execute()
+        NotebookClient(book, timeout=limit(SLOW)).execute()
     assert book.cells[2].outputs[0]["data"]["text/plain"] == "rank 0 | on 0\nrank 1 | on 1"
     assert book.cells[4].outputs == []
 
@@ -338,6 +354,6 @@ def test_a_terminal_gets_plain_text(shared: str, tmp_path: Path) -> None:
     script.write_text(f"{ATTACH}\nget_ipython().run_cell_magic('ranks', '', 'print(rank)')\n")
     command = [sys.executable, "-m", "IPython", "--no-banner", "--colors=nocolor", str(script)]
     with psutil.Popen(command, stdout=-1, stderr=-2, text=True) as process:
-        said, _ = process.communicate(timeout=SLOW)
+        said, _ = process.communicate(timeout=limit(SLOW))
     assert "Starting 2 ranks of this notebook's own…" in said
     assert said.rstrip().endswith("rank 0 | 0\nrank 1 | 1")

@@ -23,6 +23,7 @@ def held(store: Store) -> Iterator[Session]:
         yield Session(store, record)
 
 
+@pytest.mark.real
 def test_cores_are_those_of_the_sessions_machine(store: Store, held: Session) -> None:
     store.update_session(held.record.id, machine=machine(12, hardware_threads=2, host="elsewhere"))
     assert held.cores == 12, "whatever this machine has"

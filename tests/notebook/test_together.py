@@ -11,6 +11,7 @@ import pytest
 
 from tests.notebook.kernel import Kernel, kernel
 from tests.notebook.sessions import WORK, ended, running, shown
+from tests.support import limit
 from tests.web.dashboard import Dashboard, sections
 from workshop.bench.viewers import served
 from workshop.session import client
@@ -19,7 +20,7 @@ from workshop.store.store import Store
 from workshop.web import actions
 
 RUNS = 2  # of each
-LIMIT = 240  # seconds
+LIMIT = limit(240)  # seconds
 SUBMIT = f"""
 import workshop
 session = workshop.attach()
@@ -32,6 +33,8 @@ print("all ranks together", total)
 """
 
 
+@pytest.mark.real
+@pytest.mark.exhaustive
 @pytest.mark.timeout(2 * LIMIT)
 def test_notebooks_and_the_dashboard_share_a_session(
     store: Store, workshop_home: Path, monkeypatch: pytest.MonkeyPatch

@@ -57,6 +57,7 @@ def test_nothing_is_told_before_one_has_answered(mine: Alone, id: str) -> None:
     assert not [secret for secret in SECRETS if secret in json.dumps(told)]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("id", NOW)
 def test_a_right_answer_is_marked_and_explained(mine: Alone, id: str) -> None:
     told = answer(mine, id)
@@ -67,6 +68,7 @@ def test_a_right_answer_is_marked_and_explained(mine: Alone, id: str) -> None:
     assert told["solution"] is not None
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("id", [id for id in NOW if id != "which-lab"])
 def test_a_wrong_answer_is_one_to_look_at_again(mine: Alone, id: str) -> None:
     told = answer(mine, id, wrong=True)
@@ -75,6 +77,7 @@ def test_a_wrong_answer_is_one_to_look_at_again(mine: Alone, id: str) -> None:
     assert mine.score().again == (id,)
 
 
+@pytest.mark.real
 def test_saved_answers_come_back(store: Store, mine: Alone, ada: Whose) -> None:
     first = {id: answer(mine, id) for id in NOW}
     with pytest.raises(BadInput, match="answered this question already"):
@@ -168,6 +171,7 @@ def test_a_prediction_without_a_session_is_kept(mine: Alone) -> None:
     assert mine.score().again == ()
 
 
+@pytest.mark.real
 def test_a_prediction_is_checked_when_one_s_own_run_is_done(store: Store, mine: Alone, session: SessionRecord) -> None:
     with pytest.raises(BadInput, match="Predict first"):
         mine.run("how-long")
@@ -204,6 +208,7 @@ def test_a_newer_run_tells_a_newer_truth(store: Store, mine: Alone, session: Ses
     assert mine.score().points == 1
 
 
+@pytest.mark.real
 def test_runs_that_came_to_nothing_can_be_made_again(store: Store, mine: Alone, session: SessionRecord) -> None:
     answer(mine, "how-long")
     failed = seed_run(store, session, mine, "failed", 0)
@@ -213,6 +218,7 @@ def test_runs_that_came_to_nothing_can_be_made_again(store: Store, mine: Alone, 
     assert len(mine.run("how-long")) == 1
 
 
+@pytest.mark.real
 def test_a_run_that_waits_in_a_session_that_is_down_is_told(store: Store, mine: Alone, session: SessionRecord) -> None:
     answer(mine, "how-long")
     mine.run("how-long")
@@ -231,6 +237,7 @@ def test_runs_of_others_don_t_count(store: Store, mine: Alone, session: SessionR
     assert answer(instructor, "how-long")["mark"]["right"], "the instructor's runs are nobody's"
 
 
+@pytest.mark.real
 def test_metrics_that_don_t_tell_are_a_problem(store: Store, mine: Alone, session: SessionRecord) -> None:
     answer(mine, "how-long")
     run = mine.run("how-long")["two"]

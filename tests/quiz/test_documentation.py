@@ -28,17 +28,20 @@ def deck(block: str) -> Deck:
     return reading.parse(text, TEXT.name, TEXT.parent, thorough=True)
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: re.search(r"id: (\S+)", block)[1])
 def test_an_example_is_a_deck_or_a_question_of_one(block: str) -> None:
     assert deck(block).questions
 
 
+@pytest.mark.real
 def test_every_type_of_question_has_an_example() -> None:
     union = get_args(Question)[0]
     wanted = {get_args(kind.model_fields["type"].annotation)[0] for kind in get_args(union)}
     assert {question.type for block in BLOCKS for question in deck(block).questions} == wanted
 
 
+@pytest.mark.real
 def test_an_example_with_code_is_right() -> None:
     found = [(of, question) for of in map(deck, BLOCKS) for question in of.questions if question.check]
     assert found

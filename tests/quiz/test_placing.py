@@ -39,11 +39,13 @@ def told(mark: Mark) -> str:
     return " ".join(map(markup.text, mark.feedback))
 
 
+@pytest.mark.real
 def test_right_is_whatever_puts_the_ranks_there() -> None:
     assert judged({"map_by": "package", "per_resource": 1, "bind_to": "package"}) == Mark(1.0, True)
     assert judged({"map_by": "numa", "per_resource": 1, "bind_to": "numa"}) == Mark(1.0, True), "a NUMA node each"
 
 
+@pytest.mark.real
 def test_a_different_placement_is_told_rank_by_rank() -> None:
     mark = judged({"map_by": "package", "per_resource": 1, "bind_to": "core"})
     assert (mark.share, mark.right) == (0.0, False)
@@ -56,6 +58,7 @@ def test_a_different_placement_is_told_rank_by_rank() -> None:
     assert "would run elsewhere" in told(mark) and " ran " not in told(mark), "nothing has run"
 
 
+@pytest.mark.real
 def test_a_near_placement_has_feedback_of_its_own() -> None:
     mark = judged({"map_by": "hwthread", "per_resource": 1, "bind_to": "core"})
     other = judged({"map_by": "core", "bind_to": "core"})
@@ -63,17 +66,20 @@ def test_a_near_placement_has_feedback_of_its_own() -> None:
     assert mark.right is False
 
 
+@pytest.mark.real
 def test_threads_count_too() -> None:
     mark = judged({"map_by": "package", "per_resource": 1, "bind_to": "package", "threads": 4})
     assert mark.right is False and told(mark) == "Each rank has 4 threads, where 1 was asked for."
 
 
+@pytest.mark.real
 def test_a_refused_placement_is_told_in_the_mappers_words() -> None:
     mark = judged({"ranks": 9}, given={"bind_to": "core"}, ask=["ranks"], machine="1x4", right={"ranks": 4}, near=[])
     assert mark.right is False
     assert told(mark).startswith("Open MPI refuses this placement, in its own words:") and "failed to map" in told(mark)
 
 
+@pytest.mark.real
 def test_the_mapper_is_asked_once_for_the_same_placement(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     real = placing.mapper.predict
@@ -85,6 +91,7 @@ def test_the_mapper_is_asked_once_for_the_same_placement(monkeypatch: pytest.Mon
     assert len(asked) == len(set(asked)) == 3, "what is right, the wrong one, and the near one"
 
 
+@pytest.mark.real
 def test_solution_and_problems() -> None:
     question = deck().questions[0]
     assert isinstance(question, Place)
@@ -109,10 +116,12 @@ def test_solution_and_problems() -> None:
         placing.judge(refused, {"map_by": "core"})
 
 
+@pytest.mark.real
 def test_another_number_of_ranks_is_told_as_such() -> None:
     mark = judged({"ranks": 3}, given={}, ask=["ranks"], right={"ranks": 1}, near=[])
     assert mark == Mark(0.0, False, ("<p>There are 3 ranks, where 1 was asked for.</p>",))
 
 
+@pytest.mark.real
 def test_this_machine_can_be_asked_about() -> None:
     assert judged({}, machine="this", given={"ranks": 1}, ask=["bind_to"], right={"bind_to": "auto"}, near=[]).right

@@ -256,6 +256,7 @@ def test_pictures_are_looked_at(tmp_path: Path) -> None:
     assert "this deck has no folder" in problems(given)[0].text
 
 
+@pytest.mark.real
 def test_the_mapper_is_asked_only_where_one_wants_to_know() -> None:
     given = "id: q\ntype: place\ntext: hm\nmachine: 1x4\nask: [ranks]\ngiven: {bind_to: core}\nright: {ranks: 9}"
     assert parse(question(given), "d.yaml").questions[0].right == {"ranks": 9}
@@ -289,6 +290,7 @@ def test_decks_are_found_by_the_name_of_their_lab(tmp_path: Path) -> None:
         find("kmean")
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("name", reading.shipped())
 def test_decks_of_the_labs_are_good(name: str) -> None:
     deck = read(find(name), thorough=True)

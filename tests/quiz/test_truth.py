@@ -108,6 +108,7 @@ def test_old_runs_are_found_behind_many_others(
     assert truth.own(store, question("four.x", four=four(ranks=4)), learner.id) == {"four": old}
 
 
+@pytest.mark.real
 def test_the_latest_run_is_one_that_came_to_something_or_may_yet(
     store: Store, up: SessionRecord, learner: Identity
 ) -> None:
@@ -211,6 +212,7 @@ def test_values_are_said_with_their_units(kind: str, unit: str, value: float, sa
     assert truth.said(asked, value) == said
 
 
+@pytest.mark.real
 def test_learners_runs_stay_within_their_limits(store: Store, up: SessionRecord, learner: Identity) -> None:
     store.update_session(up.id, limits=Limits(ranks=2, queued=1))
     now = store.session(up.id)
@@ -238,6 +240,7 @@ def real(workshop_home: Path) -> Iterator[Session]:
         conductor.wait(120)
 
 
+@pytest.mark.real
 def test_a_real_run_tells_the_truth(real: Session) -> None:
     asked = question(
         "two.iterations + two.seconds['fit'] * 0",

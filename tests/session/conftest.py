@@ -9,24 +9,26 @@ import pytest
 
 from tests.sessions import Session
 from tests.slurm import Slurm, slurm
-from tests.support import until
+from tests.support import limit, starts_processes, until
 from workshop.placement import Placement
 from workshop.session import lifecycle
 from workshop.store.store import Store
 
 
 @pytest.fixture
+@starts_processes
 def session(workshop_home: Path, probe_workloads: None) -> Iterator[Session]:
     store = Store.open()
     record, conductor = lifecycle.start_session(store, "test", Placement(ranks=2))
     ready = lifecycle.wait_ready(store, record, conductor)
     yield Session(store, ready, workshop_home)
     lifecycle.stop_session(store, "test")
-    conductor.wait(10)
+    conductor.wait(limit(10))
     store.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
+@starts_processes
 def slurm_up() -> Iterator[Slurm]:
     with slurm() as server:
         yield server

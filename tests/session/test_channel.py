@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import zmq
 
-from tests.support import until
+from tests.support import limit, until
 from workshop.engine.reporter import Reporter
 from workshop.session.channel import Channel
 from workshop.store.store import Store
@@ -62,7 +62,7 @@ def test_everything_arrives_in_order_before_the_last_word(store: Store, channel:
     assert store.totals(run)["late"][3][0] == 1
     assert store.artifact(run, "a.bin").data == b"\0\xff"
     assert store.missing_batches(run) == {}
-    word = channel.words.get(timeout=20)  # the rank hears that all is stored a moment before
+    word = channel.words.get(timeout=limit(20))  # the rank hears that all is stored a moment before
     assert (word.kind, word.run, word.rank, word.body["metrics"]) == ("finished", run, 3, {"m": 1})
     assert channel.held()[3] > 1 << 20
     (host,) = channel.hosts.values()
@@ -73,6 +73,7 @@ def test_everything_arrives_in_order_before_the_last_word(store: Store, channel:
     assert channel.hosts == {}
 
 
+@pytest.mark.real
 def test_a_rank_tells_what_its_neighbours_hold_in_the_same_look(channel: Channel, rank: Reporter) -> None:
     """One that fills the memory within a second has no turn of its own to tell it in time."""
     filling = "import time; kept = bytearray(b'1' * (300 << 20)); print(len(kept), flush=True); time.sleep(60)"

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.control_groups import control_group, inside
-from tests.support import until
+from tests.support import limit, starts_processes, until
 from workshop.session.lookout import Lookout
 
 MIB = 2**20
@@ -27,6 +27,7 @@ Process = subprocess.Popen[str]
 
 
 @pytest.fixture
+@starts_processes
 def processes() -> Iterator[list[Process]]:
     with ExitStack() as stack:
         started = [stack.enter_context(_takes()) for _ in range(2)]
@@ -56,7 +57,7 @@ def test_who_takes_too_much_is_ended_with_all_others(processes: list[Process]) -
         assert [process.poll() for process in processes] == [None, None]
         assert processes[1].stdin is not None
         print(60, file=processes[1].stdin, flush=True)
-        codes = [process.wait(20) for process in processes]
+        codes = [process.wait(limit(20)) for process in processes]
     assert codes == [-signal.SIGKILL] * 2
     assert lookout.found is not None and lookout.found.rank == 1
     assert "than WORKSHOP_MEMORY allows: rank 1 had most" in lookout.found.words
@@ -95,6 +96,7 @@ print(json.dumps([code, found.words]), flush=True)
 """
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("mib", "says"),
     [
@@ -105,7 +107,7 @@ print(json.dumps([code, found.words]), flush=True)
 def test_a_control_group_with_too_little(mib: int, says: str) -> None:
     with control_group(160 * MIB) as folder:
         command = inside(folder, [sys.executable, "-c", IN_GROUP, TAKE, str(mib)])
-        told = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        told = subprocess.run(command, capture_output=True, text=True, timeout=limit(60))
     assert told.returncode == 0, told.stderr
     code, words = json.loads(told.stdout)
     assert code == -signal.SIGKILL

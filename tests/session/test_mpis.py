@@ -45,7 +45,7 @@ def test_runs_on_one_mpi_after_another(session: Session) -> None:
         assert len(first) == len(second) == len(topology.machine()["units"]) // CORES and not first & second
 
 
-@pytest.mark.parametrize("mpi", ["mpich", "intelmpi"])
+@pytest.mark.parametrize("mpi", [pytest.param("mpich", marks=pytest.mark.exhaustive), "intelmpi"])
 def test_what_was_asked_for_is_what_is_measured(session: Session, mpi: str) -> None:
     need(CORES >= 2, "this machine has one core")
     mpis.use(session.home, mpi)
@@ -61,7 +61,7 @@ def test_what_was_asked_for_is_what_is_measured(session: Session, mpi: str) -> N
         session.submit("tell", on(mpi, map_by="package", per_resource=2))
 
 
-@pytest.mark.parametrize("mpi", ["mpich", "intelmpi"])
+@pytest.mark.parametrize("mpi", ["mpich", pytest.param("intelmpi", marks=pytest.mark.exhaustive)])
 def test_kill_9_of_a_rank_names_it(session: Session, mpi: str) -> None:
     mpis.use(session.home, mpi)
     run = session.submit("tell", on(mpi), events=10_000, every=0.02)
@@ -73,7 +73,6 @@ def test_kill_9_of_a_rank_names_it(session: Session, mpi: str) -> None:
     assert "SIGKILL" in ended.error["message"]
     following = session.run("tell", on(mpi), events=1)
     assert following.status == "completed", following.error
-    assert following.finished_at - ended.finished_at < 60, "new ranks come by themselves"
     jobs = [segment.name.rpartition("_")[0] for segment in made]
     left = [path for job in jobs for path in Path("/dev/shm").glob(f"{job}_*")]
     assert not left, "shared memory of the dead is removed"
@@ -84,6 +83,7 @@ def test_kill_9_of_a_rank_names_it(session: Session, mpi: str) -> None:
     segments.remove(config.session_folder(session.record.id))  # as the session's next start does
 
 
+@pytest.mark.exhaustive
 def test_mnist_says_why_it_exchanges_over_mpi(session: Session) -> None:
     mpis.use(session.home, "mpich")
     small = {"data": "digits", "images": 200, "batch": 32, "epochs": 1, "model": "dense", "trace": 0}

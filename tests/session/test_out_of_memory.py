@@ -13,7 +13,7 @@ import pytest
 
 from tests.control_groups import control_group, join
 from tests.sessions import Session
-from tests.support import until
+from tests.support import limit, until
 from workshop.errors import BadInput
 from workshop.placement import Placement
 from workshop.session import lifecycle, processes
@@ -55,10 +55,10 @@ def test_a_limit_of_ones_own(limited: Session) -> None:
     following = session.run("fill", epochs=2)
     assert following.status == "completed", following.error
     assert not any(segment.exists() for segment in made), "shared memory of the dead is removed"
-    assert following.finished_at - ended.finished_at < 60
     assert session.now.conductor_pid == conductor
 
 
+@pytest.mark.exhaustive
 def test_what_a_library_refuses_is_the_same_to_whoever_reads_it(session: Session) -> None:
     for how, says in (
         ("numpy", " (Unable to allocate 2.00 PiB for an array"),
@@ -71,6 +71,7 @@ def test_what_a_library_refuses_is_the_same_to_whoever_reads_it(session: Session
         assert refused.verdict["verdict"] == "Out of memory."
 
 
+@pytest.mark.exhaustive
 def test_it_is_a_failed_trial_of_a_study_that_goes_on(limited: Session) -> None:
     session, store = limited, limited.store
     wanted = plan(workload("fill"), {"batch": 8, "epochs": 12}, [1, 2, 4], Placement(), repeats=1)
@@ -135,4 +136,4 @@ def test_a_control_group_that_is_full(workshop_home: Path, probe_workloads: None
             assert session.run("fill", epochs=2).status == "completed"
         finally:
             lifecycle.stop_session(store, "test")
-            conductor.wait(10)
+            conductor.wait(limit(10))

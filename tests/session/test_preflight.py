@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.hosts import WORKSHOP, emulated, running
-from tests.support import until
+from tests.support import limit, until
 from workshop.errors import BadInput
 from workshop.session import post, preflight
 from workshop.session.post import Post
@@ -79,6 +79,7 @@ def test_a_host_that_is_named_twice_is_told() -> None:
     assert told == ["10.0.0.2 calls itself hostB, and so does hostB; name each host once."]
 
 
+@pytest.mark.real
 def test_everything_that_is_wrong_is_told_at_once(workshop_home: Path) -> None:
     with emulated(3) as hosts:
         hosts.kill("hostC")
@@ -93,6 +94,7 @@ def test_everything_that_is_wrong_is_told_at_once(workshop_home: Path) -> None:
         until(lambda: not running(hosts, "hostB"), 15, "hostB to be clean")
 
 
+@pytest.mark.real
 def test_a_folder_that_only_this_host_has(workshop_home: Path, tmp_path: Path) -> None:
     """Over there another file system hides the state folder, as where it isn't shared."""
     home = tmp_path / "own"
@@ -120,19 +122,20 @@ def posts(folder: Path, script: str, *hosts: str) -> Iterator[list[Post]]:
         post.close_all(opened)
 
 
+@pytest.mark.real
 def test_a_fast_host_is_not_lost_while_a_slow_one_is_waited_for(tmp_path: Path) -> None:
-    late = "outpost.SILENCE = 3.0\nif host == 'late':\n    time.sleep(2 * outpost.SILENCE)\noutpost.main()"
+    late = "outpost.SILENCE = 6.0\nif host == 'late':\n    time.sleep(1.5 * outpost.SILENCE)\noutpost.main()"
     with posts(tmp_path, late, "early", "late") as (early, slow):
         slots = {"early": 1, "late": 1}
         found = preflight.check([early, slow], slots, tmp_path, "127.0.0.1", lambda: False)
         assert [words for words in found.failures if "calls itself" not in words] == []
-        assert (early.ended, slow.ended) == (None, None)
-        assert time.monotonic() - early.heard < 5.5
-        assert abs(early.offset.seconds) < 0.5
+        assert (early.ended, slow.ended) == (None, None), "an outpost that hears nothing ends itself"
+        assert abs(early.offset.seconds) <= early.offset.within + 1e-6, "it is of one machine"
 
 
+@pytest.mark.real
 def test_silent_hosts_are_waited_for_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(post, "CLOSED", 1.0)
+    monkeypatch.setattr(post, "CLOSED", 8.0)
     deaf = "print(outpost.json.dumps(outpost.answer({'about': 'alive'})), flush=True)\ntime.sleep(600)"
     with posts(tmp_path, deaf, *"abcde") as opened:
         for one in opened:
@@ -140,10 +143,11 @@ def test_silent_hosts_are_waited_for_together(tmp_path: Path, monkeypatch: pytes
         until(lambda: all(one.answered for one in opened), 20, "all to have answered")
         began = time.monotonic()
         post.close_all(opened)
-        assert 1.0 <= time.monotonic() - began < 4.5, "five silent hosts take as long as one"
+        assert 8.0 <= time.monotonic() - began < 4 * 8.0, "five silent hosts take as long as one"
         assert all(one.ended is not None for one in opened)
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("script", "said"),
     [
@@ -167,16 +171,18 @@ def test_an_address_that_nobody_can_listen_at_is_told(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [], "the file that others look for is gone"
 
 
+@pytest.mark.real
 def test_an_outpost_answers_and_ends_with_its_input() -> None:
     command = [sys.executable, "-m", "workshop.session.outpost", "a tag that nobody has"]
     asked = "".join(json.dumps({"about": "clock"}) + "\n" for _ in range(3))
-    done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=20)
+    done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=limit(20))
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [answer["about"] for answer in answers] == ["clock"] * 3
     assert all(answer["kills"] >= 0 for answer in answers)
     assert done.returncode == 0
 
 
+@pytest.mark.real
 def test_the_doctor_looks_at_hosts(workshop_home: Path) -> None:
     with emulated(2) as hosts:
         doctor = [*WORKSHOP, "doctor", "--json", "--hosts"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support import until
+from tests.support import limit, until
 from workshop.errors import WorkshopError
 from workshop.session import lifecycle, measuring, processes
 from workshop.session.guard import guarded
@@ -30,6 +30,7 @@ def test_private_sessions_have_names_of_their_own(monkeypatch: pytest.MonkeyPatc
     assert all(re.fullmatch(r"[a-z0-9-]{1,40}", name) for name in names), "which sessions can have"
 
 
+@pytest.mark.real
 def test_a_guarded_program_ends_with_its_parent(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     parent = (
@@ -49,29 +50,34 @@ def test_a_guarded_program_ends_with_its_parent(tmp_path: Path) -> None:
     until(lambda: not psutil.pid_exists(child), 20, "the child to end")
 
 
+@pytest.mark.real
 def test_the_kernel_ends_what_is_expendable_first() -> None:
     show = ["cat", "/proc/self/oom_score_adj"]
     told = [
-        subprocess.run(guarded(show, expendable=wanted), capture_output=True, text=True, timeout=30).stdout
+        subprocess.run(guarded(show, expendable=wanted), capture_output=True, text=True, timeout=limit(30)).stdout
         for wanted in (True, False)
     ]
     assert told == ["1000\n", Path("/proc/self/oom_score_adj").read_text()]
 
 
+@pytest.mark.real
 def test_a_guarded_program_whose_parent_is_dead_already_does_not_start() -> None:
     command = guarded([sys.executable, "-c", "print('started')"])
     command[3] = "1"  # somebody who isn't our parent
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=limit(30))
     assert (ended.returncode, ended.stdout) == (1, "")
 
 
+@pytest.mark.real
 def test_tagged_processes_are_found_and_ended(workshop_home: Path) -> None:
-    deaf = [sys.executable, "-c", "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"]
+    ignoring = "import signal, time; signal.signal(15, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
+    deaf = [sys.executable, "-c", ignoring]
     environment = os.environ | {processes.TAG: "ours"}
-    started = [subprocess.Popen(command, env=environment) for command in (SLEEP, deaf)]
+    started = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) for command in (SLEEP, deaf)]
     other = subprocess.Popen(SLEEP, env=os.environ | {processes.TAG: "theirs"})
     try:
-        time.sleep(0.5)
+        assert started[1].stdout is not None and started[1].stdout.readline() == b"deaf\n"
+        until(lambda: len(processes.tagged(processes.TAG, "ours")) == 2, 20, "both to have their environment")
         assert {process.pid for process in processes.tagged(processes.TAG, "ours")} == {p.pid for p in started}
         assert processes.end_all(processes.TAG, "ours", seconds=0.5) == 2
         assert processes.tagged(processes.TAG, "ours") == []

@@ -7,12 +7,15 @@ import signal
 import sqlite3
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import leftovers, probes
+from tests.notebook.sessions import state
 from tests.sessions import Session
-from tests.support import until
+from tests.support import limit, until
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
 from workshop.session import client, lifecycle, processes
@@ -22,7 +25,30 @@ from workshop.store.store import Store
 pytestmark = pytest.mark.real
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A state folder for all tests of this file."""
+    folder = tmp_path_factory.mktemp("sessions")
+    with state(folder) as made, probes(folder):
+        yield made
+        with Store.open() as store:
+            if any(known.up for known in store.sessions()):
+                lifecycle.stop_session(store, "test")
+        until(lambda: not leftovers(made), 20, "the session's processes to end")
+
+
+@pytest.fixture
+def session(home: Path) -> Iterator[Session]:
+    """The session of two ranks of this file; it is started anew where a test has ended it."""
+    with Store.open() as store:
+        found = next((known for known in store.sessions() if known.name == "test" and known.state == "ready"), None)
+        if found is None:
+            found = lifecycle.wait_ready(store, *lifecycle.start_session(store, "test", Placement(ranks=2)))
+        yield Session(store, found, home)
+
+
 def test_runs_go_down_and_events_come_up(session: Session) -> None:
+    session.run("tell", events=1)
     ranks = session.now.rank_map["ranks"]
     assert [rank["rank"] for rank in ranks] == [0, 1]
 
@@ -60,43 +86,27 @@ def test_runs_go_down_and_events_come_up(session: Session) -> None:
     assert session.run("tell", events=1).status == "completed"
 
 
-def test_events_are_stored_within_half_a_second(session: Session) -> None:
-    run = session.submit("tell", events=60, every=0.05)
-    session.started(run)
-    seen, delays = 0, []
-    while not session.store.run(run.id).ended:
-        events = session.store.events(run.id, names=["value"], rank=0)
-        now = time.time()
-        delays += [now - event.time for event in events[seen:]]
-        seen = len(events)
-        time.sleep(0.01)
-    assert len(delays) > 30
-    delays.sort()
-    assert delays[int(len(delays) * 0.9)] < 0.5, delays
-
-
 def test_cancelling(session: Session) -> None:
     obedient = session.submit("tell", events=10_000, every=0.02)
     session.started(obedient)
+    told = session.store.totals(obedient.id)["value"][0][0]
+    until(lambda: session.store.totals(obedient.id)["value"][0][0] > told, 20, "what is told meanwhile to be stored")
+    assert session.store.run(obedient.id).status == "running"
     waiting = session.submit("tell", events=1)
-    asked = time.monotonic()
     client.cancel(session.store, obedient.id)
     ended = session.wait(obedient)
     assert ended.status == "cancelled"
-    assert time.monotonic() - asked < 10
     assert 0 < ended.metrics["told"] < 20_000, "it ended by itself, with what it had"
     assert session.wait(waiting).status == "completed"
 
     deaf = session.submit("tell", events=10_000, every=0.02, obedient=False)
     session.started(deaf)
-    asked = time.monotonic()
     client.cancel(session.store, deaf.id)
     assert session.wait(deaf).status == "cancelled"
-    assert time.monotonic() - asked < 20
     assert session.run("tell", events=1).status == "completed"
 
 
-@pytest.mark.parametrize("how", ["raise", "leave"])
+@pytest.mark.parametrize("how", ["raise", pytest.param("leave", marks=pytest.mark.exhaustive)])
 def test_a_rank_that_raises_does_not_leave_the_others_waiting(session: Session, how: str) -> None:
     run = session.submit("break", rank=1, how=how)
     session.started(run, "before")
@@ -107,11 +117,8 @@ def test_a_rank_that_raises_does_not_leave_the_others_waiting(session: Session, 
     if how == "raise":
         assert ended.error["message"] == "this rank can't go on"
         assert "raise ArithmeticError" in ended.error["traceback"]
-    # Counted from when that rank began: the other one may have begun earlier.
-    assert ended.finished_at - min(event.time for event in session.store.events(run.id, rank=1)) < 0.2 + 5
     following = session.run("tell", events=1)
     assert following.status == "completed"
-    assert following.finished_at - ended.finished_at < 60
 
 
 def test_kill_9_of_a_rank(session: Session) -> None:
@@ -128,7 +135,6 @@ def test_kill_9_of_a_rank(session: Session) -> None:
     until(lambda: not any(segment.exists() for segment in segments), 20, "shared memory of the dead to be removed")
     following = session.run("tell", events=1)
     assert following.status == "completed"
-    assert following.finished_at - ended.finished_at < 60
 
 
 def test_kill_9_of_the_controller(session: Session) -> None:
@@ -201,6 +207,7 @@ def test_two_sessions_side_by_side(session: Session) -> None:
     assert session.store.session(private.id).state == "stopped"
 
 
+@pytest.mark.exhaustive
 def test_nobody_waits_for_a_run_that_nobody_will_take(session: Session) -> None:
     running = session.submit("tell", events=100_000, every=0.02)
     session.started(running)
@@ -213,25 +220,31 @@ def test_nobody_waits_for_a_run_that_nobody_will_take(session: Session) -> None:
         session.wait(late, 5)
 
 
+@pytest.mark.exhaustive
 def test_a_slow_conductor_is_not_a_dead_one(session: Session) -> None:
     run = session.submit("tell", events=400, every=0.02)
     session.started(run)
-    os.kill(session.now.conductor_pid, signal.SIGSTOP)
+    # Ranks that hear nothing for 7 s end themselves; the time in which they are stopped, too, doesn't count.
+    stopped = [*(rank["pid"] for rank in session.now.rank_map["ranks"]), session.now.conductor_pid]
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
     try:
         until(lambda: session.store.run(run.id).status == "interrupted", 20, "the run to read interrupted")
         ended: list[RunRecord] = []
         looks: list[RunRecord] = []
         waiter = threading.Thread(
-            target=lambda: ended.append(client.wait(session.store, run.id, looks.append, timeout=60))
+            target=lambda: ended.append(client.wait(session.store, run.id, looks.append, timeout=limit(60)))
         )
         waiter.start()
-        until(lambda: len(looks) > 1, 20, "the second look at the run")  # not longer: the ranks hear nothing meanwhile
+        until(lambda: len(looks) > 1, 20, "the second look at the run")
     finally:
-        os.kill(session.now.conductor_pid, signal.SIGCONT)
-    waiter.join(60)
+        for pid in reversed(stopped):
+            os.kill(pid, signal.SIGCONT)
+    waiter.join(limit(60))
     assert ended[0].status == "completed", ended[0].error
 
 
+@pytest.mark.exhaustive
 def test_a_store_that_is_busy_for_seconds_costs_nothing(session: Session) -> None:
     run = session.submit("tell", events=500, every=0.02)
     session.started(run)
@@ -251,15 +264,14 @@ def test_stopping_while_it_starts(workshop_home: Path, probe_workloads: None) ->
     with Store.open() as store:
         record, conductor = lifecycle.start_session(store, "race", Placement(ranks=2))
         until(lambda: store.session(record.id).conductor_pid, 30, "the conductor")
-        asked = time.monotonic()
         assert lifecycle.stop_session(store, "race").state == "stopped"
-        assert time.monotonic() - asked < lifecycle.STOPPED, "nobody had to end it by force"
-        conductor.wait(10)
+        assert conductor.wait(limit(10)) >= 0, "nobody had to end it by force"
 
 
 def test_learners_stay_within_limits_and_take_what_is_theirs(session: Session) -> None:
     eve = session.store.add_identity("learner", "Eve", "a")
     bob = session.store.add_identity("learner", "Bob", "b")
+    before = session.now.limits
     session.store.update_session(session.record.id, limits=Limits(ranks=2, threads=2, minutes=1, queued=1))
 
     def submit(who: Identity, **placement: object) -> RunRecord:
@@ -284,6 +296,7 @@ def test_learners_stay_within_limits_and_take_what_is_theirs(session: Session) -
     assert session.wait(run).status == "cancelled"
     with pytest.raises(BadInput, match="has ended already"):
         client.cancel(session.store, run.id, eve)
+    session.store.update_session(session.record.id, limits=before)
 
 
 def test_measured_runs_get_fresh_ranks(session: Session) -> None:

@@ -23,6 +23,7 @@ def had(command: list[str], variables: dict[str, str]) -> dict[str, str]:
     return json.loads(subprocess.run(asked, env=os.environ | variables, capture_output=True, check=True).stdout)
 
 
+@pytest.mark.real
 def test_a_launcher_gets_what_it_needs_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {**SECRETS, "OMPI_MCA_btl": "tcp", "MINE": "1", "SSH_AUTH_SOCK": "/s"}.items():
         monkeypatch.setenv(name, value)
@@ -33,6 +34,7 @@ def test_a_launcher_gets_what_it_needs_and_nothing_else(monkeypatch: pytest.Monk
     assert "SSH_AUTH_SOCK" in had(site.with_only({"MINE"}, ("SSH_",)), {})
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("mpi", ["mpich", "intelmpi"])
 def test_hydra_sends_no_secret_to_other_hosts(
     workshop_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mpi: str

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import mpis
+from tests.support import limit
 from workshop import machines
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Host, Placement
@@ -169,6 +169,7 @@ def test_what_an_mpi_has_no_words_for_is_refused_before_anything_queues(workshop
         placements.arguments(chosen, many, machines.synthetic("4x2").machine)
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -179,7 +180,9 @@ def test_what_an_mpi_has_no_words_for_is_refused_before_anything_queues(workshop
 )
 def test_options_of_the_command_line(workshop_home: Path, words: list[str], said: str):
     command = [str(Path(sys.prefix) / "bin" / "workshop"), "session", "start", *words]
-    ended = subprocess.run(command, env=os.environ | {"PATH": "/nowhere"}, capture_output=True, text=True, timeout=30)
+    ended = subprocess.run(
+        command, env=os.environ | {"PATH": "/nowhere"}, capture_output=True, text=True, timeout=limit(30)
+    )
     assert ended.returncode == 2
     assert ended.stderr.startswith(said)
     assert len(ended.stderr.splitlines()) == 1
@@ -280,6 +283,7 @@ def test_why_a_job_ended(job: Job | None, minutes: int | None, words: str):
 # What leaves this machine.
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich", "intelmpi"])
 def test_no_secret_and_everything_needed_is_exported(
     workshop_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mpi: str
@@ -305,6 +309,7 @@ def test_no_secret_and_everything_needed_is_exported(
     assert had["SLURM_JOB_ID"] == "17"
 
 
+@pytest.mark.real
 def test_slurms_commands_get_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """sbatch and srun send all that they have."""
     (tmp_path / "sbatch").write_text(f'#!/bin/sh\nenv >{tmp_path}/env\necho "$@" >{tmp_path}/words\necho 17\n')
@@ -336,19 +341,19 @@ def test_clocks_that_are_wrong_for_certain():
 def hold(folder: Path) -> subprocess.CompletedProcess[str]:
     words = ["bash", str(HOLD), str(folder), "0a1b", "1", "1"]
     told = {"SLURM_JOB_ID": "17", "SLURM_JOB_NODELIST": "n[1-3]", "PATH": "/usr/bin:/bin"}
-    return subprocess.run(words, env=told, capture_output=True, text=True, timeout=30)
+    return subprocess.run(words, env=told, capture_output=True, text=True, timeout=limit(30))
 
 
+@pytest.mark.real
 def test_a_job_ends_when_its_conductor_is_silent(tmp_path: Path):
     (tmp_path / "alive-0a1b").write_text("0\n")
-    began = time.monotonic()
     ended = hold(tmp_path)
-    assert time.monotonic() - began < 10
     assert ended.returncode == 0
     assert ended.stderr == "the conductor has been silent for 1 seconds\n"
     assert (tmp_path / "allocation-0a1b").read_text() == "SLURM_JOB_ID=17\nSLURM_JOB_NODELIST=n[1-3]\n"
 
 
+@pytest.mark.real
 def test_a_forgotten_job_that_begins_late_ends_at_once(tmp_path: Path):
     """Signs of life of the session's next job are none of its business."""
     (tmp_path / "alive-ffff").write_text("0\n")
@@ -356,6 +361,7 @@ def test_a_forgotten_job_that_begins_late_ends_at_once(tmp_path: Path):
     assert [file.name for file in tmp_path.iterdir()] == ["alive-ffff"]
 
 
+@pytest.mark.real
 def test_a_node_that_does_not_see_the_session(tmp_path: Path):
     ended = hold(tmp_path / "elsewhere")
     assert ended.returncode == 1

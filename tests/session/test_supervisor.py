@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import until
+from tests.support import starts_processes, until
 from workshop import config
 from workshop.errors import WorkshopError
 from workshop.ports import free_port
@@ -99,6 +99,7 @@ class Watched:
 
 
 @pytest.fixture
+@starts_processes
 def watched(workshop_home: Path, request: pytest.FixtureRequest) -> Iterator[Watched]:
     made = Watched(Small(*request.param))  # a port is free when it is chosen, not long after
     try:

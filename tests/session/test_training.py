@@ -77,6 +77,7 @@ def test_bad_input_that_only_ranks_can_see_is_one_sentence(session):
         client.submit(session.store, session.now, "mnist", SMALL | {"resume": str(failed.id)})
 
 
+@pytest.mark.exhaustive
 def test_a_damaged_file_in_keras_cache_is_named_and_left_out(session):
     cached = Path(os.environ["KERAS_HOME"]) / "datasets" / "mnist.npz"
     cached.parent.mkdir(parents=True, exist_ok=True)
@@ -90,6 +91,7 @@ def test_a_damaged_file_in_keras_cache_is_named_and_left_out(session):
     assert "notices" not in run.metrics
 
 
+@pytest.mark.exhaustive
 def test_an_idle_session_after_horovod_uses_no_cpu(session):
     need(horovod.built(), "Horovod is not built here")
     done = session.wait(session.submit("mnist", **SMALL | {"epochs": 1}), 120)

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from tests.conftest import leftovers
-from tests.support import until
+from tests.support import limit, starts_processes, until
 from workshop.ports import free_port
 from workshop.session import client, processes
 from workshop.store.store import Store
@@ -39,13 +39,14 @@ class Up:
 
     def answers(self) -> bool:
         try:
-            with urllib.request.urlopen(f"{self.answer['url']}/join", timeout=5) as reply:
+            with urllib.request.urlopen(f"{self.answer['url']}/join", timeout=limit(5)) as reply:
                 return reply.status == 200
         except OSError:
             return False
 
 
 @pytest.fixture
+@starts_processes
 def up(workshop_home: Path, probe_workloads: None) -> Iterator[Up]:
     words = [WORKSHOP, "up", "--no-lab", "--port", str(free_port()), "--json"]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -56,7 +57,7 @@ def up(workshop_home: Path, probe_workloads: None) -> Iterator[Up]:
     with Store.open() as store:
         yield Up(process, json.loads(text), workshop_home, store)
     process.kill()
-    process.communicate(timeout=20)
+    process.communicate(timeout=limit(20))
     until(lambda: not leftovers(workshop_home), 40, "everything to end after kill -9 of `workshop up`")
 
 
@@ -65,7 +66,9 @@ def test_it_comes_up_stays_up_and_ends_on_ctrl_c(up: Up) -> None:
     assert up.answer["links"]["instructor"].startswith(up.answer["url"])
     assert "token=" not in Path(up.home / "dashboard.log").read_text()
 
-    second = subprocess.run([WORKSHOP, "up", "--port", str(free_port())], capture_output=True, text=True, timeout=30)
+    second = subprocess.run(
+        [WORKSHOP, "up", "--port", str(free_port())], capture_output=True, text=True, timeout=limit(30)
+    )
     assert second.returncode == 2
     assert "runs already" in second.stderr
     assert len(second.stderr.strip().splitlines()) == 1
@@ -76,7 +79,7 @@ def test_it_comes_up_stays_up_and_ends_on_ctrl_c(up: Up) -> None:
     until(lambda: up.store.totals(run.id).get("value"), 30, "the run to tell something")
     first = up.dashboard()
     first.kill()
-    ended = client.wait(up.store, run.id, timeout=60)
+    ended = client.wait(up.store, run.id, timeout=limit(60))
     assert (ended.status, ended.metrics["told"]) == ("completed", 120)
     until(up.answers, 40, "the dashboard to answer again")
     assert up.dashboard().pid != first.pid
@@ -87,10 +90,10 @@ def test_it_comes_up_stays_up_and_ends_on_ctrl_c(up: Up) -> None:
     os.kill(up.store.session("workshop").conductor_pid, signal.SIGKILL)
     until(lambda: up.store.run(run.id).status == "interrupted", 15, "the run to be interrupted")
     following = client.submit(up.store, up.store.session("workshop"), "tell", {"events": 1})
-    assert client.wait(up.store, following.id, timeout=60).status == "completed"
+    assert client.wait(up.store, following.id, timeout=limit(60)).status == "completed"
 
     up.process.send_signal(signal.SIGINT)
-    _, err = up.process.communicate(timeout=40)
+    _, err = up.process.communicate(timeout=limit(40))
     assert up.process.returncode == 0, err
     assert "Everything has ended." in err
     assert leftovers(up.home) == []
@@ -110,7 +113,7 @@ def test_a_port_in_use_starts_nothing(workshop_home: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        ended = subprocess.run([WORKSHOP, "up", "--port", str(port)], capture_output=True, text=True, timeout=30)
+        ended = subprocess.run([WORKSHOP, "up", "--port", str(port)], capture_output=True, text=True, timeout=limit(30))
     assert ended.returncode == 2
     assert f"Port {port}" in ended.stderr
     assert len(ended.stderr.strip().splitlines()) == 1

@@ -11,11 +11,12 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.support import until
+from tests.support import starts_processes, until
 from workshop.session.vigil import Vigil
 
 
 @pytest.fixture
+@starts_processes
 def processes() -> Iterator[list[subprocess.Popen[bytes]]]:
     with ExitStack() as stack:
         waiting = [sys.executable, "-c", "import sys; sys.stdin.read()"]

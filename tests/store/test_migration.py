@@ -14,6 +14,7 @@ import psycopg
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
+from tests.support import limit
 from workshop.errors import BadInput
 from workshop.store import tables
 from workshop.store.records import Trial
@@ -116,7 +117,7 @@ def test_several_open_it_at_once(old: str) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(limit(30))
     assert found == [3] * 6
     assert version(old) == tables.VERSION
 

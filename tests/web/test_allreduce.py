@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import pytest
+
 from tests.web import seed
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
@@ -48,6 +50,7 @@ def part(card: Card, kind: str) -> Any:
     return next(part for part in card.parts if part["kind"] == kind)
 
 
+@pytest.mark.real
 def test_a_run_that_goes_on_is_drawn_as_far_as_it_is(store: Store, session: SessionRecord) -> None:
     run = begun(store, session, {"own": SECONDS["own"], "ring": SECONDS["ring"][:2]})
     own, ring = told(Sight(store, run))
@@ -60,6 +63,7 @@ def test_a_run_that_goes_on_is_drawn_as_far_as_it_is(store: Store, session: Sess
     assert names == ["own", "ring"]
 
 
+@pytest.mark.real
 def test_a_finished_run_says_what_memory_allows_and_what_was_left_out(store: Store, session: SessionRecord) -> None:
     run = begun(store, session, SECONDS)
     left_out = {"horovod": "it is not built on this machine"}

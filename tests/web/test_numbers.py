@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support import limit
 from tests.web import seed
 from tests.web.dashboard import Dashboard, sections
 from workshop.store.runs import MOST_RUNS
@@ -52,7 +53,7 @@ def test_what_is_sent_to_such_numbers_is_refused_in_a_sentence(dashboard: Dashbo
 @pytest.mark.parametrize("path", ["/live/run/{}", "/quiz/{}/socket?view=host"])
 def test_lines_to_such_numbers_say_so(dashboard: Dashboard, path: str) -> None:
     with dashboard.instructor().listen(path.format(LONG)) as line:
-        assert "There is no " in line.recv(timeout=10)
+        assert "There is no " in line.recv(timeout=limit(10))
 
 
 def test_a_number_that_is_there_is_still_found(dashboard: Dashboard) -> None:

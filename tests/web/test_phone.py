@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.analysis import cases
 from tests.browser.conftest import started
+from tests.support import limit, starts_processes
 from tests.web import seed
 from tests.web.dashboard import Dashboard
 from workshop.store.records import SessionRecord
@@ -31,6 +32,7 @@ def phone(dashboard: Dashboard) -> Iterator[Page]:
 
 
 @pytest.fixture
+@starts_processes
 def up(dashboard: Dashboard) -> Iterator[SessionRecord]:
     with seed.alive(dashboard.store, "class") as made:
         yield made
@@ -44,7 +46,7 @@ def test_the_machine_can_be_read_and_keeps_to_its_card(
     dashboard.store.update_session(up.id, rank_map=bound, machine=cases.machine(ranks))
     phone.goto("/session?session=class")
     words = phone.locator("[data-card=machine] .annotation-text")
-    expect(words.filter(has_text=f"rank {ranks - 1}")).to_have_count(1, timeout=30_000)
+    expect(words.filter(has_text=f"rank {ranks - 1}")).to_have_count(1, timeout=limit(30) * 1000)
     sizes = words.evaluate_all("all => all.map((one) => parseFloat(getComputedStyle(one).fontSize))")
     assert len(sizes) > 2 * ranks and min(sizes) >= READABLE
     units = [box for one in words.filter(has_text="unit").all() if (box := one.bounding_box())]
@@ -59,7 +61,7 @@ def test_a_table_s_buttons_leave_what_one_chooses_by_alone(
     seed.completed(dashboard.store, up)
     phone.goto("/history")
     table = phone.get_by_test_id("stDataFrame")
-    expect(table).to_be_visible(timeout=30_000)
+    expect(table).to_be_visible(timeout=limit(30) * 1000)
     table.tap(position={"x": 150, "y": 60})
     buttons = phone.get_by_test_id("stElementToolbar")
     expect(buttons).to_be_visible()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.analysis import cases
+from tests.support import limit
 from tests.web.test_panels import part, shown, text
 from workshop import machines, topology
 from workshop.errors import BadInput
@@ -61,7 +62,7 @@ def test_equal_runs_are_asked_about_once_and_nobody_waits() -> None:
 
     def ask(placement: Placement, machine: Described) -> Prediction:
         asked.append((placement.ranks, machine.count("core")))
-        go_on.wait(10)
+        go_on.wait(limit(10))
         return Prediction(cases.rank_map([0], [1]))
 
     predictions = Predictions(ask)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.web import seed, training
 from tests.web.test_panels import part, shown, text
 from workshop.store.records import SessionRecord
@@ -23,6 +25,7 @@ def test_threads_against_cores(store: Store, session: SessionRecord) -> None:
     assert "OMP_NUM_THREADS" not in text(card)
 
 
+@pytest.mark.real
 def test_an_openmp_variable_is_explained(store: Store, session: SessionRecord) -> None:
     placed = seed.PLACEMENT | {"environment": {"KMP_BLOCKTIME": "0"}}
     run = store.submit(session.id, "mnist", training.PARAMS, placed)

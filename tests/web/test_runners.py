@@ -16,7 +16,7 @@ import pytest
 from tests.sessions import Session
 from tests.study.conftest import own_lock, session
 from tests.study.test_runner import study_of, working
-from tests.support import until
+from tests.support import limit, until
 from tests.web import seed
 from workshop.errors import BadInput
 from workshop.placement import Placement
@@ -85,7 +85,7 @@ def test_started_by_a_thread_that_ends_stopped_killed_with_the_dashboard_and_gon
         Runners().stop(INSTRUCTOR, study.id)
 
     here.stop(INSTRUCTOR, study.id)
-    assert running.ended.wait(60), "it ends when it is asked to"
+    assert running.ended.wait(limit(60)), "it ends when it is asked to"
     assert running.process.returncode == 130 and not running.failed
     assert not psutil.pid_exists(running.process.pid), "no zombie is left"
     assert store.run(run.id).status == "cancelled"
@@ -97,13 +97,13 @@ def test_started_by_a_thread_that_ends_stopped_killed_with_the_dashboard_and_gon
     child = psutil.Process(int(dashboard.stdout.readline()))
     working(store, 2)
     dashboard.kill()
-    dashboard.communicate(timeout=60)
+    dashboard.communicate(timeout=limit(60))
     until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, 60, "its study's process to end")
     until(lambda: store.study(study.id).state == "interrupted", 60, "the study to read interrupted")
 
     # It can be gone on with, in the same session: what was left running isn't run again.
     again = here.start(store, INSTRUCTOR, study.id, session.now)
-    assert again.ended.wait(120)
+    assert again.ended.wait(limit(120))
     assert (again.process.returncode, again.failed) == (0, "")
     assert store.study(study.id).state == "completed"
     assert [run.status for run in reversed(store.runs())] == ["cancelled", "completed", "completed"]
@@ -116,7 +116,7 @@ def test_one_that_fails_says_why_and_one_that_is_deaf_is_killed(
     store, here = session.store, Runners()
     gone = store.create_study("scaling", "nonsense", {"weak": False, "rate": "x", "unit": "x"}, [trial(1, 0.1)])
     running = here.start(store, INSTRUCTOR, gone.id, session.now)
-    assert running.ended.wait(60)
+    assert running.ended.wait(limit(60))
     assert "There is no workload 'nonsense'" in running.failed
 
     deaf = study_of(store, trial(1, 20.0))
@@ -125,7 +125,7 @@ def test_one_that_fails_says_why_and_one_that_is_deaf_is_killed(
     monkeypatch.setattr(runners, "GIVE_UP", 0.5)
     os.kill(running.process.pid, signal.SIGSTOP)
     here.stop(INSTRUCTOR, deaf.id)
-    assert running.ended.wait(60), "it is killed"
+    assert running.ended.wait(limit(60)), "it is killed"
     assert running.process.returncode == -signal.SIGKILL
     store.request_cancel(run.id)
     # Its conductor says what becomes of the session: only after its last word the test may have one.

@@ -79,12 +79,12 @@ def test_what_the_server_says_is_told(server):
 def test_a_refused_connection_fails_at_once():
     with socket.create_server(("127.0.0.1", 0)) as closed:
         address = f"http://127.0.0.1:{closed.getsockname()[1]}/"
-    with took(0, 8):
+    with took(0):
         assert failure(Remote(address, "")) == "Connection refused"
 
 
 def test_a_name_that_nobody_knows_fails():
-    with took(0, 8):
+    with took(0):
         assert failure(Remote("http://mnist.invalid/", ""))
 
 
@@ -93,22 +93,22 @@ def test_a_server_that_accepts_nobody_is_given_up():
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
-        with socket.create_connection(full.getsockname()), took(0.3, 8):
+        with socket.create_connection(full.getsockname()), took(0.3):
             address = f"http://127.0.0.1:{full.getsockname()[1]}/"
             assert failure(Remote(address, "", connect=0.4)) in ("no connection within 0.4 s", "timed out")
 
 
 def test_a_server_that_never_answers_is_given_up(server):
     server.silent = True
-    with took(0.4, 8):
+    with took(0.4):
         assert failure(remote(server, silence=0.5)) == "timed out"
-    with took(0.4, 8):
+    with took(0.4):
         assert failure(remote(server, whole=0.5, silence=1.0)) == "not done within 0.5 s"
 
 
 def test_a_server_that_drips_is_given_up(server):
     server.drip = 0.05
-    with took(0.4, 8):
+    with took(0.4):
         assert failure(remote(server, whole=0.5)) == "not done within 0.5 s"
 
 
@@ -117,6 +117,7 @@ def test_the_limits_are_short():
     assert MNIST.address.startswith("https://") and len(MNIST.sha256) == 64
 
 
+@pytest.mark.real
 def test_an_encrypted_connection_is_checked(tmp_path, monkeypatch):
     need(shutil.which("openssl"), "openssl, which makes a certificate")
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"

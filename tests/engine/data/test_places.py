@@ -177,7 +177,7 @@ def test_a_failed_download_is_not_tried_again_for_ten_minutes(look, server):
 
 def test_a_class_without_a_network_waits_once(look, server):
     server.silent = True
-    with took(0.5, 8):
+    with took(0.5):
         assert count(look(silence=0.5)) == DIGITS
     assert count(look()) == DIGITS  # this one would be silent for longer
     assert len(server.asked) == 1

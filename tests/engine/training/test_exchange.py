@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.support import need
+from tests.support import limit, need
 from workshop.errors import WorkshopError
 from workshop.mpi import prefix
 
@@ -25,7 +25,7 @@ TRAIN = ["mnist", "--data", "digits", "--model", "dense", "--epochs", "1", "--im
 def engine(*words, start=(), environment=None):
     command = [*start, sys.executable, "-c", WITHOUT + "sys.exit(main())", *TRAIN, *words]
     return subprocess.run(
-        command, env=os.environ | dict(environment or {}), capture_output=True, text=True, timeout=120
+        command, env=os.environ | dict(environment or {}), capture_output=True, text=True, timeout=limit(120)
     )
 
 
@@ -54,7 +54,7 @@ def test_ranks_of_mpich_exchange_without_horovod(workshop_home):
         need(False, f"a network to install MPICH from: {error}")
     start = [prefix.launcher(folder), "-n", "2", sys.executable, "-m", "workshop.engine", *TRAIN]
     done = subprocess.run(
-        start, env=os.environ | prefix.environment(folder), capture_output=True, text=True, timeout=240
+        start, env=os.environ | prefix.environment(folder), capture_output=True, text=True, timeout=limit(240)
     )
     assert done.returncode == 0, done.stderr
     metrics = json.loads(done.stdout)["metrics"]

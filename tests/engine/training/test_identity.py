@@ -7,8 +7,8 @@ import pytest
 
 from tests.engine.training.oracle import train
 from tests.engine.training.ranks_program import BATCH, EPOCHS, count
-from tests.ranks import run_ranks
-from tests.support import need
+from tests.ranks import by_ranks, run_ranks
+from tests.support import need, starts_processes
 from workshop.engine.training.batches import Batches
 from workshop.mpi import horovod
 
@@ -19,7 +19,8 @@ WAYS = ("horovod", "mpi", "mpi-per-tensor", "parameter-server")
 CASES = [(way, "SGD") for way in WAYS] + [(way, "Adam") for way in ("horovod", "mpi", "parameter-server")]
 
 
-@pytest.fixture(scope="module", params=[1, 2, 3, 4])
+@pytest.fixture(scope="module", params=by_ranks(1, 2, 3, 4))
+@starts_processes
 def found(request):
     need(horovod.built(), "Horovod is not built here")
     return run_ranks("tests.engine.training.ranks_program", request.param)

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.lstopo import written
+from tests.support import limit
 from workshop import machines, topology
 from workshop.figures.machine import machine_picture
 from workshop.mpi import openmpi, reports
@@ -45,7 +46,7 @@ def asked(machine: machines.Described, folder: Path, display: str, options: list
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=limit(30),
     )
     return done.stdout if done.returncode == 0 else None
 

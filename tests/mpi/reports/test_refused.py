@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.analysis.cases import machine
 from tests.mpi.reports.test_samples import SAMPLES, sample
+from tests.support import limit
 from workshop.errors import BadInput
 from workshop.mpi import reports
 
@@ -140,13 +141,13 @@ PIECES = """
 pieces = st.sampled_from([HEAD, "\n", *PIECES.replace("\n", "").split("|")])
 
 
-@settings(max_examples=150, deadline=10_000)
+@settings(max_examples=150, deadline=limit(20) * 1000)
 @given(st.one_of(st.text(max_size=200), st.lists(pieces | st.text(max_size=3), max_size=30).map("".join)))
 def test_no_text_gets_anything_but_bad_input(text: str) -> None:
     harmless(text)
 
 
-@settings(max_examples=150, deadline=10_000)
+@settings(max_examples=150, deadline=limit(20) * 1000)
 @given(
     st.sampled_from(sorted(path.stem for path in SAMPLES.glob("*.txt"))),
     st.integers(0, 2**32 - 1),
@@ -189,7 +190,7 @@ LONG = {
 }
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(limit(20))
 @pytest.mark.parametrize("name", LONG)
 def test_long_text_is_read_in_bounded_time(name: str) -> None:
     harmless(LONG[name])

@@ -13,11 +13,11 @@ from tests.cli.test_cli import workshop
 from tests.conftest import leftovers
 from tests.sessions import Session
 from tests.study.test_runner import end, start, working
-from tests.support import until
+from tests.support import limit, until
 from workshop.store.store import Store
 from workshop.study import runner
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
 GRID = ["run", "grid", "--workload", "work", "--vary", "ranks=1,2", "--best", "1", "--best-repeats", "3"]
 
 
@@ -31,7 +31,7 @@ def test_the_command_is_killed_and_interrupted_while_the_best_are_repeated(sessi
     first = start(*words)
     third = working(store, 3)
     first.kill()
-    first.communicate(timeout=10)
+    first.communicate(timeout=limit(10))
     kept = [trial.run_id for trial in store.trials(1)]
     assert len(kept) == 4 and kept[:3] == [1, 2, third.id], "both cells, and the repeats of the better one"
 
@@ -54,6 +54,7 @@ def test_the_command_is_killed_and_interrupted_while_the_best_are_repeated(sessi
     assert "1,800*" in shown and max(map(len, shown.splitlines())) <= 80, shown
 
 
+@pytest.mark.exhaustive
 def test_a_rank_and_the_conductor_of_a_session_of_its_own_are_killed(
     workshop_home: Path, probe_workloads: None
 ) -> None:
@@ -66,7 +67,7 @@ def test_a_rank_and_the_conductor_of_a_session_of_its_own_are_killed(
         three = working(store, 3)
         assert [trial.run_id for trial in store.trials(1)][:2] == [1, 2] and store.run(2).status == "failed"
         os.kill(store.session(three.session_id).conductor_pid or 0, signal.SIGKILL)
-        _, said = command.communicate(timeout=120)
+        _, said = command.communicate(timeout=limit(120))
         assert command.returncode == 1 and "Go on with: workshop study resume 1" in said, said
         assert len(said.strip().splitlines()) <= 3 and "Traceback" not in said
         until(lambda: store.run(three.id).status == "interrupted", 20, "the run to read interrupted")
@@ -81,6 +82,7 @@ def test_a_rank_and_the_conductor_of_a_session_of_its_own_are_killed(
         assert {known.state for known in store.sessions()} <= {"stopped", "failed"}
 
 
+@pytest.mark.exhaustive
 def test_the_command_is_killed_while_ranks_start(workshop_home: Path, probe_workloads: None) -> None:
     """Its private session ends with it, which says nothing of the cell that was about to run."""
     command = start(*GRID, "--private", "--set", "batch=8")
@@ -92,7 +94,7 @@ def test_the_command_is_killed_while_ranks_start(workshop_home: Path, probe_work
 
         until(starting, 120, "ranks to be started for a run")
         command.kill()
-        command.communicate(timeout=10)
+        command.communicate(timeout=limit(10))
         until(lambda: store.run(1).ended, 60, "the run to end")
         assert store.run(1).status in ("cancelled", "interrupted")
         assert len(runner.missing(*runner.read(store, 1))) == 2, "both cells are still to be run"

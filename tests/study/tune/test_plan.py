@@ -22,6 +22,7 @@ def planned(name: str = "mnist", given: dict[str, Any] | None = None, machine: A
     return plan(workload(name), given or {}, machine, **more).asked
 
 
+@pytest.mark.real
 def test_two_cores() -> None:
     """The machine's own mapper says what is possible; what comes to the same is there once."""
     asked = planned()
@@ -47,6 +48,7 @@ def test_two_cores() -> None:
     assert Asked.read(asked.as_json()).as_json() == asked.as_json()
 
 
+@pytest.mark.real
 def test_larger_machines_have_more_places() -> None:
     asked = planned(machine=machines.read("2x4x2"))
     ways = {(spot.map_by, spot.bind_to) for spot in asked.spots if spot.ranks == 4}
@@ -58,6 +60,7 @@ def test_larger_machines_have_more_places() -> None:
     assert asked.naive["threads"] == 8
 
 
+@pytest.mark.real
 def test_what_can_not_be_had_is_not_tried() -> None:
     asked = planned(offer=Offer(missing={"horovod": "it is not built here"}))
     assert "horovod" not in asked.knobs["exchange"]
@@ -80,6 +83,7 @@ def test_what_can_not_be_had_is_not_tried() -> None:
     assert {spot.bind_to for spot in planned(takes=takes).spots} == {"core"}
 
 
+@pytest.mark.real
 def test_what_somebody_sets_stays_as_it_is() -> None:
     asked = planned(given={"exchange": "mpi", "steps": "40"})
     assert asked.knobs == {"exchange": ["mpi"]} and asked.length.fixed and asked.length.value == 40
@@ -88,12 +92,14 @@ def test_what_somebody_sets_stays_as_it_is() -> None:
     assert "steps" in asked.load
 
 
+@pytest.mark.real
 def test_k_means() -> None:
     asked = planned("kmeans")
     assert asked.share == "" and asked.params["data"] == "blobs" and asked.load == {"data": "blobs", "clusters": 100}
     assert list(asked.knobs) == ["backend"]
 
 
+@pytest.mark.real
 def test_a_session_on_hosts_has_its_slots() -> None:
     hosts = [{"name": "a", "slots": 2}, {"name": "b", "slots": 1}]
     asked = planned(given={"batch": 12}, placement={"hosts": hosts})
@@ -103,6 +109,7 @@ def test_a_session_on_hosts_has_its_slots() -> None:
     assert {spot.map_by for spot in asked.spots} == {"auto", "node"}, "ranks are dealt out over hosts, too"
 
 
+@pytest.mark.real
 def test_a_fair_share_of_each_host() -> None:
     hosts = [{"name": "a", "slots": 4}, {"name": "b", "slots": 4}]
     asked = planned(given={"batch": 16}, machine=machines.read("1x4"), placement={"hosts": hosts})
@@ -110,12 +117,14 @@ def test_a_fair_share_of_each_host() -> None:
     assert asked.naive["threads"] == 4 and asked.cores == 8
 
 
+@pytest.mark.real
 def test_limits() -> None:
     limits = Limits(ranks=(1, 2), threads=(1,), knobs={"exchange": ("mpi",)}, yields=("1",), cycles=(None,))
     points = planned(limits=limits).space.points()
     assert len(points) == 5, "four, and the naive start with its two threads"
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("name", "given", "more", "sentence"),
     [

@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 
 from tests.quiz.results.kept import keep
 from tests.quiz.results.rounds import whole_class
-from tests.support import until
+from tests.support import limit, until
 from tests.web.dashboard import Visitor
 from workshop.ports import free_port
 from workshop.store.records import QuizRound
@@ -58,5 +58,5 @@ def counted(store: Store) -> Iterator[Counted]:
         yield Counted(store, port, this, before, secrets)
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(limit(20))
         assert not thread.is_alive()

@@ -10,12 +10,13 @@ from typing import Any
 
 from websockets.sync.client import ClientConnection
 
+from tests.support import limit
 from tests.web.dashboard import Dashboard, Visitor
 from workshop.quiz import reading
 from workshop.store.records import QuizRound
 from workshop.web.quiz import hosting
 
-PATIENCE = 60.0  # seconds, of a machine that has more to do; a run that is waited for may have to compile first
+PATIENCE = limit(60)  # seconds; a run that is waited for may have to compile first
 DECK = """
 deck: try
 title: A <b>try</b>

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
-from tests.support import until
+from tests.support import limit, until
 from workshop.ports import free_port
 from workshop.store.store import Store
 from workshop.web.door import Door
@@ -30,5 +30,5 @@ def served(store: Store, routes: Callable[[int], Sequence[BaseRoute]]) -> Iterat
         yield free
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(limit(20))
     assert not thread.is_alive()

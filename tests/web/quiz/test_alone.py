@@ -68,6 +68,7 @@ def test_the_page_is_a_shell_under_a_strict_policy(store: Store, port: int) -> N
     assert not [secret for secret in SECRETS if secret in page.text]
 
 
+@pytest.mark.real
 def test_one_goes_through_a_deck_and_comes_back(store: Store, port: int) -> None:
     ada = visitor(store, port)
     state = see(ada, "/state")
@@ -90,6 +91,7 @@ def test_one_goes_through_a_deck_and_comes_back(store: Store, port: int) -> None
     assert see(visitor(store, port, nickname="Eve"), "/state")["points"] == 0
 
 
+@pytest.mark.real
 def test_a_prediction_is_checked_against_a_run_of_one_s_own(store: Store, port: int) -> None:
     ada = visitor(store, port)
     assert see(ada, "/state")["attempt"] == 1

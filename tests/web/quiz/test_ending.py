@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.quiz.nine import DECK
+from tests.support import limit
 from tests.web.dashboard import Visitor
 from tests.web.quiz.serving import served
 from workshop.errors import BadInput
@@ -34,11 +35,11 @@ def test_who_is_in_a_round_is_told_its_end(store: Store, port: int, instructor: 
     this = hosting.host(store, DECK)
     host = Visitor(port, f"{cookie_name(port)}={auth.let_in(store, 'instructor', 'Instructor')[1]}")
     with host.listen(f"/quiz/{this.id}/socket?view=host") as line:
-        assert json.loads(line.recv(timeout=20))["phase"] == "lobby"
+        assert json.loads(line.recv(timeout=limit(20)))["phase"] == "lobby"
         ending.end(store, instructor, this.id)
         kinds: list[str] = []
         while "ended" not in kinds:
-            kinds.append(json.loads(line.recv(timeout=20))["kind"])
+            kinds.append(json.loads(line.recv(timeout=limit(20)))["kind"])
     assert store.round(this.id).ended_at is not None
     with pytest.raises(BadInput, match="has ended already"):
         ending.end(store, instructor, this.id)

@@ -13,7 +13,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
-from tests.support import until
+from tests.support import starts_processes, until
 from tests.web.dashboard import Dashboard, Visitor
 from tests.web.quiz.players import PATIENCE, Line, begin, join, line
 from workshop.bench.viewers import served
@@ -29,6 +29,7 @@ from workshop.web.quiz.room import ELSEWHERE
 
 
 @pytest.fixture
+@starts_processes
 def two(store: Store, workshop_home: Path) -> Iterator[tuple[Dashboard, Dashboard]]:
     with served() as (first, port), served() as (second, other):
         yield Dashboard(store, first, port), Dashboard(store, second, other)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import until
+from tests.support import starts_processes, until
 from tests.web.dashboard import Dashboard, Visitor
 from tests.web.quiz.players import DECK, Line, begin, join, line
 from workshop.bench.viewers import served
@@ -19,6 +19,7 @@ LEARNERS = 12
 
 
 @pytest.fixture
+@starts_processes
 def dashboard(store: Store, workshop_home: Path) -> Iterator[Dashboard]:
     with served() as (process, port):
         yield Dashboard(store, process, port)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import until
+from tests.support import starts_processes, until
 from tests.web.dashboard import Dashboard
 from tests.web.quiz.players import Line, begin, join, line
 from workshop.bench.viewers import served
@@ -41,12 +41,14 @@ questions:
 
 
 @pytest.fixture
+@starts_processes
 def dashboard(store: Store, workshop_home: Path) -> Iterator[Dashboard]:
     with served() as (process, port):
         yield Dashboard(store, process, port)
 
 
 @pytest.fixture
+@starts_processes
 def up(store: Store, dashboard: Dashboard) -> Iterator[SessionRecord]:
     session, conductor = lifecycle.start_session(store, "class", Placement(ranks=1), attached=True)
     try:
@@ -105,6 +107,7 @@ def test_the_truth_comes_with_the_guesses(dashboard: Dashboard, up: SessionRecor
     assert [one.points for one in dashboard.store.answers(record.id, "broken")] == [None]
 
 
+@pytest.mark.exhaustive
 def test_a_dashboard_that_was_killed_goes_on_measuring(dashboard: Dashboard, up: SessionRecord) -> None:
     record, host = begin(dashboard, DECK.replace("PACE", "1.5")), dashboard.instructor()
     ada = join(dashboard, record)

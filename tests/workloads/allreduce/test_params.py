@@ -54,6 +54,7 @@ def test_sizes_are_whole_numbers_from_the_smallest_to_the_largest(ends):
     assert all(size % 4 == 0 for size in sizes)
 
 
+@pytest.mark.real
 def test_describing_it_imports_no_numerical_library():
     program = (
         "import sys; from workshop.workloads.allreduce import WORKLOAD; WORKLOAD.check({}); "

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.ranks import run_ranks
-from tests.support import need
+from tests.ranks import by_ranks, run_ranks
+from tests.support import need, starts_processes
 from workshop.mpi import horovod
 
 pytestmark = pytest.mark.real
 SIZES = [4, 16, 64, 256, 1024, 4096, 16384, 65536]
 
 
-@pytest.fixture(scope="module", params=[1, 2, 3, 4])
+@pytest.fixture(scope="module", params=by_ranks(1, 2, 3, 4))
+@starts_processes
 def found(request):
     return run_ranks("tests.workloads.allreduce.ranks_program", request.param)
 
@@ -34,7 +35,7 @@ def test_the_workload_tells_a_time_for_every_size(found):
             *(metrics["algorithm_bandwidth"][name], metrics["bus_bandwidth"][name]),
             strict=True,
         ):
-            assert 0 < seconds < 5
+            assert seconds > 0
             assert algorithm == pytest.approx(size / seconds)
             assert bus == pytest.approx(algorithm * 2 * (ranks - 1) / ranks)
     assert metrics["memory_bandwidth"] > 1e8

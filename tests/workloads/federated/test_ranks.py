@@ -8,7 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from tests.ranks import run_ranks
+from tests.ranks import by_ranks, run_ranks
+from tests.support import starts_processes
 from tests.workloads.federated import oracle
 from tests.workloads.federated.ranks_program import CASES, LONG, SMALL
 from workshop.engine.data import images
@@ -30,7 +31,8 @@ def at(ranks):
     return run_ranks("tests.workloads.federated.ranks_program", ranks)
 
 
-@pytest.fixture(scope="module", params=RANKS)
+@pytest.fixture(scope="module", params=by_ranks(*RANKS))
+@starts_processes
 def found(request):
     return at(request.param) | {"ranks": request.param}
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
-from tests.ranks import run_ranks
+from tests.ranks import by_ranks, run_ranks
+from tests.support import starts_processes
 from tests.workloads.federated.sending_program import (
     BESIDE,
     CHOSEN,
@@ -36,7 +37,8 @@ def at(ranks):
     return run_ranks("tests.workloads.federated.sending_program", ranks)
 
 
-@pytest.fixture(scope="module", params=RANKS)
+@pytest.fixture(scope="module", params=by_ranks(*RANKS))
+@starts_processes
 def found(request):
     return at(request.param) | {"ranks": request.param}
 

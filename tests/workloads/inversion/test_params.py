@@ -13,6 +13,7 @@ from workshop.workloads import no_artifacts, workload
 from workshop.workloads.inversion import MOST, WORKLOAD
 
 
+@pytest.mark.real
 def test_it_is_registered_and_cheap_to_import():
     assert workload("inversion") is WORKLOAD
     code = (

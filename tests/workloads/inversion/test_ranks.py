@@ -9,11 +9,13 @@ import pytest
 from PIL import Image
 
 from tests.ranks import run_ranks
+from tests.support import starts_processes
 
 pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def found():
     return run_ranks("tests.workloads.inversion.ranks_program", 2, seconds=280)
 

@@ -13,6 +13,7 @@ import pytest
 from mpi4py import MPI
 
 from tests import mpis
+from tests.support import limit
 from workshop import mpi, topology
 from workshop.engine.context import RankContext
 from workshop.errors import BadInput
@@ -36,7 +37,7 @@ def launched(home: Path, name: str, ranks: int) -> dict:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=limit(120),
     )
     assert done.returncode == 0, done.stderr
     return json.loads(output.read_text())

@@ -46,6 +46,7 @@ def test_every_field_says_what_it_is():
         assert field.description, name
 
 
+@pytest.mark.real
 def test_describing_it_imports_no_numerical_library():
     program = (
         "import sys; from workshop.workloads.kmeans import WORKLOAD; WORKLOAD.check({}); "

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.ranks import run_ranks
+from tests.ranks import by_ranks, run_ranks
+from tests.support import starts_processes
 from tests.workloads.kmeans.oracle import equal_up_to_ties, sklearn_fit
 from tests.workloads.kmeans.ranks_program import CASES, SIZE, points_of, start_of
 
 pytestmark = pytest.mark.real
 
 
-@pytest.fixture(scope="module", params=[1, 2, 3, 4])
+@pytest.fixture(scope="module", params=by_ranks(1, 2, 3, 4))
+@starts_processes
 def found(request):
     return results(request.param)
 

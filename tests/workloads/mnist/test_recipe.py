@@ -7,13 +7,14 @@ import math
 import pytest
 
 from tests.ranks import run_ranks
-from tests.support import need
+from tests.support import need, starts_processes
 from workshop.mpi import horovod
 
 pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def runs():
     need(horovod.built(), "Horovod is not built here")
     return run_ranks("tests.workloads.mnist.ranks_program", 2)["runs"]

@@ -8,11 +8,13 @@ import pytest
 
 from tests import openfl
 from tests.ranks import run_ranks
+from tests.support import starts_processes
 
 PROGRAM = "tests.workloads.openfl.program"
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def federations() -> dict[str, Any]:
     """One in which all is well, the same on our own rank, and one that is stopped."""
     openfl.python()
@@ -20,6 +22,7 @@ def federations() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
+@starts_processes
 def faults() -> dict[str, Any]:
     """In each of these something goes wrong on purpose."""
     openfl.python()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+from tests.support import limit
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
 # Sums are taken in another order, by another release of TensorFlow: 1e-6 of a loss was measured after three rounds.
 LOSS = 1e-4
 
@@ -110,6 +112,7 @@ def test_a_stop_ends_it_within_seconds(federations):
     assert told["stopping"] < 12
 
 
+@pytest.mark.exhaustive
 def test_a_foreign_certificate_is_refused_by_tls_and_the_others_go_on(faults):
     told = faults["foreign-certificate"]
     one, good = refused(told), by_name(told)
@@ -121,6 +124,7 @@ def test_a_foreign_certificate_is_refused_by_tls_and_the_others_go_on(faults):
     went_on(told)
 
 
+@pytest.mark.exhaustive
 def test_an_expired_certificate_is_refused_by_tls_and_the_others_go_on(faults):
     told = faults["expired-certificate"]
     one, good = refused(told), by_name(told)
@@ -131,6 +135,7 @@ def test_an_expired_certificate_is_refused_by_tls_and_the_others_go_on(faults):
     went_on(told)
 
 
+@pytest.mark.exhaustive
 def test_a_valid_certificate_under_anothers_name_is_refused_by_openfl_and_the_others_go_on(faults):
     told = faults["other-name"]
     one = refused(told)
@@ -147,6 +152,7 @@ def went_on(told):
     assert [one["took_part"] for one in metrics["institutions"]] == [3, 3, 3]
 
 
+@pytest.mark.exhaustive
 def test_rounds_go_on_without_one_that_died(faults):
     metrics = faults["dies"]["metrics"]
     assert metrics["rounds"] == 3
@@ -160,6 +166,7 @@ def test_rounds_go_on_without_one_that_died(faults):
     assert any("went on waiting" in sentence for sentence in metrics["faults"])
 
 
+@pytest.mark.exhaustive
 def test_an_aggregator_that_is_started_again_goes_on_where_it_was(faults):
     told = faults["restart"]
     metrics = told["metrics"]

@@ -17,6 +17,7 @@ from workshop.workloads.openfl.parties import home
 from workshop.workloads.openfl.visitors import reason
 
 
+@pytest.mark.real
 def test_it_is_registered_and_cheap_to_import():
     assert workload("openfl") is WORKLOAD
     code = "import sys, workshop.workloads.openfl; print(sorted({'numpy', 'tensorflow', 'mpi4py'} & set(sys.modules)))"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,17 +14,18 @@ import pytest
 from tests import openfl
 from tests.conftest import leftovers
 from tests.sessions import Session
-from tests.support import until
+from tests.support import limit, starts_processes, until
 from workshop import config
 from workshop.placement import Placement
 from workshop.session import client, lifecycle
 from workshop.store.store import Store
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(420))]
 LONG = {"data": "digits", "model": "dense", "rounds": 200, "collaborators": 2, "images": 200}
 
 
 @pytest.fixture
+@starts_processes
 def session(workshop_home: Path) -> Iterator[Session]:
     openfl.use(workshop_home)
     store = Store.open()
@@ -33,7 +33,7 @@ def session(workshop_home: Path) -> Iterator[Session]:
     ready = lifecycle.wait_ready(store, record, conductor)
     yield Session(store, ready, workshop_home)
     lifecycle.stop_session(store, "test")
-    conductor.wait(10)
+    conductor.wait(limit(10))
     store.close()
 
 
@@ -70,11 +70,9 @@ def test_it_is_told_live_and_nothing_is_left_however_it_ends(session: Session) -
     assert listening and listening <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}, "nobody else can reach the aggregator"
 
     client.cancel(session.store, cancelled.id)
-    began = time.monotonic()
     ended = session.wait(cancelled, 40)
     assert ended.status == "cancelled"
     until(lambda: not servers(session.home), 20, "OpenFL's processes to end")
-    assert time.monotonic() - began < 30
     temporary = config.session_folder(session.record.id) / config.TEMPORARY
     until(lambda: not list(temporary.glob("workshop-openfl-*")), 10, "keys to be removed")
 

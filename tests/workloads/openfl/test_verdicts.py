@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from tests.analysis import cases
+from tests.support import limit
 from workshop.analysis.verdict import verdict
 from workshop.federated_failures import federated_failures
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
 FAILURES = [one for one in federated_failures() if one.needs_openfl]
 
 
@@ -28,6 +29,7 @@ def test_one_in_which_all_is_well(federations: dict[str, Any]) -> None:
     assert not [one.name for one in FAILURES if one.verdict in told["verdict"]]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda one: one.name)
 def test_the_verdict_names_what_went_wrong(faults: dict[str, Any], failure: Any) -> None:
     fault = failure.broken["fault"]

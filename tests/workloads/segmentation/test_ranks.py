@@ -9,13 +9,14 @@ import json
 import pytest
 from PIL import Image
 
-from tests.ranks import run_ranks
+from tests.ranks import by_ranks, run_ranks
+from tests.support import limit, starts_processes
 from tests.workloads.segmentation.ranks_program import CASES, SMALL
 from workshop.workloads.segmentation import SegmentationParams
 from workshop.workloads.segmentation.dealing import scanner_of
 from workshop.workloads.segmentation.overlays import FOOT, HEAD
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
 
 WAYS = ["federated", "centralised", "alone"]
 SAME = 5e-3  # Dice; the same arithmetic in other processes, some 200 steps on
@@ -25,7 +26,8 @@ def at(ranks):
     return run_ranks("tests.workloads.segmentation.ranks_program", ranks, seconds=560)
 
 
-@pytest.fixture(scope="module", params=[1, 2])
+@pytest.fixture(scope="module", params=by_ranks(1, 2))
+@starts_processes
 def found(request):
     return at(request.param) | {"ranks": request.param}
 
@@ -107,6 +109,7 @@ def test_one_channel_is_half_of_an_image(found):
     assert {one["institution"] for one in figures(found["ct alone"])["patients"]} <= {1, 2, 3}
 
 
+@pytest.mark.exhaustive
 def test_several_ranks_learn_what_one_does():
     one, two = (at(ranks)["all"]["metrics"] for ranks in (1, 2))
     for way in WAYS:

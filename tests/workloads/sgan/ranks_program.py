@@ -55,6 +55,7 @@ def run(comm, values):
         "weights": [variable.numpy().ravel().tolist() for variable in held[0].variables],
         "names": comm.allgather(sorted({name for _, name, _, _ in sink.events})),
         "artifacts": comm.allgather(sorted(sink.artifacts)),
+        "evaluated": comm.allgather(len(held[0].held_out.labels)),
         "waited": comm.allgather([value for _, name, _, value in sink.events if name == "time.wait"]),
     }
 

@@ -13,6 +13,7 @@ from workshop.workloads import no_artifacts, workload
 from workshop.workloads.sgan import WORKLOAD
 
 
+@pytest.mark.real
 def test_it_is_registered_and_cheap_to_import():
     assert workload("sgan") is WORKLOAD
     code = "import sys, workshop.workloads.sgan; print(sorted({'numpy', 'tensorflow', 'mpi4py'} & set(sys.modules)))"

@@ -44,7 +44,7 @@ def test_it_tells_of_both_nets_and_of_each_evaluation(finished):
     assert metrics["held_out_accuracy"] == told(sink, "held-out accuracy")[-1][1]
     assert metrics["memory"][0] > 100e6
     assert (metrics["labelled_images"], metrics["unlabelled_images"]) == (100, 1337)
-    assert 0 < metrics["seconds"]["evaluate"] < metrics["seconds"]["prepare"]
+    assert metrics["seconds"]["evaluate"] > 0 and metrics["seconds"]["prepare"] > 0
 
 
 def test_images_per_second_counts_labelled_and_unlabelled_images(finished):
