@@ -141,13 +141,16 @@ def _units(seat: Seat, rows: Rows, given: bool) -> set[int]:
 
 
 def _of_cores(seat: Seat, rows: Rows) -> set[int]:
+    """The units of cores, as Open MPI 5 numbers these (`core:L0`): by their logical numbers, but by the operating
+    system's numbers of their units on a machine where no core has several hardware threads."""
+    key = "unit" if len({one["core"] for one in rows}) == len(rows) else "core"
     wanted = set(seat.cores)
-    found = [one for one in rows if one["core"] in wanted]
-    missing = sorted(wanted - {one["core"] for one in found})
+    found = [one for one in rows if one[key] in wanted]
+    missing = sorted(wanted - {one[key] for one in found})
     if missing:
-        there = ranges(sorted({one["core"] for one in rows}))
+        there = ranges(sorted({one[key] for one in rows}))
         raise wrong(seat.line, f"core {missing[0]}, but the machine has cores {there}.")
-    real = {one["core"]: one["package"] for one in found}
+    real = {one[key]: one["package"] for one in found}
     _check_packages(seat, "core", seat.cores, real)
     return {one["unit"] for one in found}
 

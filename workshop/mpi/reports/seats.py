@@ -23,7 +23,8 @@ class Seat:
     """Where a report puts one rank, in the numbers that it uses.
 
     `bound` is None where it doesn't say, False where the rank may run on the whole host. Else one of `units` (numbers
-    of the operating system), `cores` and `hardware_threads` (logical numbers on the host) is there.
+    of the operating system), `cores` (as Open MPI 5 numbers them, see `seating`) and `hardware_threads` (logical
+    numbers on the host) is there.
     """
 
     rank: int
