@@ -115,6 +115,10 @@ def _placed(rank: int, host: str, told: str, line: int) -> Seat:
     if len(kinds) > 1:
         raise wrong(line, f"rank {rank} is bound to cores and to hardware threads; it should be one of them.")
     ((kind, sign),) = kinds
+    if len({package for package, *_ in places}) < len(places):
+        raise wrong(
+            line, f"rank {rank} is bound to {shown(told)}, which names a package twice; it should be there once."
+        )
     if (kind, sign) == ("core", "P"):
         raise wrong(line, "these are physical numbers of cores, which only that machine knows; give logical ones.")
     there: dict[int, int] = {}  # the package of each place
