@@ -61,7 +61,7 @@ class _Reader:
             self._map(self.process[0], found[1].strip(), line)
             self.process = None
         elif found := _PROCESS4.search(words):
-            self.old = True
+            self.old |= "package[" not in found[2]  # PRRTE's table has Open MPI 4's form and Open MPI 5's words
             self._map(int(found[1]), found[2].strip(), line)
 
     def _told(self) -> None:
@@ -72,8 +72,10 @@ class _Reader:
     def _map(self, rank: int, told: str, line: int) -> None:
         if not self.node:
             raise wrong(line, "the line that names the host (Data for node: …) is missing above; give the whole map.")
-        unbound = told in ("UNBOUND", "N/A")
-        self.mapped.add(self._seat(rank, self.node, None if unbound else told, line))
+        if told == "N/A":  # a host about which mpirun knew nothing yet: it doesn't say
+            self.mapped.add(Seat(rank, self.node, line, bound=None))
+            return
+        self.mapped.add(self._seat(rank, self.node, None if told == "UNBOUND" else told, line))
 
     def _seat(self, rank: int, host: str, told: str | None, line: int) -> Seat:
         if told is None:

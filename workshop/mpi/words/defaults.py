@@ -87,6 +87,8 @@ def settle(found: Found, values: dict[str, Any], environment: dict[str, str], de
             f"ranks is {values['ranks']}, but ppr:{each}:{by} puts {each} ranks on every {by} that gets any; the "
             f"number of ranks should be a multiple of {each}."
         )
+    if found.thread_slots and not dealt and not found.oversubscribe and values["ranks"] > cores:
+        found.unknown.append("--use-hwthread-cpus, which makes hardware threads slots")
     if found.tool == "openmpi":
         _share(found, values, bound, described)
     scarce = values["ranks"] * values["cores_per_rank"] > cores
