@@ -137,7 +137,8 @@ def test_prrte_s_table_has_the_words_of_open_mpi_5() -> None:
     text = "Data for node: node1\tNum slots: 2\n\tProcess OMPI jobid: [7,1] App: 0 Process rank: 0 Bound: {}\n"
     read = reports.read(text.format("package[0][core:1]"), machine(4))
     assert (read.kind, read.name, facts(read, "cores")) == ("openmpi5", "Open MPI 5's bindings", [([1],)])
-    assert facts(reports.read(text.format("UNBOUND"), machine(4)), "cores") == [([0, 1, 2, 3],)]
+    unbound = reports.read(text.format("UNBOUND"), machine(4))
+    assert (unbound.kind, facts(unbound, "cores")) == ("openmpi5", [([0, 1, 2, 3],)])
 
 
 @pytest.mark.parametrize("name", ["openmpi5-bindings-none", "openmpi4-bindings-not-bound"])

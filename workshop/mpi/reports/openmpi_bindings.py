@@ -61,8 +61,10 @@ class _Reader:
             self._map(self.process[0], found[1].strip(), line)
             self.process = None
         elif found := _PROCESS4.search(words):
-            self.old |= "package[" not in found[2]  # PRRTE's table has Open MPI 4's form and Open MPI 5's words
-            self._map(int(found[1]), found[2].strip(), line)
+            told = found[2].strip()
+            # PRRTE's table has Open MPI 4's form and Open MPI 5's words.
+            self.old |= not told.startswith(("package[", "UNBOUND"))
+            self._map(int(found[1]), told, line)
 
     def _told(self) -> None:
         """Each process has to have its binding before the next one comes."""
