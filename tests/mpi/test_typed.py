@@ -85,7 +85,7 @@ def _ranks(ranks: list[dict], options: str) -> Map:
     return [(one["host"] if named else "", one["units"]) for one in ranks]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_what_is_predicted_for_a_command_is_what_the_mapper_says_of_it(data: st.DataObject) -> None:
     machine = data.draw(st.sampled_from(SHAPES).map(machines.read) | renumbered())
