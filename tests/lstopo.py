@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE topology SYSTEM "hwloc2.dtd">\n<topology version="2.0">\n'
 
 
-def written(machine: Mapping[str, Any], interleaved: bool = False) -> str:
+def written(machine: Mapping[str, Any], interleaved: bool = False, numbers: Sequence[int] | None = None) -> str:
     """The file of a machine. `interleaved`: the operating system numbers the first hardware threads of all cores
-    before all second ones, as Linux does."""
+    before all second ones, as Linux does; `numbers`: it numbers the units so, which are in logical order. Objects come
+    in the order of their lowest units, as hwloc writes them."""
     rows = sorted(machine["units"], key=lambda row: (row["core"], row["unit"]))
     threads = [place for _, of_core in groupby(rows, key=lambda row: row["core"]) for place, _ in enumerate(of_core)]
     order = sorted(range(len(rows)), key=lambda at: (threads[at], at) if interleaved else at)
     number = {at: count for count, at in enumerate(order)}
-    units = [row | {"unit": number[at]} for at, row in enumerate(rows)]
+    units = [row | {"unit": numbers[at] if numbers else number[at]} for at, row in enumerate(rows)]
     nodes = 2 ** len({row["numa"] for row in units}) - 1
 
     def sets(some: list[dict[str, int]]) -> str:
@@ -30,7 +31,8 @@ def written(machine: Mapping[str, Any], interleaved: bool = False) -> str:
         )
 
     def split(some: list[dict[str, int]], kind: str) -> list[list[dict[str, int]]]:
-        return [[row for row in some if row[kind] == one] for one in sorted({row[kind] for row in some})]
+        parts = [[row for row in some if row[kind] == one] for one in {row[kind] for row in some}]
+        return sorted((sorted(part, key=lambda row: row["unit"]) for part in parts), key=lambda part: part[0]["unit"])
 
     def node(some: list[dict[str, int]]) -> str:
         memory = f'local_memory="{1 << 30}"'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 from hypothesis import given
@@ -24,6 +25,15 @@ def shapes(draw: st.DrawFn) -> machines.Described:
     l3 = draw(st.sampled_from([number for number in (1, 2, 4) if number % numa == 0 or numa % number == 0]))
     cores = max(numa, l3) * draw(st.integers(1, 3))
     return machines.synthetic(f"{draw(st.integers(1, 3))}x{cores}x{draw(st.integers(1, 3))}", numa, l3)
+
+
+@st.composite
+def renumbered(draw: st.DrawFn) -> machines.Described:
+    """The same as lstopo's files, on which the operating system numbers units in an order of its own."""
+    described = draw(shapes())
+    numbers = draw(st.permutations(range(len(described.units))))
+    spread = draw(st.sampled_from([1, 1, 3]))
+    return machines.read(written(described.machine, numbers=[spread * number for number in numbers]))
 
 
 def test_the_workshops_machine() -> None:
@@ -150,3 +160,42 @@ def test_anything_else_is_bad_input(text: str) -> None:
     except BadInput:
         return
     assert described.units
+
+
+def test_a_numa_node_may_be_around_the_whole_machine() -> None:
+    """As hwloc's first version wrote machines with one node."""
+    text = written(machines.read("2x2").machine)
+    first = text[text.index("<object") :].replace('type="Machine"', 'type="NUMANode" local_memory="4096"')
+    nodes = [line for line in first.splitlines() if 'type="NUMANode"' in line and line.endswith("/>")]
+    for line in nodes:
+        first = first.replace(line, "")
+    read = machines.read(f'<!DOCTYPE topology SYSTEM "hwloc.dtd">\n<topology>{first}')
+    assert [(row["unit"], row["core"], row["package"], row["numa"]) for row in read.units] == [
+        (0, 0, 0, 0),
+        (1, 1, 0, 0),
+        (2, 2, 1, 0),
+        (3, 3, 1, 0),
+    ]
+    assert read.machine["memory_bytes"] == 4096
+
+
+def test_a_node_may_lie_in_the_cache_of_its_memory() -> None:
+    text = written(machines.read("2x4,numa=2").machine)
+    plain = machines.read(text)
+    cached = re.sub(
+        r'<object type="NUMANode"[^>]*( cpuset="[^"]*")[^>]*( nodeset="[^"]*")[^>]*/>',
+        lambda node: f'<object type="MemCache"{node[1]}{node[2]} cache_size="4096" depth="1">{node[0]}</object>',
+        text,
+    )
+    read = machines.read(cached)
+    assert read.count("numa") == 4 and read.units == plain.units
+    assert read.machine["memory_bytes"] == plain.machine["memory_bytes"]
+    assert (read.xml or "").count('type="MemCache"') == 4
+
+
+def test_nodes_that_a_container_holds_back_are_left_out() -> None:
+    """hwloc numbers those that are left; units of the others have no node."""
+    text = written(machines.read("3x2").machine).replace('allowed_nodeset="0x00000007"', 'allowed_nodeset="0x00000006"')
+    read = machines.read(text)
+    assert [row["numa"] for row in read.units] == [2, 2, 0, 0, 1, 1]
+    assert read.machine["memory_bytes"] == 2 << 30

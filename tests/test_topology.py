@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workshop import topology
+from tests.test_machines import renumbered
+from workshop import machines, topology
 
 
 @given(st.sets(st.integers(0, 300)))
@@ -58,6 +61,58 @@ def test_two_sockets_with_hardware_threads(tmp_path: Path) -> None:
     assert [units[unit]["core"] for unit in range(8)] == [0, 1, 2, 3, 0, 1, 2, 3]
     for name in ("package", "numa", "l3"):
         assert [units[unit][name] for unit in range(8)] == [0, 0, 1, 1, 0, 0, 1, 1]
+
+
+def put(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text + "\n")
+
+
+def dump(root: Path, rows: Sequence[Mapping[str, int]], masks: bool) -> Path:
+    """What Linux tells of a machine: caches are dies, whose cores have the same numbers in every die. `masks`: as old
+    kernels do, with neither lists nor numbers of dies."""
+
+    def names(folder: Path, name: str, listed: str, some: Iterable[int]) -> None:
+        mask = sum(1 << unit for unit in some)
+        words = [f"{mask >> 32 * place & 0xFFFFFFFF:08x}" for place in reversed(range(3))]
+        if masks:
+            put(folder / name, ",".join(words))
+        else:
+            put(folder / listed, ",".join(map(str, sorted(some))))
+
+    def like(row: Mapping[str, int], key: str) -> list[int]:
+        return [other["unit"] for other in rows if other[key] == row[key]]
+
+    for row in rows:
+        folder = root / f"cpu/cpu{row['unit']}"
+        about, cache = folder / "topology", folder / "cache/index3"
+        put(about / "physical_package_id", f"{9 - row['package']}")
+        die = sorted({other["core"] for other in rows if other["l3"] == row["l3"]})
+        put(about / "core_id", f"{99 - die.index(row['core'])}")
+        names(about, "core_siblings", "package_cpus_list", like(row, "package"))
+        names(about, "thread_siblings", "core_cpus_list", like(row, "core"))
+        if not masks:
+            put(about / "die_id", f"{row['l3']}")
+        put(cache / "level", "3")
+        put(cache / "type", "Unified")
+        names(cache, "shared_cpu_map", "shared_cpu_list", like(row, "l3"))
+        names(root / f"node/node{40 - row['numa']}", "cpumap", "cpulist", like(row, "numa"))
+    return root
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(renumbered().filter(lambda described: max(row["unit"] for row in described.units) < 96), st.booleans())
+def test_a_dump_and_lstopos_file_of_a_machine_tell_the_same(described: machines.Described, masks: bool) -> None:
+    """Whatever numbers the firmware gives to packages, cores and units: hwloc's logical numbers are those of lstopo."""
+    with tempfile.TemporaryDirectory() as folder:
+        assert topology.machine(dump(Path(folder), described.units, masks))["units"] == described.units
+
+
+def test_cores_of_two_dies_that_share_their_numbers(tmp_path: Path) -> None:
+    """4 packages x 2 dies x 6 cores, where the cores of each die count from 0: by numbers alone they would be 24."""
+    rows = machines.synthetic("4x12", numa=2, l3=2).units
+    units = topology.machine(dump(tmp_path, rows, masks=True))["units"]
+    assert units == rows and len({row["core"] for row in units}) == 48
 
 
 def test_a_container_that_hides_sys(tmp_path: Path) -> None:

@@ -23,8 +23,20 @@ UNNAMED = "A machine"  # of which the file doesn't tell the model
 RIGHT = "it should be what lstopo writes as XML"
 
 # What of lstopo's file describes processors; the rest (devices, distances, names) is left out.
+_ROOTS = ("Machine", "System", "NUMANode", "Node")  # hwloc's first version left out a machine of one NUMA node
 _CONTAINERS = ("Machine", "System", "Package", "Socket", "Die", "Group", "NUMANode", "Node", "Core", "PU")
-_CACHES = ("Cache", "L1Cache", "L2Cache", "L3Cache", "L4Cache", "L5Cache", "L1iCache", "L2iCache", "L3iCache")
+_CACHES = (
+    "MemCache",  # in front of a NUMA node's memory, which lies in it
+    "Cache",
+    "L1Cache",
+    "L2Cache",
+    "L3Cache",
+    "L4Cache",
+    "L5Cache",
+    "L1iCache",
+    "L2iCache",
+    "L3iCache",
+)
 _NUMBERS = (
     "os_index",
     "gp_index",
@@ -63,7 +75,7 @@ def read(text: str) -> tuple[dict[str, Any], str]:
     except (ElementTree.ParseError, ValueError, LookupError) as error:
         raise BadInput(f"This is no XML that can be read ({error}); {RIGHT}.") from None
     top = [child for child in root if child.tag == "object"]
-    if root.tag != "topology" or len(top) != 1 or top[0].get("type") not in ("Machine", "System"):
+    if root.tag != "topology" or len(top) != 1 or top[0].get("type") not in _ROOTS:
         raise BadInput(f"This XML doesn't describe a machine's topology: {RIGHT}.")
     walk = _Walk()
     lines = walk.object(top[0], {}, 1)
@@ -83,6 +95,7 @@ class _Walk:
         self.nodes: list[tuple[int, int]] = []  # a NUMA node's place in the file, and its set of units as bits
         self.memory = 0
         self.allowed: int | None = None  # the units that hwloc lets programs have, as bits; None: all
+        self.allowed_nodes: int | None = None  # and the NUMA nodes, by the operating system's numbers
         self.seen = 0
 
     def object(self, element: ElementTree.Element, inside: Mapping[str, int], depth: int) -> list[str]:
@@ -96,8 +109,9 @@ class _Walk:
         self.seen += 1
         if self.seen > MOST_OBJECTS or len(self.nodes) > MOST_NODES:
             raise BadInput(f"This topology has more than {MOST_OBJECTS} objects, or {MOST_NODES} NUMA nodes.")
-        if depth == 1 and "allowed_cpuset" in attributes:
-            self.allowed = _bits(attributes["allowed_cpuset"])
+        if depth == 1:
+            given = {name: _bits(value) for name, value in attributes.items() if name.startswith("allowed_")}
+            self.allowed, self.allowed_nodes = given.get("allowed_cpuset"), given.get("allowed_nodeset")
         if kind in ("Package", "Socket"):
             inside = {**inside, "package": self.seen}
         elif kind == "L3Cache" or (kind == "Cache" and attributes.get("depth") == "3"):
@@ -105,10 +119,10 @@ class _Walk:
         elif kind == "Core":
             inside = {**inside, "core": self.seen}
         elif kind in ("NUMANode", "Node"):
-            if "os_index" in attributes:
-                _number(attributes, "NUMA node")
-            self.nodes.append((self.seen, _bits(attributes.get("cpuset", "0x0"))))
-            self.memory += int(attributes.get("local_memory", 0))
+            number = _number(attributes, "NUMA node") if "os_index" in attributes else None
+            if self.allowed_nodes is None or number is None or self.allowed_nodes >> number & 1:
+                self.nodes.append((self.seen, _bits(attributes.get("cpuset", "0x0"))))
+                self.memory += int(attributes.get("local_memory", 0))
         elif kind == "PU":
             self._unit(attributes, inside)
         words = "".join(f' {name}="{value}"' for name, value in attributes.items())
@@ -134,12 +148,13 @@ class _Walk:
         if not self.units:
             raise BadInput("There is no processing unit (PU) in this topology.")
         for unit in self.units:
-            unit["numa"] = next((seen for seen, bits in self.nodes if bits >> unit["unit"] & 1), 0)
+            unit["numa"] = next((seen for seen, bits in self.nodes if bits >> unit["unit"] & 1), None)
             unit["l3"] = unit["l3"] or -unit["package"] - 1  # without such a cache: what a package has in common
-        numbers: dict[str, dict[int, int]] = {}
+        numbers: dict[str, dict[int | None, int]] = {}
         for what in ("core", "package", "numa", "l3"):
             order = dict.fromkeys(unit[what] for unit in self.units)  # as they come in the file: logical order
-            numbers[what] = {seen: number for number, seen in enumerate(order)}
+            # Units whose NUMA node isn't allowed have none; they get a number behind those of hwloc's nodes.
+            numbers[what] = {seen: number for number, seen in enumerate(sorted(order, key=lambda seen: seen is None))}
         rows = [{"unit": unit["unit"], **{what: numbers[what][unit[what]] for what in numbers}} for unit in self.units]
         return sorted(rows, key=lambda row: row["unit"])
 

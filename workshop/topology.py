@@ -5,11 +5,20 @@ from __future__ import annotations
 import os
 import platform
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 SYSTEM = Path("/sys/devices/system")
+# Files that name all units of a unit's package, core and so on, in the words of new kernels and of old ones.
+_SETS = {
+    "drawer": ("drawer_cpus", "drawer_siblings"),
+    "book": ("book_cpus", "book_siblings"),
+    "package": ("package_cpus", "core_siblings"),
+    "die": ("die_cpus",),
+    "cluster": ("cluster_cpus",),
+    "core": ("core_cpus", "thread_siblings"),
+}
 
 
 def parse_cpu_list(text: str) -> list[int]:
@@ -21,56 +30,95 @@ def parse_cpu_list(text: str) -> list[int]:
     return units
 
 
+def parse_cpu_mask(text: str) -> list[int]:
+    """Linux's mask of processing units (`00000001,0000000f`, the highest 32 first) as numbers. Raises ValueError for
+    anything else."""
+    bits = int("".join(word.zfill(8) for word in text.strip().split(",")) or "0", 16)
+    return [unit for unit in range(bits.bit_length()) if bits >> unit & 1]
+
+
 def _read(path: Path, default: str = "") -> str:
     try:
-        return path.read_text().strip()
+        return path.read_text().strip(" \n\0")
     except OSError:
         return default
 
 
-def _numbers(keys: Iterable[Any]) -> dict[Any, int]:
-    """Logical numbers from 0 in order of the keys: what the operating system numbers with gaps, people don't."""
-    return {key: number for number, key in enumerate(sorted(set(keys)))}
+def _units(folder: Path, *names: tuple[str, str]) -> list[int]:
+    """The units that the first of these pairs of files names which is there: a mask, which hwloc reads, or a list."""
+    for masked, listed in names:
+        if text := _read(folder / masked):
+            return parse_cpu_mask(text)
+        if text := _read(folder / listed):
+            return parse_cpu_list(text)
+    return []
+
+
+def _logical(online: Iterable[int], levels: Iterable[Mapping[int, Hashable]]) -> list[int]:
+    """The units in hwloc's logical order. Each level (packages, caches, cores and the like) has a key for each unit;
+    units of one key lie together. What lies in the same object stays together, and objects come in the order of their
+    lowest units."""
+    around: dict[int, set[tuple[int, int]]] = {
+        unit: set() for unit in online
+    }  # minus the size of each object, its lowest
+    for level in levels:
+        objects: dict[Hashable, list[int]] = {}
+        for unit in around:
+            if unit in level:
+                objects.setdefault(level[unit], []).append(unit)
+        for units in objects.values():
+            for unit in units:
+                around[unit].add((-len(units), min(units)))
+    return sorted(around, key=lambda unit: ([lowest for _, lowest in sorted(around[unit])], unit))
 
 
 def machine(system: Path = SYSTEM) -> dict[str, Any]:
     """This host as the store keeps it: host, model, memory in bytes, and per processing unit its core, package, NUMA
-    node and last-level cache, as logical numbers that are unique on the host.
+    node and last-level cache, as hwloc's logical numbers, which are unique on the host.
 
     Where /sys tells nothing (a container may hide it), every unit is a core of its own in one package.
     """
-    online = parse_cpu_list(_read(system / "cpu/online")) or sorted(os.sched_getaffinity(0))
-    numa_of = {}
+    online = parse_cpu_list(_read(system / "cpu/online")) or _described(system) or sorted(os.sched_getaffinity(0))
+    numa: dict[int, Hashable] = {}
     for node in system.glob("node/node[0-9]*"):
-        for unit in parse_cpu_list(_read(node / "cpulist")):
-            numa_of[unit] = int(node.name.removeprefix("node"))
-
-    raw = []
+        numa |= dict.fromkeys(_units(node, ("cpumap", "cpulist")), int(node.name.removeprefix("node")))
+    parts: dict[str, dict[int, Hashable]] = {what: {} for what in _SETS}
+    caches: dict[int, dict[int, Hashable]] = {}  # by level
     for unit in online:
         folder = system / f"cpu/cpu{unit}"
+        # Numbers of cores can be the same in another die, and numbers of dies in another package: who is in it counts.
         package = max(int(_read(folder / "topology/physical_package_id", "0")), 0)
-        core = int(_read(folder / "topology/core_id", str(unit)))
-        caches = sorted(
-            (int(_read(cache / "level", "0")), _read(cache / "shared_cpu_list"))
-            for cache in folder.glob("cache/index[0-9]*")
-            if _read(cache / "type") != "Instruction"
-        )
-        l3 = min(parse_cpu_list(caches[-1][1]), default=0) if caches and caches[-1][0] >= 3 else -1 - package
-        raw.append((unit, (package, core), package, numa_of.get(unit, 0), l3))
+        die = (package, _read(folder / "topology/die_id"))
+        ids = {"package": package, "die": die, "core": (die, _read(folder / "topology/core_id", f"unit {unit}"))}
+        for what, names in _SETS.items():
+            members = _units(folder / "topology", *((name, f"{name}_list") for name in names))
+            parts[what][unit] = min(members, default=ids.get(what))
+        for cache in folder.glob("cache/index[0-9]*"):
+            if _read(cache / "type") != "Instruction":
+                shared = _units(cache, ("shared_cpu_map", "shared_cpu_list"))
+                caches.setdefault(int(_read(cache / "level", "0")), {})[unit] = min(shared, default=unit)
 
-    cores = _numbers(row[1] for row in raw)
-    packages = _numbers(row[2] for row in raw)
-    numa = _numbers(row[3] for row in raw)
-    l3s = _numbers(row[4] for row in raw)
+    last = max(caches, default=0)
+    l3 = {unit: (parts["package"][unit], caches[last].get(unit) if last >= 3 else None) for unit in online}
+    order = _logical(online, [numa, *parts.values(), *caches.values()])
+    nodes = {unit: numa.get(unit, 0) for unit in online}
+    columns = {"core": parts["core"], "package": parts["package"], "numa": nodes, "l3": l3}
+    numbers = {
+        what: {key: number for number, key in enumerate(dict.fromkeys(of[unit] for unit in order))}
+        for what, of in columns.items()
+    }
     return {
         "host": socket.gethostname(),
         "model": _model(),
         "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
-        "units": [
-            {"unit": unit, "core": cores[core], "package": packages[package], "numa": numa[node], "l3": l3s[l3]}
-            for unit, core, package, node, l3 in raw
-        ],
+        "units": [{"unit": unit, **{what: numbers[what][of[unit]] for what, of in columns.items()}} for unit in online],
     }
+
+
+def _described(system: Path) -> list[int]:
+    """The units that have a description, where no file says which are online."""
+    there = (folder.parent.name.removeprefix("cpu") for folder in system.glob("cpu/cpu[0-9]*/topology"))
+    return sorted(int(number) for number in there if number.isdecimal())
 
 
 def together(described: Iterable[dict[str, Any]]) -> dict[str, Any]:

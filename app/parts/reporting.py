@@ -22,7 +22,7 @@ Paste what your `mpirun` printed, with whatever stands around it: Open MPI's `--
 def pasted(composed: Composed | None, predicted: Prediction | None) -> None:
     """Read a report and draw it."""
     st.markdown(WHAT)
-    text = st.text_area("Report", key="place-report", height=220, max_chars=1_000_000)
+    text = st.text_area("Report", key="place-report", height=220, max_chars=reports.LARGEST)
     if not text.strip():
         return
     try:

@@ -55,10 +55,9 @@ def test_what_a_placement_sets_itself_counts(installed):
 @pytest.mark.real
 @pytest.mark.parametrize(("victim", "number"), [(0, signal.SIGKILL), (2, signal.SIGKILL), (1, signal.SIGSEGV)])
 def test_the_rank_that_was_killed_is_told_from_those_that_were_ended_for_it(installed, victim, number):
-    died, pids, seconds = kill(intelmpi, victim, number)
+    died, pids = kill(intelmpi, victim, number)
     assert died is not None
     assert (died.rank, died.pid, died.signal) == (victim, pids[victim], number)
-    assert seconds < 5
 
 
 def test_without_a_prefix_it_says_how_to_get_one(workshop_home):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests import mpis
 from tests.lstopo import written
 from tests.support import limit, need
-from tests.test_machines import shapes
+from tests.test_machines import renumbered, shapes
 from workshop import machines, topology
 from workshop.errors import BadInput, WorkshopError
 from workshop.machines import Described
@@ -188,7 +188,25 @@ def test_what_is_advised_is_taken(placement: Placement, described: Described) ->
 
 
 @ASKING
-@given(placements(), shapes())
+@given(renumbered(), st.data())
+def test_numbers_of_the_operating_system_are_not_taken_for_logical_ones(
+    described: Described, data: st.DataObject
+) -> None:
+    """Without hardware threads, Open MPI calls the operating system's numbers of units logical numbers of cores."""
+    kind, key = data.draw(st.sampled_from([("core", "core"), ("package", "package"), ("l3cache", "l3")]))
+    there = described.count(key)
+    placement = Placement(ranks=data.draw(st.integers(1, there)), map_by=kind, bind_to=kind)
+    found = ranks(mapper.predict(placement, described))
+    assert [one["units"] for one in found] == [
+        [row["unit"] for row in described.units if row[key] == number] for number in range(placement.ranks)
+    ]
+    by_threads = ranks(mapper.predict(Placement(ranks=there, map_by="hwthread", bind_to="hwthread"), described))
+    logical = sorted(described.units, key=lambda row: (row["package"], row["core"], row["unit"]))
+    assert [one["units"] for one in by_threads] == [[row["unit"]] for row in logical[:there]]
+
+
+@ASKING
+@given(placements(), shapes() | renumbered())
 def test_predicted_ranks_lie_in_the_machine(placement: Placement, described: Described) -> None:
     found = mapper.predict(placement, described)
     if found.refused:
@@ -217,7 +235,7 @@ def test_predicted_ranks_lie_in_the_machine(placement: Placement, described: Des
 
 
 @ASKING
-@given(placements(), shapes())
+@given(placements(), shapes() | renumbered())
 def test_xml_words_and_pictures_agree(placement: Placement, described: Described) -> None:
     """Three ways in which Open MPI tells one map, each read by a reader of its own."""
     found = mapper.predict(placement, described)
@@ -242,13 +260,14 @@ def test_xml_words_and_pictures_agree(placement: Placement, described: Described
 def told(placement: Placement, described: Described) -> str:
     """mpirun's XML for a placement."""
     command = [openmpi.launcher(), "--do-not-launch", "--display", "map:parsable", "-n", str(placement.ranks)]
-    asked = subprocess.run(
-        [*command, *openmpi.arguments(placement, described.cores), "true"],
-        env=os.environ | openmpi.environment() | {"HWLOC_SYNTHETIC": described.synthetic or ""},
-        capture_output=True,
-        text=True,
-        timeout=limit(60),
-    )
+    with mapper._believing(described) as belief:
+        asked = subprocess.run(
+            [*command, *openmpi.arguments(placement, described.cores), "true"],
+            env=os.environ | openmpi.environment() | belief,
+            capture_output=True,
+            text=True,
+            timeout=limit(60),
+        )
     assert asked.returncode == 0, asked.stderr
     return asked.stdout
 

@@ -50,11 +50,10 @@ def test_a_rank_can_own_several_cores(installed):
 @pytest.mark.real
 @pytest.mark.parametrize("victim", [0, 2])
 def test_a_killed_rank_ends_all_and_no_rank_is_blamed(installed, victim):
-    died, pids, seconds = kill(mpich, victim, signal.SIGKILL)
+    died, pids = kill(mpich, victim, signal.SIGKILL)
     assert died is not None
     assert (died.rank, died.signal) == (None, signal.SIGKILL)
     assert died.pid in pids, "MPICH names the process that it collects first"
-    assert seconds < 5
 
 
 @pytest.mark.real

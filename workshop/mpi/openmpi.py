@@ -89,8 +89,9 @@ def arguments(placement: Placement, cores: int) -> list[str]:
     scarce = not placement.hosts and placement.ranks * placement.cores_per_rank > cores
     dealt = placement.per_resource is None  # over something, without a number for each
     if placement.per_resource is not None:
-        # More on each than there are at all would be the same, but makes the mapper miscount them.
-        mapping = f"ppr:{min(placement.per_resource, placement.ranks)}:{placement.map_by}"
+        # More on each than there are at all would be the same, but makes the mapper miscount them; not those of hosts.
+        most = placement.per_resource if placement.map_by == "node" else placement.ranks
+        mapping = f"ppr:{min(placement.per_resource, most)}:{placement.map_by}"
     elif placement.map_by != "auto":
         mapping = placement.map_by
     elif placement.bind_to in LARGER:

@@ -4,6 +4,7 @@ random machines and placements on the real mapper, which launches nothing."""
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -83,13 +84,16 @@ def in_the_picture(read: reports.Read) -> list[tuple[int, str, list[int]]]:
 
 @pytest.mark.real
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(shapes, mappings, bindings, st.integers(1, 6), st.booleans())
+@given(shapes, mappings, bindings, st.integers(1, 6), st.none() | st.just("linux") | st.integers(0, 1 << 16))
 def test_all_notations_agree(
-    tmp_path: Path, shape: tuple[str, int], mapping: tuple[str, int], binding: str, ranks: int, linux: bool
+    tmp_path: Path, shape: tuple[str, int], mapping: tuple[str, int], binding: str, ranks: int, order: str | int | None
 ) -> None:
     machine = machines.synthetic(shape[0], numa=shape[1])
-    if linux:  # numbers second hardware threads behind all first ones
+    if order == "linux":  # numbers second hardware threads behind all first ones
         machine = machines.read(written(machine.machine, interleaved=True))
+    elif order is not None:
+        numbers = random.Random(order).sample(range(len(machine.units)), len(machine.units))
+        machine = machines.read(written(machine.machine, numbers=numbers))
     cores = f":pe={mapping[1]}" if mapping[1] > 1 else ""
     options = ["--map-by", mapping[0] + cores, "--bind-to", "core" if cores else binding, "-n", str(ranks)]
     words = asked(machine, tmp_path, "map", options)

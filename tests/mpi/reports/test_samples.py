@@ -114,7 +114,34 @@ def test_intel_s_long_lists_go_over_several_lines() -> None:
     assert facts(read, "host", "pid", "units") == [("node1", 71, [0, 1, 2, 3, 4, 5]), ("node2", 72, [0, 1])]
 
 
-@pytest.mark.parametrize("name", ["openmpi5-bindings-none", "openmpi4-bindings-not-bound", "openmpi4-map-unbound"])
+@pytest.mark.parametrize("host", ["node1", "node-with-28-letters-abcdefgh", f"{'a' * 60}.{'b' * 60}.example.org"])
+@pytest.mark.parametrize("braces", [True, False])
+def test_intel_s_table_is_as_wide_as_its_names_and_may_have_no_braces(host: str, braces: bool) -> None:
+    units = [part if not braces else f"{{{part}}}" for part in ("0", "1-3", "4,6,\n" + " " * 30 + "8")]
+    text = f"[0] MPI startup(): Rank    Pid      {'Node name':{len(host)}}  Pin cpu\n" + "".join(
+        f"[0] MPI startup(): {rank:<7} {70 + rank:<8} {host}  {where}\n" for rank, where in enumerate(units)
+    )
+    read = reports.read(text + "[0] MPI startup(): I_MPI_DEBUG=5\n")
+    assert read.kind == "intel-pinning"
+    assert facts(read, "host", "units") == [(host, [0]), (host, [1, 2, 3]), (host, [4, 6, 8])]
+
+
+def test_open_mpi_4_doesn_t_tell_of_hosts_that_it_doesn_t_know_yet() -> None:
+    """`Bound: N/A` says nothing, whether ranks will be bound or not."""
+    for given in (None, machine(4)):
+        read = reports.read(sample("openmpi4-map-unbound"), given)
+        assert (read.kind, facts(read, "units", "cores")) == ("openmpi4", [([], [])] * 2)
+
+
+def test_prrte_s_table_has_the_words_of_open_mpi_5() -> None:
+    text = "Data for node: node1\tNum slots: 2\n\tProcess OMPI jobid: [7,1] App: 0 Process rank: 0 Bound: {}\n"
+    read = reports.read(text.format("package[0][core:1]"), machine(4))
+    assert (read.kind, read.name, facts(read, "cores")) == ("openmpi5", "Open MPI 5's bindings", [([1],)])
+    unbound = reports.read(text.format("UNBOUND"), machine(4))
+    assert (unbound.kind, facts(unbound, "cores")) == ("openmpi5", [([0, 1, 2, 3],)])
+
+
+@pytest.mark.parametrize("name", ["openmpi5-bindings-none", "openmpi4-bindings-not-bound"])
 def test_unbound_ranks_have_all_of_a_machine_that_is_known(name: str) -> None:
     assert facts(reports.read(sample(name)), "units")[0] == ([],)
     assert facts(reports.read(sample(name), machine(4)), "units", "cores")[0] == ([0, 1, 2, 3], [0, 1, 2, 3])

@@ -53,7 +53,8 @@ def unpack(data: bytes, name: str = NAME) -> Checkpoint:
     try:
         with archives.opened(data) as archive:
             keys = sorted(member.removesuffix(".npy") for member in archive.namelist())
-        arrays = npz.read(data, name, ["about", *(key for key in keys if key.startswith(("weights/", "optimizer/")))])
+        _whole(keys)
+        arrays = npz.read(data, name, keys)
         if arrays["about"].nbytes > LARGEST_ABOUT:
             raise ValueError("what it says of itself is too long")
         about = json.loads(arrays.pop("about").tobytes())
@@ -74,6 +75,15 @@ def unpack(data: bytes, name: str = NAME) -> Checkpoint:
             f"{name} is not a checkpoint of a training run ({str(error)[:80] or type(error).__name__}); give the "
             f"{NAME} that a run has kept."
         ) from error
+
+
+def _whole(keys: Sequence[str]) -> None:
+    """See that an archive with these sorted names holds what `pack` writes, and all of it. Raises ValueError."""
+    weights = sum(key.startswith("weights/") for key in keys)
+    optimizer = len(keys) - 1 - weights
+    numbered = [f"optimizer/{number:04}" for number in range(optimizer)]
+    if list(keys) != ["about", *numbered, *(f"weights/{number:04}" for number in range(weights))]:
+        raise ValueError("its arrays are not those of a whole checkpoint")
 
 
 def _sensible(value: Any) -> bool:

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 
 from workshop.mpi.reports.seats import HOST, Report, Seat, number, numbers, row, shown, wrong
 
-_HEAD = re.compile(r"Rank\s{1,20}Pid\s{1,20}Node name\s{1,20}Pin cpu")
+_HEAD = re.compile(r"Rank\s{1,20}Pid\s{1,20}Node name\s{1,300}Pin cpu")  # as wide as the longest name
 _ROW = re.compile(
     rf"MPI startup\(\):\s{{1,40}}([0-9]{{1,9}})\s{{1,40}}([0-9]{{1,10}})\s{{1,40}}({HOST})\s{{1,300}}(\S.*)$"
 )
 _BEGUN = re.compile(r"MPI startup\(\):\s{1,40}[0-9]")
 _RANKS = re.compile(rf"^\(({HOST}):([0-9][^()]*)\)$")
+_LIST = re.compile(r"[0-9]{1,6}(?:-[0-9]{1,6})?(?:,[0-9]{1,6}(?:-[0-9]{1,6})?)*")  # as some versions write it
 _LONGEST = 64  # lines over which a list of processors may go
 
 
@@ -51,14 +52,20 @@ def _pinned(lines: Sequence[str], at: int) -> tuple[Seat, int]:
     rank, pid, host, where = number(found[1], line, "the rank"), int(found[2]), found[3], found[4].strip()
     if where == "n/a":
         return Seat(rank, host, line, bound=False, pid=pid), at + 1
-    while "}" not in where and at + 1 < len(lines) and at + 1 - line < _LONGEST and "MPI startup" not in lines[at + 1]:
+    braces = where.startswith("{")
+    while (
+        ("}" not in where if braces else where.endswith(","))
+        and at + 1 < len(lines)
+        and at + 1 - line < _LONGEST
+        and "MPI startup" not in lines[at + 1]
+    ):
         at += 1
         where += lines[at].strip()
-    if not (where.startswith("{") and where.endswith("}")):
-        raise wrong(
-            line, f"the processors of rank {rank} are {shown(where)}; they should be like {{0,1,2}} or {{0-3}}."
-        )
-    return Seat(rank, host, line, units=numbers(where[1:-1], line, "the processors"), pid=pid), at + 1
+    if not (where.endswith("}") if braces else _LIST.fullmatch(where)):
+        right = "they should be like {0,1,2}, {0-3}, or the same without braces"
+        raise wrong(line, f"the processors of rank {rank} are {shown(where)}; {right}.")
+    units = numbers(where[1:-1] if braces else where, line, "the processors")
+    return Seat(rank, host, line, units=units, pid=pid), at + 1
 
 
 def ranks(text: str) -> Report | None:

@@ -80,10 +80,15 @@ def read_mask(text: str, line: int) -> tuple[Rows, tuple[int, ...]]:
 
 def check_words(text: str, rows: Rows, allowed: Sequence[int], line: int) -> None:
     """Compare the words before a mask (`socket 0[core 1[hwt 0-1]], …`), if there are any, with the mask itself."""
-    said = set()
-    for package, core, threads in _WORDS.findall(text):
-        of_core = [one for one in rows if (one["package"], one["core"]) == (int(package), int(core))]
-        for thread in numbers(threads, line, "the hardware threads"):
-            said.add(of_core[thread]["unit"] if thread < len(of_core) else -1)
-    if said and said != set(allowed):
+    told = _WORDS.findall(text)
+    units: dict[tuple[int, int], list[int]] = {}
+    for one in rows if told else ():
+        units.setdefault((one["package"], one["core"]), []).append(one["unit"])
+    said: set[int] = set()
+    for package, core, threads in told:
+        of_core = units.pop((int(package), int(core)), None)  # each core is told once
+        if of_core is None:
+            raise wrong(line, f"the words {shown(text)} tell of core {core} in package {package}, the mask doesn't.")
+        said |= {of_core[n] for n in numbers(threads, line, f"hardware threads of core {core}", len(of_core) - 1)}
+    if told and said != set(allowed):
         raise wrong(line, f"the words {shown(text)} and the mask behind them don't say the same.")

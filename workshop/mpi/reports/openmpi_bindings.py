@@ -61,8 +61,10 @@ class _Reader:
             self._map(self.process[0], found[1].strip(), line)
             self.process = None
         elif found := _PROCESS4.search(words):
-            self.old = True
-            self._map(int(found[1]), found[2].strip(), line)
+            told = found[2].strip()
+            # PRRTE's table has Open MPI 4's form and Open MPI 5's words.
+            self.old |= not told.startswith(("package[", "UNBOUND"))
+            self._map(int(found[1]), told, line)
 
     def _told(self) -> None:
         """Each process has to have its binding before the next one comes."""
@@ -72,8 +74,10 @@ class _Reader:
     def _map(self, rank: int, told: str, line: int) -> None:
         if not self.node:
             raise wrong(line, "the line that names the host (Data for node: …) is missing above; give the whole map.")
-        unbound = told in ("UNBOUND", "N/A")
-        self.mapped.add(self._seat(rank, self.node, None if unbound else told, line))
+        if told == "N/A":  # a host about which mpirun knew nothing yet: it doesn't say
+            self.mapped.add(Seat(rank, self.node, line, bound=None))
+            return
+        self.mapped.add(self._seat(rank, self.node, None if told == "UNBOUND" else told, line))
 
     def _seat(self, rank: int, host: str, told: str | None, line: int) -> Seat:
         if told is None:
@@ -115,6 +119,10 @@ def _placed(rank: int, host: str, told: str, line: int) -> Seat:
     if len(kinds) > 1:
         raise wrong(line, f"rank {rank} is bound to cores and to hardware threads; it should be one of them.")
     ((kind, sign),) = kinds
+    if len({package for package, *_ in places}) < len(places):
+        raise wrong(
+            line, f"rank {rank} is bound to {shown(told)}, which names a package twice; it should be there once."
+        )
     if (kind, sign) == ("core", "P"):
         raise wrong(line, "these are physical numbers of cores, which only that machine knows; give logical ones.")
     there: dict[int, int] = {}  # the package of each place

@@ -125,7 +125,7 @@ class _Reader:
         if cores and threads:
             raise wrong(line, f"rank {rank} is bound to cores and to hardware threads; it should be one of them.")
         self.report.seats.add(
-            # The numbers of hardware threads are the operating system's, those of cores are logical.
+            # The numbers of hardware threads are the operating system's; what those of cores are, the machine decides.
             Seat(rank, self.host, line, bool(cores or threads), tuple(threads), tuple(cores), (), tuple(self.packages))
         )
         self.rank = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any
 
 from workshop import topology
@@ -15,36 +15,33 @@ def seated(report: Report, machine: Mapping[str, Any] | None) -> tuple[dict[str,
     """The rank map that a report tells, and the machine that its numbers are of: the given one under the hosts' names,
     else as far as the report tells it. Raises BadInput where ranks are missing, or the machine is another one."""
     seats = _in_order(report)
-    hosts = list(dict.fromkeys(seat.host for seat in sorted(seats, key=lambda seat: seat.line)))
-    rows = {host: _given_rows(report, machine, host, seats) for host in hosts} if machine else report.rows
+    firsts: dict[str, Seat] = {}  # the seat of each host that is told first
+    for seat in sorted(seats, key=lambda seat: seat.line):
+        firsts.setdefault(seat.host, seat)
+    known = _Given(machine) if machine else None
+    hosts = {
+        host: known.host(report, seat) if known else _Host(report.rows.get(host) or []) for host, seat in firsts.items()
+    }
+    knows = ("cores", "packages", "numa") if machine else report.knows
     local: dict[str, int] = defaultdict(int)
     ranks = []
     places = 0
     for seat in seats:
-        there = rows.get(seat.host) or []
-        units = _units(seat, there, given=machine is not None)
-        places += len(units)
+        found = hosts[seat.host].found(seat)
+        places += len(found["units"])
         if places > MOST_PLACES:
             raise wrong(seat.line, "the ranks up to here may run on more processors than can be shown.")
-        told = [one for one in there if one["unit"] in units]
-
-        def known(name: str, key: str, told: Rows = told) -> list[int]:
-            return sorted({one[key] for one in told}) if machine or name in report.knows else []
-
         ranks.append(
             {
                 "rank": seat.rank,
                 "host": seat.host,
                 "local_rank": local[seat.host],
-                "units": sorted(units),
-                "cores": known("cores", "core"),
-                "packages": known("packages", "package"),
-                "numa": known("numa", "numa"),
+                **{name: list(numbers) if name in ("units", *knows) else [] for name, numbers in found.items()},
                 **({} if seat.pid is None else {"pid": seat.pid}),
             }
         )
         local[seat.host] += 1
-    return {"measured": False, "ranks": ranks}, _machine(machine, rows, hosts)
+    return {"measured": False, "ranks": ranks}, _machine(machine, {name: host.rows for name, host in hosts.items()})
 
 
 def _in_order(report: Report) -> list[Seat]:
@@ -63,22 +60,28 @@ def _in_order(report: Report) -> list[Seat]:
     return seats
 
 
-def _given_rows(report: Report, machine: Mapping[str, Any], host: str, seats: Sequence[Seat]) -> Rows:
-    """The units of a host of the given machine, if that can be the machine that the report is of."""
-    line = next(seat.line for seat in seats if seat.host == host)
-    machines = topology.machines(dict(machine))
-    if host in machines:
-        known = machines[host]
-    elif len(machines) == 1:  # described once, for all hosts alike
-        known = next(iter(machines.values()))
-    else:
-        raise wrong(line, f"host {host} is not one of the machine's hosts {', '.join(machines)}.")
-    rows = sorted(known.get("units") or [], key=lambda one: (one["package"], one["core"], one["unit"]))
-    told = report.rows.get(host) or []
-    if told and report.whole and not _alike(told, rows, report.whole):
-        there = _size(rows, "units" if report.whole == "units" else "both")
-        raise wrong(line, f"the report is of a machine with {_size(told, report.whole)}, not of {there}.")
-    return rows
+class _Given:
+    """The machine that somebody gives: of each host, or described once for all hosts alike."""
+
+    def __init__(self, machine: Mapping[str, Any]) -> None:
+        self.machines = topology.machines(dict(machine))
+        self._hosts: dict[str, _Host] = {}
+
+    def host(self, report: Report, seat: Seat) -> _Host:
+        """The units of the seat's host, if that can be the machine that the report is of. Raises BadInput."""
+        name = seat.host if seat.host in self.machines or len(self.machines) > 1 else next(iter(self.machines), "")
+        if name not in self.machines:
+            raise wrong(seat.line, f"host {name} is not one of the machine's hosts {', '.join(self.machines)}.")
+        if name not in self._hosts:
+            rows = self.machines[name].get("units") or []
+            ordered = sorted(rows, key=lambda one: (one["package"], one["core"], one["unit"]))
+            self._hosts[name] = _Host(ordered, given=True)
+        there = self._hosts[name]
+        told = report.rows.get(seat.host) or []
+        if told and report.whole and not _alike(told, there.rows, report.whole):
+            size = _size(there.rows, "units" if report.whole == "units" else "both")
+            raise wrong(seat.line, f"the report is of a machine with {_size(told, report.whole)}, not of {size}.")
+        return there
 
 
 def _alike(told: Rows, rows: Rows, whole: str) -> bool:
@@ -116,61 +119,74 @@ def _count(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def _units(seat: Seat, rows: Rows, given: bool) -> set[int]:
-    """The processing units that a seat stands for. Of a given machine hardware threads (of masks) are counted in the
-    order of its cores; a report's own rows are numbered as the report numbers them."""
-    if seat.bound is None:
-        return set()
-    there = [one["unit"] for one in rows]
-    if seat.bound is False:
-        return set(there)
-    if seat.cores:
-        return _of_cores(seat, rows)
-    if seat.hardware_threads and given:
-        beyond = [thread for thread in seat.hardware_threads if thread >= len(there)]
-        if beyond:
-            raise wrong(seat.line, f"hardware thread {beyond[0]}, but the machine has {len(there)}.")
-        return {there[thread] for thread in seat.hardware_threads}
-    named = set(seat.units or seat.hardware_threads)
-    missing = sorted(named - set(there))
-    if missing:
-        raise wrong(seat.line, f"unit {missing[0]}, but the machine has units {ranges(sorted(there))}.")
-    real = {one["unit"]: one["package"] for one in rows}
-    _check_packages(seat, "unit", seat.units, real)
-    return named
+class _Host:
+    """The units of a host, and where seats on it are. Many seats are alike, and a text can have a thousand of them:
+    each is looked up once."""
+
+    def __init__(self, rows: Rows, given: bool = False) -> None:
+        self.rows, self.given = rows, given
+        self._units = {one["unit"]: [one] for one in rows}
+        self._cores: dict[int, Rows] = {}
+        # Open MPI 5 numbers cores (`core:L0`) by hwloc's logical numbers; but on a machine where no core has several
+        # hardware threads, by the operating system's numbers of their units.
+        key = "unit" if len({one["core"] for one in rows}) == len(rows) else "core"
+        for one in rows:
+            self._cores.setdefault(one[key], []).append(one)
+        self._found: dict[tuple[object, ...], dict[str, list[int]]] = {}
+
+    def found(self, seat: Seat) -> dict[str, list[int]]:
+        """The units that a seat stands for, and their cores, packages and NUMA nodes, in order. Raises BadInput."""
+        place = (seat.bound, seat.units, seat.cores, seat.hardware_threads, seat.packages)
+        if place not in self._found:
+            rows = self._rows(seat)
+            keys = {"units": "unit", "cores": "core", "packages": "package", "numa": "numa"}
+            self._found[place] = {name: sorted({one[key] for one in rows}) for name, key in keys.items()}
+        return self._found[place]
+
+    def _rows(self, seat: Seat) -> Rows:
+        """The rows of the units. Of a given machine hardware threads (of masks) are counted in the order of its cores;
+        a report's own rows are numbered as the report numbers them."""
+        if seat.bound is None:
+            return []
+        if seat.bound is False:
+            return self.rows
+        if seat.cores:
+            return [one for of_core in _named(seat, "core", seat.cores, self._cores) for one in of_core]
+        if seat.hardware_threads and self.given:
+            beyond = [thread for thread in seat.hardware_threads if thread >= len(self.rows)]
+            if beyond:
+                raise wrong(seat.line, f"hardware thread {beyond[0]}, but the machine has {len(self.rows)}.")
+            return [self.rows[thread] for thread in seat.hardware_threads]
+        named = seat.units or seat.hardware_threads
+        return [one for found in _named(seat, "unit", named, self._units) for one in found]
 
 
-def _of_cores(seat: Seat, rows: Rows) -> set[int]:
-    wanted = set(seat.cores)
-    found = [one for one in rows if one["core"] in wanted]
-    missing = sorted(wanted - {one["core"] for one in found})
-    if missing:
-        there = ranges(sorted({one["core"] for one in rows}))
-        raise wrong(seat.line, f"core {missing[0]}, but the machine has cores {there}.")
-    real = {one["core"]: one["package"] for one in found}
-    _check_packages(seat, "core", seat.cores, real)
-    return {one["unit"] for one in found}
-
-
-def _check_packages(seat: Seat, what: str, numbers: Sequence[int], real: Mapping[int, int]) -> None:
-    """Refuse a seat that puts a core or unit into a package in which the machine doesn't have it. Raises BadInput."""
-    for number, package in zip(numbers, seat.packages, strict=False):
-        if real[number] != package:
+def _named(seat: Seat, what: str, numbers: Sequence[int], there: Mapping[int, Rows]) -> list[Rows]:
+    """The rows of the cores or units with these numbers. Raises BadInput where the machine doesn't have one, or has it
+    in another package."""
+    found = []
+    for number, package in zip_longest(numbers, seat.packages):
+        if number not in there:
+            raise wrong(seat.line, f"{what} {number}, but the machine has {what}s {ranges(sorted(there))}.")
+        real = there[number][0]["package"]
+        if package not in (None, real):
             raise wrong(
                 seat.line,
-                f"{what} {number} should be in package {package}, but on the machine it is in {real[number]}.",
+                f"{what} {number} should be in package {package}, but on the machine it is in {real}.",
             )
+        found.append(there[number])
+    return found
 
 
-def _machine(given: Mapping[str, Any] | None, rows: Mapping[str, Rows], hosts: Sequence[str]) -> dict[str, Any] | None:
+def _machine(given: Mapping[str, Any] | None, rows: Mapping[str, Rows]) -> dict[str, Any] | None:
     """All hosts' machines in one description; None where the report tells nothing of them."""
-    if not any(rows.get(host) for host in hosts):
+    if not any(rows.values()):
         return None
     known = topology.machines(dict(given)) if given else {}
     alike = next(iter(known.values()), {"model": "", "memory_bytes": None})
     described = [
         {**{key: value for key, value in known.get(host, alike).items() if key != "more"}, "host": host, "units": units}
-        for host in hosts
-        if (units := rows.get(host))
+        for host, units in rows.items()
+        if units
     ]
     return topology.together(described)

@@ -10,7 +10,7 @@ from workshop.errors import BadInput
 
 MOST_RANKS = 4096
 MOST_NUMBERS = 8192  # processing units or cores in one list
-MOST_PLACES = 1 << 21  # of all ranks together: short lines can name many
+MOST_PLACES = 1 << 20  # of all ranks together: short lines can name many
 LARGEST_NUMBER = 65535
 HOST = r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}"  # a host's name in patterns
 
@@ -23,7 +23,8 @@ class Seat:
     """Where a report puts one rank, in the numbers that it uses.
 
     `bound` is None where it doesn't say, False where the rank may run on the whole host. Else one of `units` (numbers
-    of the operating system), `cores` and `hardware_threads` (logical numbers on the host) is there.
+    of the operating system), `cores` (as Open MPI 5 numbers them, see `seating`) and `hardware_threads` (logical
+    numbers on the host) is there.
     """
 
     rank: int
@@ -87,18 +88,20 @@ def number(text: str, line: int, what: str) -> int:
     return int(text)
 
 
-def numbers(text: str, line: int, what: str) -> tuple[int, ...]:
+def numbers(text: str, line: int, what: str, largest: int = LARGEST_NUMBER) -> tuple[int, ...]:
     """A list like 0-3,8 in order, each number once. Raises BadInput, also for lists that no machine can have."""
     found: set[int] = set()
+    told = 0  # with those that are told again: short lists can tell many
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")
         first = number(low, line, what)
         last = number(high, line, what) if dash else first
-        if last < first or last > LARGEST_NUMBER or last - first >= MOST_NUMBERS:
-            raise wrong(line, f"{what} are {shown(text)}; they should be numbers like 0-3,8.")
+        if last < first or last > largest:
+            raise wrong(line, f"{what} are {shown(text)}; they should be numbers like 0-3,8, up to {largest}.")
+        told += last - first + 1
+        if told > MOST_NUMBERS:
+            raise wrong(line, f"{what} are more than {MOST_NUMBERS}.")
         found.update(range(first, last + 1))
-    if len(found) > MOST_NUMBERS:
-        raise wrong(line, f"{what} are more than {MOST_NUMBERS}.")
     return tuple(sorted(found))
 
 

@@ -9,7 +9,7 @@ from workshop import machines
 from workshop.errors import BadInput
 from workshop.machines import Described
 from workshop.mpi import rules
-from workshop.mpi.words.defaults import settle
+from workshop.mpi.words import defaults
 from workshop.mpi.words.options import Found
 from workshop.placement import MOST_HOSTS, MPI, THREAD_VARIABLES, Placement, hosts_from
 
@@ -41,12 +41,14 @@ def build(found: Found, base: Placement | None, described: Described | None) -> 
         "cores_per_rank": found.cores_per_rank or 1,
         "bind_to": found.bind_to or "auto",
         # More ranks than slots, but none on another's core: what `auto` writes where cores are scarce.
-        "oversubscribe": found.overload or (found.oversubscribe and found.bind_to in (None, "none")),
+        "oversubscribe": found.oversubscribe and (found.overload or found.bind_to in (None, "none")),
     }
-    _places(found, base, mpi, values)
+    if found.tool == "openmpi":
+        defaults.map_openmpi(found, values)
+    _places(found, base, mpi, values, described)
     if found.hardware_threads and "hwthread" not in (found.bind_to, found.map_by):
         found.unknown.append("hardware threads as places for ranks, without --bind-to hwthread")
-    settle(found, values, environment, described)
+    defaults.settle(found, values, environment, described)
     if mpi == "intelmpi":
         environment = _pinned(environment, values, described)
     if found.processors and (found.launcher == "srun" or values["bind_to"] == "none"):
@@ -84,13 +86,15 @@ def _mpi(found: Found, base: Placement | None, environment: dict[str, str]) -> M
     return before or "openmpi"
 
 
-def _places(found: Found, base: Placement | None, mpi: MPI, values: dict[str, Any]) -> None:
+def _places(
+    found: Found, base: Placement | None, mpi: MPI, values: dict[str, Any], described: Described | None
+) -> None:
     """Ranks, hosts and their slots."""
     names = [name for told in _whole(found.hosts) for name in _expanded(told)]
     slurm = found.tool == "sbatch" or found.launcher == "srun"
     given = any(":" in name for name in names)
     hosts = [host.model_dump() for host in hosts_from(",".join(names))] if names else []
-    ranks = found.ranks or _ranks(found, base, hosts)
+    ranks = found.ranks or _ranks(found, base, hosts, described)
     values["ranks"] = ranks
     if found.nodes and found.nodes > 1 and not hosts:
         found.unknown.append(f"--nodes={found.nodes}, whose names are not told")
@@ -119,8 +123,11 @@ def _places(found: Found, base: Placement | None, mpi: MPI, values: dict[str, An
         values["oversubscribe"] = any(len(mine) > host["slots"] for mine, host in zip(dealt, hosts, strict=True))
 
 
-def _ranks(found: Found, base: Placement | None, hosts: list[dict[str, Any]]) -> int:
-    """How many ranks there are where the command doesn't say: as before, else what the hosts have slots for."""
+def _ranks(found: Found, base: Placement | None, hosts: list[dict[str, Any]], described: Described | None) -> int:
+    """How many ranks there are where the command doesn't say: as many as Open MPI starts, else as before, else what the
+    hosts have slots for. Raises BadInput."""
+    if found.tool == "openmpi" and (hosts or described):
+        return defaults.ranks_of_openmpi(found, hosts, described or machines.this())
     if base is not None:
         return base.ranks
     if not hosts:

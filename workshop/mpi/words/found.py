@@ -40,9 +40,11 @@ class Found:
     cores_per_rank: int | None = None
     bind_to: str | None = None
     oversubscribe: bool = False  # of slots
+    exclusive: bool = False  # slots: nooversubscribe
     overload: bool = False  # of cores
     said: set[str] = field(default_factory=set)  # "map", "bind": also in words that aren't understood
-    hardware_threads: bool = False
+    hardware_threads: bool = False  # are counted where ranks are placed
+    thread_slots: bool = False  # and are slots of a machine that has no others
     environment: dict[str, str] = field(default_factory=dict)
     before: dict[str, str] = field(default_factory=dict)  # variables before the command
     names: list[str] = field(default_factory=list)  # variables without values
@@ -78,7 +80,9 @@ def read_mapping(found: Found, said: str, words: str) -> None:
             found.oversubscribe = True
         elif modifier.lower() == "hwtcpus":
             found.hardware_threads = True
-        elif modifier.lower() not in ("nooversubscribe", "corecpus"):
+        elif modifier.lower() == "nooversubscribe":
+            found.exclusive = True
+        elif modifier.lower() != "corecpus":
             found.unknown.append(f":{modifier} of {words}")
 
 

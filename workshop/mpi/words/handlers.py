@@ -95,8 +95,12 @@ def _oversubscribe(reader: Reader, word: str, given: str | None) -> None:
     reader.found.oversubscribe = True
 
 
+def _exclusive(reader: Reader, word: str, given: str | None) -> None:
+    reader.found.exclusive = True
+
+
 def _hardware_threads(reader: Reader, word: str, given: str | None) -> None:
-    reader.found.hardware_threads = True
+    reader.found.hardware_threads = reader.found.thread_slots = True
 
 
 def _more(reader: Reader, word: str, given: str | None) -> None:
@@ -132,7 +136,7 @@ KNOWN: dict[str, Callable[[Reader, str, str | None], None]] = {
     **dict.fromkeys(("genvlist", "envlist"), _names),
     **dict.fromkeys(("mca", "omca", "gmca"), _mca),
     "oversubscribe": _oversubscribe,
-    "nooversubscribe": lambda reader, word, given: None,
+    "nooversubscribe": _exclusive,
     "use-hwthread-cpus": _hardware_threads,
     **dict.fromkeys(("binding-args", "mpi-args"), _more),
     "bynode": _fixed(map_by="node"),

@@ -1,0 +1,125 @@
+"""Commands as people type them: what is predicted for one is what the real mapper says of the very same words."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.test_machines import renumbered
+from workshop import machines
+from workshop.errors import BadInput
+from workshop.machines import Described
+from workshop.mpi import mapper, openmpi, reports, words
+
+pytestmark = pytest.mark.mpi
+SHAPES = ["2x4x2", "1x4,l3=2", "2x4,numa=2", "1x2", "2x2x2", "3x2", "1x1"]
+OVER = ["core", "slot", "node", "package", "socket", "numa", "l3cache", "hwthread", ""]
+ON_EACH = ["package", "socket", "core", "node", "numa", "l3cache", "hwthread"]
+BINDINGS = ["core", "none", "package", "socket", "numa", "l3cache", "hwthread"]
+REFUSED = "refused"
+Map = list[tuple[str, list[int]]]  # host and units of each rank
+
+
+def rarely(*words: str) -> st.SearchStrategy[str]:
+    """One of these words, or none, which is likelier."""
+    return st.sampled_from(["", "", "", "", *words])
+
+
+@st.composite
+def typed(draw: st.DrawFn, machine: Described) -> str:
+    """mpirun's options. Hosts have no more slots than cores, beyond which Open MPI binds as far as it can."""
+    said = draw(st.sampled_from(["", "-n {}", "-np {}"])).format(draw(st.integers(1, 12)))
+    slots = draw(st.lists(st.none() | st.integers(1, min(machine.cores, 4)), max_size=3))
+    if slots:
+        hosts = ("hostA", "hostB", "hostC")
+        named = [name if slot is None else f"{name}:{slot}" for name, slot in zip(hosts, slots, strict=False)]
+        said += f" {draw(st.sampled_from(['-H', '--host']))} {','.join(named)}"
+    on_each = st.builds("ppr:{}:{}".format, st.integers(1, 4), st.sampled_from(ON_EACH))
+    by = draw(st.sampled_from(OVER) | on_each)
+    own, share = draw(rarely("pe=1", "pe=2")), draw(rarely("OVERSUBSCRIBE", "NOOVERSUBSCRIBE"))
+    mapping = ":".join([by, *filter(None, (own, share, draw(rarely("HWTCPUS"))))])
+    said += f" --map-by {mapping}" if mapping and draw(st.booleans()) else f" {draw(rarely('-N 1', '-N 2'))}"
+    said += f" {draw(rarely('--oversubscribe'))} {draw(rarely('--use-hwthread-cpus'))}"
+    if draw(st.booleans()):
+        # Open MPI binds to a part of a core then, but tells the whole core.
+        part = "pe=" in said and machine.count("unit") not in (machine.cores, 2 * machine.cores)
+        binding = draw(st.sampled_from(BINDINGS[:-1] if part else BINDINGS))
+        said += f" --bind-to {binding}{draw(rarely(':overload-allowed'))}"
+    return " ".join(said.split())
+
+
+def mapped(options: str, machine: Described) -> Map | str:
+    """What the mapper says; more ranks than were asked for can't be started, either."""
+    with mapper._believing(machine) as belief:
+        done = subprocess.run(
+            [openmpi.launcher(), "--do-not-launch", "--display", "map", *options.split(), "true"],
+            env=os.environ | openmpi.environment() | belief,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    asked = re.search(r"-np? (\d+)", options)
+    if done.returncode != 0 or (asked and int(asked[1]) != done.stdout.count("Data for proc:")):
+        return REFUSED
+    return _ranks(reports.read(done.stdout, machine.machine).rank_map["ranks"], options)
+
+
+def predicted(options: str, machine: Described) -> Map | str | None:
+    """What is predicted; None where something of the command is named as not understood."""
+    try:
+        read = words.parse(f"mpirun {options} true", None, machine)
+    except BadInput:
+        return REFUSED
+    found = mapper.predict(read.placement, machine).rank_map
+    return None if read.unknown else REFUSED if found is None else _ranks(found["ranks"], options)
+
+
+def _ranks(ranks: list[dict], options: str) -> Map:
+    named = "-H " in options or "--host " in options
+    return [(one["host"] if named else "", one["units"]) for one in ranks]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_what_is_predicted_for_a_command_is_what_the_mapper_says_of_it(data: st.DataObject) -> None:
+    machine = data.draw(st.sampled_from(SHAPES).map(machines.read) | renumbered())
+    options = data.draw(typed(machine))
+    found = predicted(options, machine)
+    assert found is None or found == mapped(options, machine)
+
+
+@pytest.mark.parametrize(
+    ("shape", "options", "ranks"),
+    [
+        ("2x4x2", "", 8),
+        ("2x4x2", "--use-hwthread-cpus", 16),
+        ("2x4", "--map-by ppr:2:package", 4),
+        ("2x4", "--map-by ppr:2:package:pe=1", 4),
+        ("2x4", "-n 4 --map-by ppr:2:package:pe=1", 4),
+        ("2x4", "--map-by slot:pe=3", 2),
+        ("2x4", "-H hostA:2,hostB:3", 5),
+        ("2x4", "-H hostA:2,hostB:2 -n 4 --oversubscribe", 4),
+        ("2x4", "-H hostA:2,hostB:2 -n 6 --oversubscribe", 6),
+        ("2x4", "-n 9 --bind-to core:overload-allowed", None),
+        ("2x4", "-n 9 --bind-to core:overload-allowed --oversubscribe", 9),
+        ("2x4", "-n 9 --bind-to core --oversubscribe", None),
+        ("2x4", "-n 9 --bind-to numa:overload-allowed", None),
+        ("2x4", "-n 1 --map-by ppr:2:package", None),
+        ("2x4", "-n 3 --map-by ppr:2:package", None),
+        ("2x4", "-n 4 --map-by package:pe=1 --bind-to package", None),
+        ("2x2x2", "-n 2 --map-by ppr:1:hwthread", None),
+        ("2x2x2", "-n 2 --map-by slot:pe=2 --bind-to hwthread", 2),
+        ("2x2x2", "-n 8 --map-by hwthread:HWTCPUS", None),
+    ],
+)
+def test_commands_that_were_misread(shape: str, options: str, ranks: int | None) -> None:
+    machine = machines.read(shape)
+    found = predicted(options, machine)
+    assert found == mapped(options, machine)
+    assert found == REFUSED if ranks is None else len(found or "") == ranks
