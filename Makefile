@@ -4,24 +4,35 @@ UV_VERSION := 0.13.8
 UV := $(shell command -v uv || echo .uv/bin/uv)
 ARGS ?=
 
-.PHONY: up test lint environment clean
+.PHONY: up test lint environment test-environment clean
 
 up: environment
 	@exec .venv/bin/workshop up $(ARGS)
 
-test: environment
+test: test-environment
 	@.venv/bin/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(ARGS)
 
-lint: environment
+lint: test-environment
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check .
 
 environment: .venv/.up-to-date
 
-# uv says on the terminal what it downloads and builds; Horovod's compilation takes about two minutes of silence. Compiled
-# Python (a quarter of a minute once) takes some seconds off every import of TensorFlow where nobody may write beside it.
+test-environment: .venv/.ready-for-tests
+
+# What the dashboard, sessions and all workloads need. Horovod is not among it: `workshop up` compiles it in the
+# background. uv says on the terminal what it downloads. What is there besides, stays (--inexact).
 .venv/.up-to-date: pyproject.toml | $(UV)
-	@echo "Installing the environment (the first time takes 2 to 4 minutes, Horovod is compiled) ..."
-	@$(UV) sync --compile-bytecode --python $(PYTHON)
+	@echo "Step 1 of 2: downloading and unpacking what the dashboard and the workloads need (about 500 MB) ..."
+	@$(UV) sync --inexact --python $(PYTHON)
+	@echo "Step 2 of 2: compiling what the first visit needs ..."
+	@.venv/bin/python -m workshop.installation.compiled
+	@touch $@
+
+# What only tests need, and Horovod in the foreground: two to four minutes, less where it was begun before.
+.venv/.ready-for-tests: .venv/.up-to-date
+	@echo "Installing what tests need; compiling Horovod takes 2 to 4 minutes, unless that is done already ..."
+	@$(UV) sync --inexact --group dev --compile-bytecode --python $(PYTHON)
+	@.venv/bin/workshop horovod install
 	@touch $@
 
 # Debian's python3 lacks venv unless python3-venv is installed; pip alone will do.

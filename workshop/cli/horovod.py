@@ -19,14 +19,14 @@ def horovod() -> None:
 @app.command()
 def install(as_json: common.JSON = False) -> None:
     """Build Horovod and install it, unless it is there and works; takes a few minutes, gcc, g++ and make."""
+    from workshop.installation import horovod as building
     from workshop.mpi import horovod
-    from workshop.session import horovod_build
 
     err = common.stderr()
     began = time.monotonic()
     before = horovod.working()
     with err.status("Building Horovod, which takes 2 to 4 minutes"):
-        version = before or horovod_build.install()
+        version = before or building.install()
     if as_json:
         seconds = round(time.monotonic() - began, 1)
         common.answer({"horovod": version, "built_now": before is None, "seconds": seconds})

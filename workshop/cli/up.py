@@ -65,9 +65,9 @@ def up(
     if replay or recording is not None:
         return replaying.show(context, recording if replay else "", host, port, as_json)
 
+    from workshop.installation.horovod import HorovodBuild
     from workshop.mpi import horovod
     from workshop.session.children import Conductor, Dashboard
-    from workshop.session.horovod_build import HorovodBuild
     from workshop.session.supervisor import check_port, only_one
     from workshop.store.store import Store
 

@@ -1,4 +1,4 @@
-"""Horovod for TensorFlow: whether it is built in this environment, or being built (see `horovod_build`), and with which
+"""Horovod for TensorFlow: whether it is built in this environment, or being built (see `installation.horovod`), and with which
 settings: those that pyproject.toml has for uv. The file travels in the wheel.
 """
 

@@ -1,8 +1,8 @@
-"""Compile what a first visit would wait for: `python -m workshop.compiled`, as the last step of the installation.
+"""Compile what a first visit would wait for: `python -m workshop.installation.compiled`, as the last step of the installation.
 
 That is k-means' kernels, into the state folder's cache, and the Python modules that the dashboard, ranks and JupyterLab
-import, beside their sources. `python -m workshop.compiled training` does the same with the modules of training. All that
-is installed would be 200 MB more, most of which nobody imports.
+import, beside their sources. `python -m workshop.installation.compiled training` does the same with the modules of training. All
+modules that are installed would take 200 MB more, and most of them nobody imports.
 """
 
 from __future__ import annotations
@@ -11,20 +11,29 @@ import os
 import pkgutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 
 from workshop import config
+from workshop.session.guard import guarded
 
+SECONDS = 600.0  # half a minute on a busy machine
 # Those that are compiled side by side, in processes of their own. What ends with a dot is a package with its modules.
 FIRST = (
-    ("workshop.engine.host", "workshop.workloads.kmeans.run", "ipyparallel.engine.app", "workshop.compiled:kernels"),
+    (
+        "workshop.engine.host",
+        "workshop.workloads.kmeans.run",
+        "ipyparallel.engine.app",
+        "workshop.installation.compiled:kernels",
+    ),
     (
         *("workshop.cli.main", "workshop.session.conductor", "ipyparallel.controller.app", "ipyparallel.engine.nanny"),
         *("workshop.web.", "workshop.figures.", "streamlit.starlette", "streamlit.web.bootstrap", "pyarrow", "pandas"),
         *("workshop.jupyter.", "ipykernel.kernelapp", "workshop.notebook."),
     ),
 )
+PROGRAM = "import sys; from workshop.installation import compiled; compiled.import_all(sys.argv[1:])"
 TRAINING = (("workshop.workloads.mnist.run", "workshop.workloads.sgan.run", "keras", "tensorflow"),)
 
 
@@ -42,31 +51,27 @@ def kernels() -> None:
 
 def compile_all(groups: Sequence[Sequence[str]]) -> list[str]:
     """Have each group compiled by a process of its own; returns the last words of those that failed."""
-    # Without these variables, compiled modules are kept, and kernels are found again by sessions.
+    # Without the first of these, compiled modules are not kept; by the second, sessions find the kernels.
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    variables["NUMBA_CACHE_DIR"] = str(config.cache_folder("numba"))
-    variables["TF_CPP_MIN_LOG_LEVEL"] = "3"
-    started = [
-        subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                "import sys; from workshop import compiled; compiled.import_all(sys.argv[1:])",
-                *group,
-            ],
+    variables |= {"NUMBA_CACHE_DIR": str(config.cache_folder("numba")), "TF_CPP_MIN_LOG_LEVEL": "3"}
+    with ThreadPoolExecutor(len(groups)) as pool:
+        return list(filter(None, pool.map(lambda group: _compile(group, variables), groups)))
+
+
+def _compile(group: Sequence[str], variables: Mapping[str, str]) -> str | None:
+    try:
+        done = subprocess.run(
+            guarded([sys.executable, "-c", PROGRAM, *group]),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
             errors="replace",
             env=variables,
+            timeout=SECONDS,
         )
-        for group in groups
-    ]
-    said = [(process, process.communicate()[1].strip()) for process in started]
-    return [
-        words.splitlines()[-1] if words else "it said nothing" for process, words in said if process.returncode != 0
-    ]
+    except subprocess.TimeoutExpired:
+        return f"it took more than {SECONDS:.0f} s"
+    return None if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no reason was told"])[-1]
 
 
 def import_all(names: Sequence[str]) -> None:

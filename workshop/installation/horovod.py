@@ -25,6 +25,7 @@ from pathlib import Path
 
 from workshop import config
 from workshop.errors import WorkshopError
+from workshop.installation.compiled import TRAINING, compile_all
 from workshop.mpi import horovod, openmpi, prefix
 from workshop.session.children import ChildProcess, serve
 from workshop.session.guard import guarded, kill_trees
@@ -226,7 +227,9 @@ class HorovodBuild(ChildProcess):
 
     def start(self) -> None:
         self.say(f"Compiling Horovod in the background, which takes some minutes. {horovod.UNTIL_THEN}")
-        self._process = serve(guarded([sys.executable, "-m", __name__]), config.home() / "horovod.log")
+        self._process = serve(
+            guarded([sys.executable, "-m", "workshop.installation.horovod"]), config.home() / "horovod.log"
+        )
 
     def wait_ready(self, ending: threading.Event) -> None:
         assert self._process is not None, "started before"
@@ -248,6 +251,7 @@ def main() -> None:
     os.nice(19)
     with suppress(OSError):  # where the kernel groups processes by session, that is what counts
         Path("/proc/self/autogroup").write_text("19")
+    compile_all(TRAINING)  # which the installation has left out
     try:
         install(BESIDE, gives_way=True)
     except WorkshopError as error:
