@@ -24,7 +24,7 @@ def install(as_json: common.JSON = False) -> None:
 
     err = common.stderr()
     began = time.monotonic()
-    before = horovod.working()
+    before = horovod.working() if horovod.build().state == "built" else None
     with err.status("Building Horovod, which takes 2 to 4 minutes"):
         version = before or building.install()
     if as_json:

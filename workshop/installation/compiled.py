@@ -1,8 +1,8 @@
-"""Compile what a first visit would wait for: `python -m workshop.installation.compiled`, as the last step of the installation.
+"""Compile what a first visit would wait for; as a program, the last step of the installation.
 
 That is k-means' kernels, into the state folder's cache, and the Python modules that the dashboard, ranks and JupyterLab
-import, beside their sources. `python -m workshop.installation.compiled training` does the same with the modules of training. All
-modules that are installed would take 200 MB more, and most of them nobody imports.
+import, beside their sources. Those of training come later (`TRAINING`). All modules that are installed would take
+200 MB more, and most of them nobody imports.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ SECONDS = 600.0  # half a minute on a busy machine
 # Those that are compiled side by side, in processes of their own. What ends with a dot is a package with its modules.
 FIRST = (
     (
-        "workshop.engine.host",
-        "workshop.workloads.kmeans.run",
-        "ipyparallel.engine.app",
+        *("workshop.engine.host", "workshop.workloads.kmeans.run", "ipyparallel.engine.app"),
         "workshop.installation.compiled:kernels",
     ),
     (
@@ -95,5 +93,5 @@ def _modules(name: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    for failed in compile_all(TRAINING if sys.argv[1:] == ["training"] else FIRST):
+    for failed in compile_all(FIRST):
         print(f"Something could not be compiled ahead, and will be when it is needed: {failed}", file=sys.stderr)

@@ -1,5 +1,5 @@
-"""Horovod for TensorFlow: whether it is built in this environment, or being built (see `installation.horovod`), and with which
-settings: those that pyproject.toml has for uv. The file travels in the wheel.
+"""Horovod for TensorFlow: whether it is built in this environment, or being built (see `installation.horovod`), and
+with which settings: those that pyproject.toml has for uv. The file travels in the wheel.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Build:
         return {
             "built": None,
             "running": "it is still being compiled",
-            "failed": f"it could not be compiled here, {folder() / 'log'} says why",
+            "failed": "it could not be compiled here (workshop doctor says why)",
             "pending": "it is not built on this machine",
         }[self.state]
 
@@ -151,6 +151,13 @@ class Build:
             "running": "wait until it is compiled (workshop doctor says how far it is)",
             "failed": "mend that and build it again (workshop horovod install)",
         }.get(self.state, "build it here (workshop horovod install)")
+
+    @property
+    def brief(self) -> str:
+        """The same for learners, without paths of whoever installed it."""
+        return (
+            str(self) if self.state != "failed" else f"Training exchanges gradients with MPI. Horovod: {self.why_not}."
+        )
 
     def __str__(self) -> str:
         done = f", {self.percent} % so far" if self.percent is not None else ""
