@@ -251,11 +251,13 @@ def main() -> None:
     os.nice(19)
     with suppress(OSError):  # where the kernel groups processes by session, that is what counts
         Path("/proc/self/autogroup").write_text("19")
-    compile_all(TRAINING)  # which the installation has left out
+    failed = None
     try:
         install(BESIDE, gives_way=True)
     except WorkshopError as error:
-        sys.exit(str(error))
+        failed = str(error)
+    compile_all(TRAINING)  # which the installation has left out
+    sys.exit(failed)
 
 
 if __name__ == "__main__":
