@@ -184,6 +184,7 @@ class _Steps:
                 stderr=log,
                 env=os.environ | dict(variables or {}),
                 process_group=0,
+                cwd="/",  # in a checkout, uv would hold the build's tools to the project's own pins
             )
             try:
                 code = self._wait(process, what)
@@ -221,15 +222,14 @@ class HorovodBuild(ChildProcess):
     """The build as a child of `workshop up`: at low priority, and all else goes on without it."""
 
     say: Callable[[str], None]
+    command: Sequence[str] = (sys.executable, "-m", "workshop.installation.horovod")
     name = "compilation of Horovod"
     answers = "Horovod is built"
     needed = False
 
     def start(self) -> None:
         self.say(f"Compiling Horovod in the background, which takes some minutes. {horovod.UNTIL_THEN}")
-        self._process = serve(
-            guarded([sys.executable, "-m", "workshop.installation.horovod"]), config.home() / "horovod.log"
-        )
+        self._process = serve(guarded(list(self.command)), config.home() / "horovod.log")
 
     def wait_ready(self, ending: threading.Event) -> None:
         assert self._process is not None, "started before"
