@@ -18,6 +18,11 @@ from importlib import import_module
 from workshop import config
 from workshop.session.guard import guarded
 
+GENTLY = (
+    "nice",
+    "-n",
+    "10",
+)  # a tenth of a core beside what wants it all; 19 would be next to nothing on a busy machine
 SECONDS = 600.0  # half a minute on a busy machine
 # Those that are compiled side by side, in processes of their own. What ends with a dot is a package with its modules.
 FIRST = (
@@ -47,19 +52,25 @@ def kernels() -> None:
         compile_for(kernel(params.backend), np.zeros((1, features), params.dtype))
 
 
-def compile_all(groups: Sequence[Sequence[str]]) -> list[str]:
-    """Have each group compiled by a process of its own; returns the last words of those that failed."""
+def compile_all(groups: Sequence[Sequence[str]], begin: Sequence[str] = ()) -> list[str]:
+    """Have each group compiled by a process of its own, whose command line begins with `begin`; returns the last words
+    of those that failed."""
     # Without the first of these, compiled modules are not kept; by the second, sessions find the kernels.
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     variables |= {"NUMBA_CACHE_DIR": str(config.cache_folder("numba")), "TF_CPP_MIN_LOG_LEVEL": "3"}
     with ThreadPoolExecutor(len(groups)) as pool:
-        return list(filter(None, pool.map(lambda group: _compile(group, variables), groups)))
+        return list(
+            filter(
+                None,
+                pool.map(lambda group: _compile([*begin, sys.executable, "-c", PROGRAM, *group], variables), groups),
+            )
+        )
 
 
-def _compile(group: Sequence[str], variables: Mapping[str, str]) -> str | None:
+def _compile(command: list[str], variables: Mapping[str, str]) -> str | None:
     try:
         done = subprocess.run(
-            guarded([sys.executable, "-c", PROGRAM, *group]),
+            guarded(command),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

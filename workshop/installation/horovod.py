@@ -25,7 +25,7 @@ from pathlib import Path
 
 from workshop import config
 from workshop.errors import WorkshopError
-from workshop.installation.compiled import TRAINING, compile_all
+from workshop.installation.compiled import GENTLY, TRAINING, compile_all
 from workshop.mpi import horovod, openmpi, prefix
 from workshop.session.children import ChildProcess, serve
 from workshop.session.guard import guarded, kill_trees
@@ -42,7 +42,8 @@ def install(seconds: float = SECONDS, gives_way: bool = False) -> str:
     """Build Horovod and install it into this environment, unless it is there and works; returns its version.
 
     Waits for another process that builds it here. Tries it with two ranks, and takes it away again where they don't
-    find each other. One that `gives_way` stands still while a run is measured. Raises WorkshopError.
+    find each other. One that `gives_way` has low priority, and stands still while a run is measured. Raises
+    WorkshopError.
     """
     folder, deadline = horovod.folder(), time.monotonic() + seconds
     with _alone(folder, deadline):
@@ -165,7 +166,7 @@ def _compile(steps: _Steps, folder: Path, wanted: horovod.Settings, kept: Path) 
 
 class _Steps:
     """Programs one after the other, with a common time limit; what they say goes into a file. Where they give way,
-    they stand still while a run is measured."""
+    they have low priority, and stand still while a run is measured."""
 
     def __init__(self, log: Path, deadline: float | None = None, gives_way: bool = False) -> None:
         self.log = log
@@ -178,7 +179,9 @@ class _Steps:
         began = self.log.stat().st_size
         with self.log.open("ab") as log:
             process = subprocess.Popen(
-                guarded(list(command), tree=True),  # a compilation is a whole tree of processes, ended together
+                guarded(
+                    [*(GENTLY if self.gives_way else ()), *command], tree=True
+                ),  # a compilation is a whole tree of processes, ended together
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -248,15 +251,14 @@ class HorovodBuild(ChildProcess):
 
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # by which a step is ended
-    os.nice(19)
-    with suppress(OSError):  # where the kernel groups processes by session, that is what counts
-        Path("/proc/self/autogroup").write_text("19")
+    with suppress(OSError):  # where the kernel groups processes by session, the session's niceness is what counts
+        Path("/proc/self/autogroup").write_text(GENTLY[-1])
     failed = None
     try:
         install(BESIDE, gives_way=True)
     except WorkshopError as error:
         failed = str(error)
-    compile_all(TRAINING)  # which the installation has left out
+    compile_all(TRAINING, GENTLY)  # which the installation has left out
     sys.exit(failed)
 
 
