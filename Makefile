@@ -35,11 +35,11 @@ test-environment: .venv/.ready-for-tests
 	@.venv/bin/workshop horovod install
 	@touch $@
 
-# Debian's python3 lacks venv unless python3-venv is installed; pip alone will do.
+# pip is there at once, a venv makes one of its own first; Debian's python3 has neither or either.
 .uv/bin/uv:
 	@echo "Installing uv $(UV_VERSION) ..."
-	@$(PYTHON) -m venv .uv 2>/dev/null && .uv/bin/python -m pip install --quiet uv==$(UV_VERSION) || { rm -rf .uv; \
-	  $(PYTHON) -m pip install --quiet --target .uv uv==$(UV_VERSION) 2>/dev/null; } || { rm -rf .uv; \
+	@$(PYTHON) -m pip install --quiet --target .uv uv==$(UV_VERSION) 2>/dev/null || { rm -rf .uv; \
+	  $(PYTHON) -m venv .uv 2>/dev/null && .uv/bin/python -m pip install --quiet uv==$(UV_VERSION); } || { rm -rf .uv; \
 	  echo "Neither uv nor Python's venv is here: install one of them (apt-get install python3-venv)." >&2; exit 2; }
 
 clean:
