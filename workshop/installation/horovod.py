@@ -19,7 +19,7 @@ import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def install(seconds: float = SECONDS, gives_way: bool = False) -> str:
     WorkshopError.
     """
     folder, deadline = horovod.folder(), time.monotonic() + seconds
-    with _alone(folder, deadline):
+    with _alone(folder / "lock", deadline, "another process that builds it"):
         current = horovod.read(folder).get("built", horovod.key()) == horovod.key()
         if current and (version := horovod.working()):
             return version
@@ -62,11 +62,13 @@ def install(seconds: float = SECONDS, gives_way: bool = False) -> str:
 
 
 @contextmanager
-def _alone(folder: Path, deadline: float) -> Iterator[None]:
-    """Hold the folder's lock. Raises WorkshopError where the folder can't be written, or somebody holds it too long."""
+def _alone(file: Path, deadline: float, who: str) -> Iterator[None]:
+    """Hold a lock alone. Raises WorkshopError where its folder can't be written, or somebody (`who`, for the sentence)
+    holds it too long."""
+    folder = file.parent
     try:
         folder.mkdir(exist_ok=True)
-        lock = open(folder / "lock", "a")  # noqa: SIM115
+        lock = open(file, "a")  # noqa: SIM115
     except OSError as error:
         raise WorkshopError(
             f"Horovod can't be built: {folder} can't be written ({error.strerror}); whoever installed this environment "
@@ -80,7 +82,7 @@ def _alone(folder: Path, deadline: float) -> Iterator[None]:
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise WorkshopError(
-                        f"Another process has been building Horovod in {folder} for too long; end it and try again."
+                        f"Horovod can't be built: {who} holds {file} for too long; end it and try again."
                     ) from None
                 time.sleep(LOOK)
         yield
@@ -93,12 +95,18 @@ def _tell(folder: Path, **end: str) -> None:
 
 
 def _build(steps: _Steps, folder: Path) -> str:
-    """Build what is lacking, install it and try it; returns Horovod's version."""
+    """Build what is lacking and install it, between studies where it gives way; returns Horovod's version."""
     wanted = horovod.settings()
     kept = config.cache_folder("horovod") / horovod.key()
     if not list(kept.glob("*.whl")):
         _compile(steps, folder, wanted, kept)
     steps.take([*prefix.installer(), *wanted.needs], "what Horovod needs")
+    with _alone(folder / horovod.IN_USE, steps.deadline, "a study") if steps.gives_way else nullcontext():
+        return _put(steps, folder, wanted, kept)
+
+
+def _put(steps: _Steps, folder: Path, wanted: horovod.Settings, kept: Path) -> str:
+    """Install the wheel and try it; returns Horovod's version."""
     # By its name, so that uv takes it for what pyproject.toml asks for, which it doesn't with the wheel's address.
     wheel = ["--no-deps", "--force-reinstall", "--no-index", "--find-links", str(kept), wanted.requirement]
     steps.take([*prefix.installer(), *wheel], "Horovod's wheel")
@@ -204,9 +212,11 @@ class _Steps:
         while time.monotonic() < self.deadline:
             with suppress(subprocess.TimeoutExpired):
                 return process.wait(LOOK)
-            if self.gives_way and resting != measured_now():
-                resting = not resting
-                kill_trees(process.pid, signal.SIGSTOP if resting else signal.SIGCONT)
+            rested, resting = resting, self.gives_way and measured_now()
+            if resting:  # said at every look: a program may begin after the first
+                kill_trees(process.pid, signal.SIGSTOP)
+            elif rested:
+                kill_trees(process.pid, signal.SIGCONT)
         raise WorkshopError(
             f"Horovod was not built within its time limit, {what} were not done; see {self.log}, and try again "
             "(workshop horovod install)."
