@@ -165,7 +165,7 @@ class Build:
         begin = "`workshop up` compiles it in the background" if config.in_checkout() else "Build it"
         return {
             "built": "Horovod is built for TensorFlow and MPI.",
-            "running": f"Horovod is being compiled in the background{done}. {UNTIL_THEN}",
+            "running": f"Horovod is being compiled{done}. {UNTIL_THEN}",
             "failed": f"Horovod could not be compiled. {self.reason} Training exchanges gradients with MPI.",
             "pending": f"Horovod is not compiled yet. {begin} (or: workshop horovod install). {UNTIL_THEN}",
         }[self.state]
