@@ -71,7 +71,7 @@ def test_memory_is_what_we_may_have_and_not_what_the_host_has() -> None:
 
 
 def test_horovod_is_built(workshop_home: Path) -> None:
-    need(horovod.library(), "Horovod, built by uv sync")
+    need(horovod.library(), "Horovod, built by make test")
     check = doctor._horovod()
     assert check.ok, check
 

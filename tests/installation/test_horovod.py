@@ -56,7 +56,7 @@ def test_without_a_compiler(folder: Path, tmp_path: Path, monkeypatch: pytest.Mo
 def test_what_can_not_be_loaded_is_built_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, workshop_home: Path
 ) -> None:
-    need(horovod.library(), "Horovod, built by uv sync")
+    need(horovod.library(), "Horovod, built by make test")
     broken, whole = tmp_path / "mpi_lib.so", horovod.library().read_bytes()
     monkeypatch.setattr(horovod, "library", lambda: broken)
     monkeypatch.setattr(horovod, "folder", lambda: tmp_path / "horovod-build")

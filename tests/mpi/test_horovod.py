@@ -37,7 +37,7 @@ def test_the_wheel_carries_what_config_looks_for():
 
 
 def test_what_is_built_is_found_without_importing_it():
-    need(horovod.library(), "Horovod, built by uv sync")
+    need(horovod.library(), "Horovod, built by make test")
     before = set(sys.modules)
     assert horovod.built() == metadata.version("horovod")
     assert horovod.fault() is None
