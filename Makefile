@@ -8,40 +8,51 @@ ARGS ?=
 # also where the shell says not to: rewriting the assertions of all tests takes each worker a quarter of a minute.
 PYTEST = @PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
-.PHONY: up test test-all check lint environment clean
+.PHONY: up test test-all check lint environment test-environment clean
 
 up: environment
 	@exec .venv/bin/workshop up $(ARGS)
 
 # Every cheap test, a real one of every mechanism, and those that a changed file can affect.
-test: environment
+test: test-environment
 	$(PYTEST) --changed -m "not exhaustive or changed" $(ARGS)
 
 # The rest: what `make test` leaves out.
-test-all: environment
+test-all: test-environment
 	$(PYTEST) -m exhaustive $(ARGS)
 
 # Before each commit: within a minute, without starting any process.
 check: lint
 	$(PYTEST) -q -m "not real" $(ARGS)
 
-lint: environment
+lint: test-environment
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check .
 
 environment: .venv/.up-to-date
 
-# uv says on the terminal what it downloads and builds; Horovod's compilation takes about two minutes of silence. Compiled
-# Python (a quarter of a minute once) takes some seconds off every import of TensorFlow where nobody may write beside it.
+test-environment: .venv/.ready-for-tests
+
+# What the dashboard, sessions and all workloads need. Horovod is not among it: `workshop up` compiles it in the
+# background. uv says on the terminal what it downloads. What is there besides, stays (--inexact).
 .venv/.up-to-date: pyproject.toml | $(UV)
-	@echo "Installing the environment (the first time takes 2 to 4 minutes, Horovod is compiled) ..."
-	@$(UV) sync --compile-bytecode --python $(PYTHON)
+	@echo "Step 1 of 2: downloading and unpacking what the dashboard and the workloads need (about 500 MB) ..."
+	@$(UV) sync --inexact --python $(PYTHON)
+	@echo "Step 2 of 2: compiling what the first visit needs ..."
+	@.venv/bin/python -m workshop.installation.compiled
 	@touch $@
 
-# Debian's python3 lacks venv unless python3-venv is installed; pip alone will do.
+# What only tests need, and Horovod in the foreground: two to four minutes, less where it was begun before.
+.venv/.ready-for-tests: .venv/.up-to-date
+	@echo "Installing what tests need; compiling Horovod takes 2 to 4 minutes, unless that is done already ..."
+	@$(UV) sync --inexact --group dev --compile-bytecode --python $(PYTHON)
+	@.venv/bin/workshop horovod install
+	@touch $@
+
+# pip is there at once, a venv makes one of its own first; Debian's python3 has neither or either.
 .uv/bin/uv:
 	@echo "Installing uv $(UV_VERSION) ..."
-	@$(PYTHON) -m venv .uv 2>/dev/null && .uv/bin/python -m pip install --quiet uv==$(UV_VERSION) || { rm -rf .uv; \
-	  $(PYTHON) -m pip install --quiet --target .uv uv==$(UV_VERSION) 2>/dev/null; } || { rm -rf .uv; \
+	@$(PYTHON) -m pip install --quiet --target .uv uv==$(UV_VERSION) 2>/dev/null || { rm -rf .uv; \
+	  $(PYTHON) -m venv .uv 2>/dev/null && .uv/bin/python -m pip install --quiet uv==$(UV_VERSION); } || { rm -rf .uv; \
 	  echo "Neither uv nor Python's venv is here: install one of them (apt-get install python3-venv)." >&2; exit 2; }
 
 clean:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import socket
@@ -70,16 +71,23 @@ def test_memory_is_what_we_may_have_and_not_what_the_host_has() -> None:
 
 @pytest.mark.real
 def test_horovod_is_built(workshop_home: Path) -> None:
-    need(horovod.library(), "Horovod, built by uv sync")
+    need(horovod.library(), "Horovod, built by make test")
     check = doctor._horovod()
     assert check.ok, check
 
 
 def test_what_helps_where_horovod_is_not_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(horovod, "library", lambda: None)
-    assert "make up" in doctor._horovod().fix
+    monkeypatch.setattr(horovod, "folder", lambda: tmp_path)
+    check = doctor._horovod()
+    assert "`workshop up` compiles it in the background" in check.detail and "workshop horovod install" in check.fix
+    assert not check.ok and not check.needed, "training exchanges gradients with MPI"
+    with open(tmp_path / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        check = doctor._horovod()
+        assert (check.ok, check.fix) == (False, "") and "is being compiled" in check.detail
     monkeypatch.setattr(config, "_DATA", tmp_path)  # as in a wheel
-    assert "workshop horovod install" in doctor._horovod().fix
+    assert "workshop up" not in doctor._horovod().detail
 
 
 @pytest.mark.real

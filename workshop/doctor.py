@@ -185,10 +185,10 @@ def _mpi() -> Check:
 
 
 def _horovod() -> Check:
-    how = "make up" if config.in_checkout() else "workshop horovod install"
-    fix = f"Build it: {how}, with gcc, g++ and make installed."
-    if horovod.library() is None:
-        return Check("Horovod", False, "it is not built for TensorFlow", fix)
+    fix = "Build it: workshop horovod install, with gcc, g++ and make installed."
+    found = horovod.build()
+    if found.state != "built":
+        return Check("Horovod", False, str(found), "" if found.state == "running" else fix, needed=False)
     if find_spec("tensorflow") is None:
         return Check("Horovod", False, "TensorFlow is not installed", "Install the environment again: make up.")
     try:

@@ -8,33 +8,44 @@ from parts.live import session_view
 from parts.placing import placement_form
 
 from workshop.errors import WorkshopError
+from workshop.mpi import horovod
 from workshop.placement import Placement
 from workshop.store.records import Identity, SessionRecord
 from workshop.web import actions
 
 EVERY = 2.0  # seconds between looks at who has the ranks
+COMPILED = 10.0  # seconds between looks at how far Horovod is
 
 
 def main() -> None:
     identity = frame.heading("Session")
     session = frame.choose_session()
     if identity.role != "instructor" or frame.recorded():
-        _view(session)
+        _view(session, identity)
         return
     shown, controls = st.columns([3, 1], gap="medium")
     with shown:
-        _view(session)
+        _view(session, identity)
     with controls:
         if session is not None and session.state not in ("stopped", "failed"):
             _running(session, identity)
         _launch(session, identity)
 
 
-def _view(session: SessionRecord | None) -> None:
+def _view(session: SessionRecord | None, identity: Identity) -> None:
+    if not frame.recorded() and horovod.build().state != "built":
+        st.fragment(run_every=COMPILED)(_horovod)(identity)
     if session is None:
         st.info("No session has been launched yet.", icon=":material/info:")
     else:
         session_view(session.name)
+
+
+def _horovod(identity: Identity) -> None:
+    """How far Horovod is, while it isn't built."""
+    found = horovod.build()
+    words = str(found) if identity.role == "instructor" else found.brief
+    st.info(frame.plain(words), icon=":material/build:" if found.state == "running" else ":material/info:")
 
 
 def _running(session: SessionRecord, identity: Identity) -> None:

@@ -7,6 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import Open
 from tests.web import seed
+from workshop.mpi import horovod
+from workshop.mpi.horovod import Build
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
@@ -184,3 +186,17 @@ def test_what_people_write_is_text(open_page: Open) -> None:
     assert shown.replace("\\", "") == nasty
     for sign in "![]()<>*`:$":
         assert f"\\{sign}" in shown
+
+
+@pytest.mark.parametrize("role", ["learner", "instructor"])
+def test_the_session_page_says_how_far_horovod_is(
+    open_page: Open, session: SessionRecord, monkeypatch: pytest.MonkeyPatch, role: str
+) -> None:
+    said = []
+    for state in (Build("running", percent=45), Build("failed", "No g++; see /root/log."), Build("built")):
+        monkeypatch.setattr(horovod, "build", lambda state=state: state)
+        said.append([found.value.replace("\\", "") for found in open_page("session", role).info])
+    running, failed, built = said
+    assert ["45 % so far" in words for words in running] == [True]
+    assert ["/root/log" in words for words in failed] == [role == "instructor"]
+    assert built == []

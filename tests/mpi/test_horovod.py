@@ -1,10 +1,9 @@
-"""Horovod's build settings and what is said before a build. The build itself takes minutes and is tried by hand:
-build a wheel, install it into an empty environment, run `workshop horovod install` there."""
+"""Horovod's build settings, and how far it is in this environment."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
+import fcntl
+import json
 import sys
 import tomllib
 from importlib import metadata
@@ -12,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import need, until
+from tests.support import need
 from workshop import config
-from workshop.errors import WorkshopError
 from workshop.mpi import horovod
+from workshop.mpi.horovod import Build
 
 
 def test_settings_are_those_of_pyproject():
@@ -39,57 +38,48 @@ def test_the_wheel_carries_what_config_looks_for():
 
 @pytest.mark.real
 def test_what_is_built_is_found_without_importing_it():
-    need(horovod.library(), "Horovod, built by uv sync")
+    need(horovod.library(), "Horovod, built by make test")
     before = set(sys.modules)
     assert horovod.built() == metadata.version("horovod")
     assert horovod.fault() is None
-    assert horovod.install() == horovod.working() == horovod.built()
+    assert horovod.working() == horovod.built() and horovod.build() == Build("built")
     assert not {"horovod", "tensorflow"} & {name.partition(".")[0] for name in set(sys.modules) - before}
 
 
-def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setattr(horovod, "built", lambda: None)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert shutil.which("gcc") is None
-    with pytest.raises(WorkshopError, match=r"gcc, g\+\+, make not found; install .*apt-get install") as error:
-        horovod.install()
-    assert "\n" not in str(error.value)
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where nothing has been built yet."""
+    monkeypatch.setattr(horovod, "library", lambda: None)
+    monkeypatch.setattr(horovod, "folder", lambda: tmp_path / "horovod-build")
+    return tmp_path / "horovod-build"
 
 
-@pytest.mark.real
-def test_what_can_not_be_loaded_is_built_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    need(horovod.library(), "Horovod, built by uv sync")
-    broken, whole = tmp_path / "mpi_lib.so", horovod.library().read_bytes()
-    monkeypatch.setattr(horovod, "library", lambda: broken)
-    broken.write_bytes(whole[:5000])  # which ends its loader by a signal
-    assert "loading it ended with -" in horovod.fault()
-    broken.write_bytes(b"nothing of the kind\n" * 10)
-    assert f"{broken}: invalid ELF header" in horovod.fault()
-    assert horovod.built() and horovod.working() is None
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(WorkshopError, match=r"g\+\+, make not found"):
-        horovod.install()
+def test_how_far_it_is(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    assert horovod.build() == Build("pending"), "nothing was begun"
+    folder.mkdir()
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert horovod.build() == Build("running"), "nothing is compiled yet"
+        (folder / "log").write_text("configured\n [  7%] Building CXX a.o\n  [ 45%] Building CXX b.o\nnote: 99%\n")
+        assert horovod.build() == Build("running", percent=45)
+        assert "45 % so far" in str(horovod.build()) and "Until then, training exchanges" in str(horovod.build())
+    assert horovod.build() == Build("pending"), "whoever built it has died"
+    (folder / "end.json").write_text(json.dumps({"failed": "Horovod can't be built: no g++."}))
+    failed = horovod.build()
+    assert failed == Build("failed", "Horovod can't be built: no g++.")
+    assert "no g++" in str(failed) and "no g++" not in failed.brief, "its words name paths of whoever installed it"
+    monkeypatch.setattr(horovod, "library", lambda: tmp_path / "mpi_lib.so")
+    (folder / "end.json").write_text(json.dumps({"built": horovod.key()}))
+    assert horovod.build() == Build("built") and horovod.build().why_not is None
+    (folder / "end.json").write_text(json.dumps({"built": "of another TensorFlow"}))
+    assert horovod.build() == Build("pending")
+    (folder / "end.json").write_text("[half a docu")
+    assert horovod.build() == Build("built"), "somebody else built it, like uv"
 
 
-@pytest.mark.real
-def test_a_step_that_fails_says_why(tmp_path: Path):
-    steps = horovod._Steps(tmp_path / "log")
-    steps.take([sys.executable, "-c", "print('error: of an earlier step')"], "nothing")
-    code = "print('compiling'); print('x.cc:3:1: error: no such thing'); print('make: failed'); raise SystemExit(2)"
-    with pytest.raises(WorkshopError, match=r"the engine failed \(x\.cc:3:1: error: no such thing\)"):
-        steps.take([sys.executable, "-c", code], "the engine")
-
-
-@pytest.mark.real
-def test_a_step_that_takes_too_long_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setattr(horovod, "SECONDS", 1.0)
-    steps = horovod._Steps(tmp_path / "log")
-    with pytest.raises(WorkshopError, match="was not built within"):
-        steps.take(["bash", "-c", f"sleep 60 & echo $! > {tmp_path}/pid; wait"], "the engine")
-    pid = (tmp_path / "pid").read_text().strip()
-    until(lambda: _ended(pid), 20, "the child to end")
-
-
-def _ended(pid: str) -> bool:
-    state = subprocess.run(["ps", "-o", "state=", "-p", pid], capture_output=True, text=True).stdout.strip()
-    return state in ("", "Z")
+def test_another_setting_or_release_means_another_build(tmp_path: Path):
+    text, file = config.project_file().read_text(), tmp_path / "pyproject.toml"
+    file.write_text(text)
+    assert horovod.key(file) == horovod.key()
+    file.write_text(text.replace('HOROVOD_WITH_MPI = "1"', 'HOROVOD_WITH_MPI = "0"'))
+    assert horovod.key(file) != horovod.key()

@@ -19,13 +19,14 @@ def horovod() -> None:
 @app.command()
 def install(as_json: common.JSON = False) -> None:
     """Build Horovod and install it, unless it is there and works; takes a few minutes, gcc, g++ and make."""
+    from workshop.installation import horovod as building
     from workshop.mpi import horovod
 
     err = common.stderr()
     began = time.monotonic()
-    before = horovod.working()
+    before = horovod.working() if horovod.build().state == "built" else None
     with err.status("Building Horovod, which takes 2 to 4 minutes"):
-        version = before or horovod.install()
+        version = before or building.install()
     if as_json:
         seconds = round(time.monotonic() - began, 1)
         common.answer({"horovod": version, "built_now": before is None, "seconds": seconds})

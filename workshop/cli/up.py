@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workshop import config
 from workshop.cli import common, replaying, sites
 from workshop.errors import BadInput
 
@@ -73,6 +74,8 @@ def up(
     if replay or recording is not None:
         return replaying.show(context, recording if replay else "", host, port, as_json)
 
+    from workshop.installation.horovod import HorovodBuild
+    from workshop.mpi import horovod
     from workshop.session.children import Conductor, Dashboard
     from workshop.session.supervisor import check_port, only_one
     from workshop.store.store import Store
@@ -91,6 +94,8 @@ def up(
         children: list[Child] = [Conductor(store, name, placement, say, at), dashboard]
         if jupyter is not None:
             children.append(jupyter)
+        if config.in_checkout() and horovod.build().state != "built":
+            children.append(HorovodBuild(say))
         keep_up(store, children, dashboard, jupyter, name, as_json)
 
 

@@ -1,31 +1,28 @@
-"""Horovod for TensorFlow: whether it is built in this environment, and building it there.
-
-It comes as source alone, and needs settings to build. They are those that pyproject.toml has for uv; the file travels
-in the wheel.
+"""Horovod for TensorFlow: whether it is built in this environment, or being built (see `installation.horovod`), and
+with which settings: those that pyproject.toml has for uv. The file travels in the wheel.
 """
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import importlib.metadata
 import importlib.util
+import json
 import os
-import shutil
-import signal
+import re
 import subprocess
 import sys
-import tempfile
-import time
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 from workshop import config
 from workshop.errors import WorkshopError
-from workshop.mpi import openmpi, prefix
 
-SECONDS = 1200.0  # for all of it; compiling takes 2 to 4 minutes on two cores
-COMPILERS = ("gcc", "g++", "make")
 LOADED = 30.0  # seconds within which the library must have been loaded; it takes one or two
 # Asks Horovod's library itself, as horovod.tensorflow.mpi_built() does, without the seconds that importing that takes.
 LOAD = """
@@ -38,7 +35,9 @@ try:
 except (OSError, AttributeError) as error:
     print(error)
 """
-CHECK = "import horovod.tensorflow as hvd; hvd.init(); assert hvd.size() == 2, hvd.size(); assert hvd.mpi_built()"
+UNTIL_THEN = "Until then, training exchanges gradients with MPI, and all else can be used."
+IN_USE = "in-use"  # the file that is locked by those who want nothing to change
+TAIL = 1 << 16  # bytes at the end of the log in which the compiler's progress is looked for
 
 
 @dataclass(frozen=True)
@@ -111,88 +110,114 @@ def working() -> str | None:
     return version if version and fault() is None else None
 
 
-def install() -> str:
-    """Build Horovod and install it into this environment, unless it is there and works; returns its version.
+def key(file: Path | None = None) -> str:
+    """What a build depends on, as one word: another one means that it has to be built anew."""
+    wanted = settings(file)
+    linked = []
+    for name in wanted.linked:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            linked.append(f"{name}=={importlib.metadata.version(name)}")
+    said = [wanted.requirement, wanted.build, linked, sorted(wanted.variables.items()), sys.version_info[:2]]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
-    Tries it with two ranks, and takes it away again where they don't find each other. Raises WorkshopError.
-    """
-    if version := working():
-        return version
-    lacking = [program for program in COMPILERS if shutil.which(program) is None]
-    if lacking:
-        raise WorkshopError(
-            f"{', '.join(lacking)} not found; install gcc, g++ and make first (apt-get install gcc g++ make): "
-            "Horovod is built with them."
+
+def folder() -> Path:
+    """Where this environment's build is worked on, with its log and what is told of it."""
+    return Path(sys.prefix) / "horovod-build"
+
+
+@dataclass(frozen=True)
+class Build:
+    """How far Horovod is in this environment: `pending` was not begun or interrupted, `failed` says why in `reason`.
+    `percent` is how much is compiled, where the compiler has told that."""
+
+    state: Literal["built", "running", "failed", "pending"]
+    reason: str = ""
+    percent: int | None = None
+
+    @property
+    def why_not(self) -> str | None:
+        """Why there is no Horovod, in half a sentence; None where it is built."""
+        return {
+            "built": None,
+            "running": "it is still being compiled",
+            "failed": "it could not be compiled here (workshop doctor says why)",
+            "pending": "it is not built on this machine",
+        }[self.state]
+
+    @property
+    def advice(self) -> str:
+        """What somebody does who needs it, as the beginning of a sentence."""
+        return {
+            "running": "wait until it is compiled (workshop doctor says how far it is)",
+            "failed": "mend that and build it again (workshop horovod install)",
+        }.get(self.state, "build it here (workshop horovod install)")
+
+    @property
+    def brief(self) -> str:
+        """The same for learners, without paths of whoever installed it."""
+        return (
+            str(self) if self.state != "failed" else f"Training exchanges gradients with MPI. Horovod: {self.why_not}."
         )
-    wanted = settings()
-    for package in wanted.linked:
+
+    def __str__(self) -> str:
+        done = f", {self.percent} % so far" if self.percent is not None else ""
+        begin = "`workshop up` compiles it in the background" if config.in_checkout() else "Build it"
+        return {
+            "built": "Horovod is built for TensorFlow and MPI.",
+            "running": f"Horovod is being compiled{done}. {UNTIL_THEN}",
+            "failed": f"Horovod could not be compiled. {self.reason} Training exchanges gradients with MPI.",
+            "pending": f"Horovod is not compiled yet. {begin} (or: workshop horovod install). {UNTIL_THEN}",
+        }[self.state]
+
+
+def build() -> Build:
+    """How far Horovod is in this environment; quick, and imports nothing of it."""
+    told = read(folder())
+    if library() is not None and told.get("built", key()) == key():
+        return Build("built")
+    if held(folder()):
+        return Build("running", percent=percent(folder() / "log"))
+    if "failed" in told:
+        return Build("failed", str(told["failed"]))
+    return Build("pending")
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """What the newest build in that folder told of its end: `built`, the key of what it built, or `failed`, why. Empty
+    where none has ended."""
+    with suppress(OSError, ValueError):
+        found = json.loads((folder / "end.json").read_text())
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def held(folder: Path) -> bool:
+    """Whether somebody builds in that folder now: the kernel takes the lock back from a process that dies."""
+    with suppress(OSError), open(folder / "lock") as lock:
         try:
-            importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            raise WorkshopError(f"{package} is not installed in {sys.prefix}; Horovod is linked to it.") from None
-    with tempfile.TemporaryDirectory(prefix="workshop-horovod-") as folder:
-        steps = _Steps(config.home() / "horovod.log")
-        tools = Path(folder) / "tools"
-        # pip, too: uv's environments have none, and uv can't build a wheel with what lies in a folder.
-        steps.take([*prefix.installer(), "--target", str(tools), "pip", *wanted.build], "its build tools")
-        path = os.pathsep.join([str(tools / "bin"), str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)])
-        variables = {**wanted.variables, "PYTHONPATH": str(tools), "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-        wheels = Path(folder) / "wheels"
-        options = ["--no-deps", "--no-build-isolation", "--no-cache-dir", "--wheel-dir", str(wheels)]
-        steps.take([sys.executable, "-m", "pip", "wheel", *options, wanted.requirement], "Horovod", variables)
-        wheel = next(wheels.glob("*.whl"))
-        steps.take([*prefix.installer(), *wanted.needs], "what Horovod needs")
-        steps.take([*prefix.installer(), "--no-deps", "--force-reinstall", str(wheel)], "Horovod's wheel")
-        importlib.invalidate_caches()
-        try:
-            ranks = [openmpi.launcher(), "-n", "2", "--map-by", ":OVERSUBSCRIBE", sys.executable, "-c", CHECK]
-            steps.take(ranks, "two ranks", openmpi.environment() | {"TF_CPP_MIN_LOG_LEVEL": "3"})
-        except WorkshopError:
-            steps.take([*prefix.installer("uninstall"), "horovod"], "the removal of what doesn't work")
-            raise
-    version = built()
-    if version is None:
-        raise WorkshopError(f"Horovod was installed, but not where {sys.executable} looks for packages.")
-    return version
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
-class _Steps:
-    """Programs one after the other, with a common time limit; what they say goes into a file."""
-
-    def __init__(self, log: Path) -> None:
-        self.log = log
-        self.deadline = time.monotonic() + SECONDS
-        log.write_text("")
-
-    def take(self, command: Sequence[str], what: str, variables: Mapping[str, str] | None = None) -> None:
-        """Run a program to its end. Raises WorkshopError with its last words; leaves no process behind."""
-        began = self.log.stat().st_size
-        with self.log.open("ab") as log:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=os.environ | dict(variables or {}),
-                start_new_session=True,  # a compilation is a whole tree of processes, ended together
-            )
-            try:
-                code = process.wait(max(self.deadline - time.monotonic(), 0))
-            except subprocess.TimeoutExpired:
-                raise WorkshopError(
-                    f"Horovod was not built within {SECONDS / 60:.0f} minutes, {what} were not done; see {self.log}."
-                ) from None
-            finally:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
-        if code != 0:
-            said = self.log.read_bytes()[began:].decode(errors="replace")
-            raise WorkshopError(f"Horovod can't be built: {what} failed ({_reason(said)}); all is in {self.log}.")
+@contextmanager
+def unchanged() -> Iterator[None]:
+    """While the block lasts, `workshop up` installs no Horovod here: runs that are compared with each other should
+    exchange gradients in the same way."""
+    with ExitStack() as stack:
+        if build().state != "built":
+            with suppress(OSError):  # where nobody can build it, either
+                folder().mkdir(exist_ok=True)
+                fcntl.flock(stack.enter_context(open(folder() / IN_USE, "a")), fcntl.LOCK_SH | fcntl.LOCK_NB)
+        yield
 
 
-def _reason(said: str) -> str:
-    """The line of an output that says best why it ended: the first that a compiler calls an error, else the last."""
-    lines = [" ".join(line.split()) for line in said.splitlines() if line.strip()]
-    marked = [line for line in lines if "error:" in line.lower() and "subprocess" not in line]
-    return (marked or lines[-1:] or ["it said nothing"])[0][:300]
+def percent(log: Path) -> int | None:
+    """How much is compiled by what make has told last; None where it has told nothing yet."""
+    with suppress(OSError), open(log, "rb") as said:
+        said.seek(max(os.fstat(said.fileno()).st_size - TAIL, 0))
+        found = re.findall(rb"^\s*\[ *(\d{1,3})%\]", said.read(), re.M)
+        return int(found[-1]) if found else None
+    return None

@@ -19,6 +19,21 @@ class GaveUp(WorkshopError):
     """The wait for the lock was given up by whoever waited."""
 
 
+def measured_now() -> bool:
+    """Whether somebody holds the machine for measuring."""
+    try:
+        descriptor = os.open(LOCK, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return False
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+
+
 @contextmanager
 def measuring_lock(seconds: float = 600.0, give_up: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Hold the machine for measuring. Raises WorkshopError after `seconds` of waiting, GaveUp as soon as `give_up()`.

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from workshop.errors import BadInput, WorkshopError
+from workshop.mpi import horovod
 from workshop.session import client
 from workshop.store.records import Identity, RunRecord, SessionRecord, StudyRecord, Trial
 from workshop.store.sessions import SILENT
@@ -55,7 +56,8 @@ def working_on(store: Store, study_id: int) -> Iterator[str]:
     heart = threading.Thread(target=beat, name=f"study {study_id}", daemon=True)
     heart.start()
     try:
-        yield runner
+        with horovod.unchanged():
+            yield runner
     finally:
         ended.set()
         heart.join(SILENT)

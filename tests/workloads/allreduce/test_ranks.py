@@ -22,7 +22,7 @@ def test_every_method_finds_the_sum_on_every_rank(found):
     assert found["wrong"] == []
     assert {"ring", "own", "parameter-server"} <= set(found["called"])
     if found["ranks"] == 2:
-        need(horovod.built(), "Horovod, built by uv sync")
+        need(horovod.built(), "Horovod, built by make test")
         assert "horovod" in found["called"]
 
 

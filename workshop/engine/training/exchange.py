@@ -7,7 +7,6 @@ Gradients are means over a rank's own batch. Where batches differ in size, the l
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from workshop.engine.library import library
 from workshop.engine.tensorflow import tensorflow
 from workshop.errors import BadInput
+from workshop.mpi import horovod
 
 TIMELINE = "HOROVOD_TIMELINE"
 WAYS = ("horovod", "mpi", "mpi-per-tensor", "parameter-server", "none")
@@ -246,8 +246,8 @@ class HorovodExchange(Exchange):
 def why_not_horovod() -> str | None:
     """Why Horovod can't exchange gradients between these ranks, in half a sentence; None where it can."""
     ours = library()
-    if importlib.util.find_spec("horovod") is None:
-        return "it is not built on this machine"
+    if horovod.library() is None:
+        return horovod.build().why_not
     if not ours.startswith("Open MPI"):
         return f"it is built with Open MPI, these ranks run under {ours}"
     with contextlib.suppress(Exception):  # whatever its library lacks when it is loaded
@@ -273,7 +273,6 @@ def choose(way: str, comm: Any) -> tuple[Exchange, str]:
         return HorovodExchange(comm), "as asked for" if way == "horovod" else "Horovod fits the ranks' MPI"
     if way == "horovod":
         raise BadInput(
-            f"Horovod can't be used: {reason}; choose the exchange mpi (--exchange mpi), or build Horovod here "
-            "(workshop horovod install)."
+            f"Horovod can't be used: {reason}; choose the exchange mpi (--exchange mpi), or {horovod.build().advice}."
         )
     return MPIExchange(comm), f"mpi in place of Horovod: {reason}"

@@ -17,7 +17,8 @@ def here() -> Offer:
     others: list[MPI] = [name for name in ("mpich", "intelmpi") if name in prefix.installed()]
     missing: dict[Any, str] = {}
     if horovod.working() is None:
-        missing["horovod"] = "it is not built here; `workshop horovod install` builds it"
+        why = horovod.build().why_not or "it can't be loaded"
+        missing["horovod"] = f"{why}; `workshop horovod install` builds it"
     if not others:
         missing["daal4py"] = "it needs MPICH or Intel MPI; `workshop mpi install mpich` installs one"
     else:

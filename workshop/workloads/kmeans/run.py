@@ -19,7 +19,7 @@ from workshop.workloads.kmeans.data import Blobs, Pixels, Source
 from workshop.workloads.kmeans.lloyd import Step, inertia_of, lloyd
 from workshop.workloads.kmeans.numpy_kernel import nearest
 from workshop.workloads.kmeans.online import online
-from workshop.workloads.kmeans.shards import Shard, centre, kernel, mean_variance
+from workshop.workloads.kmeans.shards import Shard, centre, compile_for, kernel, mean_variance
 
 TOLD = 4096  # numbers of centroids that metrics carry
 AT_ONCE = 262_144  # points that a rank labels at once where it doesn't keep them
@@ -121,9 +121,7 @@ def _compile(ctx: RankContext, shards: type[Shard], point: NDArray[np.floating])
     """Have the kernel compiled before anything is timed: by rank 0 alone, the others find it in Numba's cache."""
     for turn in (ctx.rank == 0, ctx.rank != 0):
         if turn:
-            tiny = shards(point, point[0])
-            tiny.update(point)
-            tiny.distances(point)
+            compile_for(shards, point)
         ctx.comm.Barrier()
 
 

@@ -41,6 +41,13 @@ def kernel(backend: str) -> type[Shard]:
     return NumbaShard
 
 
+def compile_for(shards: type[Shard], point: NDArray[np.floating]) -> None:
+    """Have a kernel compiled for points like this one, (1, features), unless Numba's cache has it."""
+    tiny = shards(point, point[0])
+    tiny.update(point)
+    tiny.distances(point)
+
+
 def centre(comm: Any, points: NDArray[np.floating]) -> NDArray[np.floating]:
     """A place in the middle of all ranks' points, (features,), the same on all: the mean of some thousands will do.
 

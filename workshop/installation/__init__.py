@@ -1,0 +1,1 @@
+"""What an installation does behind uv: what it compiles ahead, and Horovod."""

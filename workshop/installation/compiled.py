@@ -1,0 +1,108 @@
+"""Compile what a first visit would wait for; as a program, the last step of the installation.
+
+That is k-means' kernels, into the state folder's cache, and the Python modules that the dashboard, ranks and JupyterLab
+import, beside their sources. Those of training come later (`TRAINING`). All modules that are installed would take
+200 MB more, and most of them nobody imports.
+"""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+
+from workshop import config
+from workshop.session.guard import guarded
+
+GENTLY = (
+    "nice",
+    "-n",
+    "10",
+)  # a tenth of a core beside what wants it all; 19 would be next to nothing on a busy machine
+SECONDS = 600.0  # half a minute on a busy machine
+# Those that are compiled side by side, in processes of their own. What ends with a dot is a package with its modules.
+FIRST = (
+    (
+        *("workshop.engine.host", "workshop.workloads.kmeans.run", "ipyparallel.engine.app"),
+        "workshop.installation.compiled:kernels",
+    ),
+    (
+        *("workshop.cli.main", "workshop.session.conductor", "ipyparallel.controller.app", "ipyparallel.engine.nanny"),
+        *("workshop.web.", "workshop.figures.", "streamlit.starlette", "streamlit.web.bootstrap", "pyarrow", "pandas"),
+        *("workshop.jupyter.", "ipykernel.kernelapp", "workshop.notebook."),
+    ),
+)
+PROGRAM = "import sys; from workshop.installation import compiled; compiled.import_all(sys.argv[1:])"
+TRAINING = (("workshop.workloads.mnist.run", "workshop.workloads.sgan.run", "keras", "tensorflow"),)
+
+
+def kernels() -> None:
+    """Compile k-means' kernels for photos and for blobs as its form has them, as the ranks of a session find them."""
+    import numpy as np
+
+    from workshop.workloads.kmeans import KMeansParams
+    from workshop.workloads.kmeans.shards import compile_for, kernel
+
+    params = KMeansParams()
+    for features in (3, params.features):
+        compile_for(kernel(params.backend), np.zeros((1, features), params.dtype))
+
+
+def compile_all(groups: Sequence[Sequence[str]], begin: Sequence[str] = ()) -> list[str]:
+    """Have each group compiled by a process of its own, whose command line begins with `begin`; returns the last words
+    of those that failed."""
+    # Without the first of these, compiled modules are not kept; by the second, sessions find the kernels.
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    variables |= {"NUMBA_CACHE_DIR": str(config.cache_folder("numba")), "TF_CPP_MIN_LOG_LEVEL": "3"}
+    with ThreadPoolExecutor(len(groups)) as pool:
+        return list(
+            filter(
+                None,
+                pool.map(lambda group: _compile([*begin, sys.executable, "-c", PROGRAM, *group], variables), groups),
+            )
+        )
+
+
+def _compile(command: list[str], variables: Mapping[str, str]) -> str | None:
+    try:
+        done = subprocess.run(
+            guarded(command),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=variables,
+            timeout=SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return f"it took more than {SECONDS:.0f} s"
+    return None if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no reason was told"])[-1]
+
+
+def import_all(names: Sequence[str]) -> None:
+    """Import modules, and call functions that are given like `module:function`."""
+    for name in names:
+        module, _, function = name.partition(":")
+        for found in _modules(module):
+            import_module(found)
+        if function:
+            getattr(import_module(module), function)()
+
+
+def _modules(name: str) -> Iterator[str]:
+    if not name.endswith("."):
+        yield name
+        return
+    package = import_module(name[:-1])
+    for found in pkgutil.walk_packages(package.__path__, name):
+        if not found.name.endswith("__main__"):
+            yield found.name
+
+
+if __name__ == "__main__":
+    for failed in compile_all(FIRST):
+        print(f"Something could not be compiled ahead, and will be when it is needed: {failed}", file=sys.stderr)
