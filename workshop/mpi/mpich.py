@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +12,7 @@ from workshop.mpi import REFUSES, hydra, prefix
 from workshop.mpi.hydra import death, refusal
 from workshop.placement import Placement
 
-__all__ = ["NAME", "REFUSED", "arguments", "check", "death", "environment", "launcher", "refusal"]
+__all__ = ["NAME", "REFUSED", "alone", "arguments", "check", "death", "environment", "launcher", "refusal"]
 
 NAME = "MPICH"
 REFUSED = f"{NAME} {REFUSES}"
@@ -50,6 +51,12 @@ def _word(resource: str) -> str:
 def environment(placement: Placement | None = None) -> dict[str, str]:
     """Variables for mpiexec and its ranks: which library they load. Raises BadInput where MPICH isn't installed."""
     return hydra.environment("mpich", NAME)
+
+
+def alone() -> dict[str, str]:
+    """Variables for ranks that are all on this machine: they use shared memory alone. What somebody has said of
+    transports stays."""
+    return {} if "UCX_TLS" in os.environ else {"UCX_TLS": "self,sm"}
 
 
 def check(placement: Placement, cores: int) -> None:

@@ -34,6 +34,8 @@ PATIENT = {"OMPI_MCA_opal_abort_delay": "2"}
 # Where there is no fabric for it, the transport over libfabric sleeps a second as it is put away: in every MPI_Init.
 # Fabrics that matter are reached past it, by UCX and by libfabric's own matching.
 WITHOUT = {"OMPI_MCA_btl": "^ofi"}
+# Within one machine: shared memory alone, so that ranks listen on no port.
+ALONE = {"OMPI_MCA_btl": "self,sm"}
 
 REFUSED = f"{NAME} {REFUSES}"
 # What it says where the folder of a killed mpirun is in its way, on another host or another user's: see `clear_way`.
@@ -125,6 +127,12 @@ def environment(placement: Placement | None = None) -> dict[str, str]:
     if os.geteuid() != 0:
         return transports
     return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **transports}
+
+
+def alone() -> dict[str, str]:
+    """Variables for ranks that are all on this machine: they use shared memory alone. What somebody has said of
+    transports stays."""
+    return {name: value for name, value in ALONE.items() if os.environ.get(name, WITHOUT[name]) == WITHOUT[name]}
 
 
 def without_mpirun() -> None:

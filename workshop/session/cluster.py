@@ -26,7 +26,7 @@ from workshop.engine import host as engine
 from workshop.errors import WorkshopError
 from workshop.mpi import openmpi
 from workshop.placement import Placement
-from workshop.session import processes, segments, temporary
+from workshop.session import loopback, processes, segments, temporary
 from workshop.session.engines import Engines, EnginesFailed
 from workshop.session.guard import guarded
 from workshop.session.site import Site
@@ -143,6 +143,8 @@ class Cluster:
         engines = self.engines = Engines(placement, set_id, engines_tag, self._cluster.engines[set_id])
         try:
             self._connect(engines)
+            if not self._site.reach.encrypted:
+                loopback.close_ports(processes.tagged(processes.ENGINES_TAG, engines_tag))
             replies = self._client[:].apply_async(engine.report).get(READY)
             self._check_world(replies, placement)
         except (EnginesFailed, TimeoutError, ipp.error.IPythonError) as error:

@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from workshop import config, topology
+from workshop.analysis import words
 from workshop.errors import BadInput, WorkshopError
 from workshop.mpi import REFUSES
 from workshop.placement import Placement
-from workshop.session import processes, segments, site, temporary
+from workshop.session import loopback, processes, segments, site, temporary
 from workshop.store.recorded import refuse_in
 from workshop.store.records import Limits, SessionRecord, SessionState
 from workshop.store.store import Store
@@ -107,6 +108,19 @@ def wait_ready(
         store.update_session(session.id, state="failed", message=why)
     kind = BadInput if REFUSES in why.partition("\n")[0] else WorkshopError
     raise kind(f"Session {session.name} did not start: {why}")
+
+
+def open_to_others(session: SessionRecord) -> str:
+    """A warning where other hosts can reach processes of a session on this machine; "" where they can't."""
+    tag = processes.session_tag(session.id)
+    ports = loopback.open_ports(processes.tagged(processes.TAG, tag))
+    if not ports:
+        return ""
+    numbers = f"port{'s' * (len(ports) > 1)} {words.listed(ports)}"
+    return (
+        f"Other hosts can reach this session: its processes listen on all addresses ({numbers}), and the "
+        f"kernel doesn't let us close {'them' if len(ports) > 1 else 'it'}. {loopback.FIX}"
+    )
 
 
 def saying(say: Callable[[str], None]) -> Callable[[SessionRecord], None]:
