@@ -221,3 +221,22 @@ def test_what_does_not_answer_is_asked_once_more(tmp_path: Path) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         openmpi.asked_twice(["sh", "-c", script], os.environ, lambda: 1.0)
     assert asked.read_text().count("\n") == 2
+
+
+LEFT = """Registration timed out
+--------------------------------------------------------------------------
+prterun detected that one or more processes exited with non-zero status,
+thus causing the job to be terminated. The first process to do so was:
+
+   Process name: [prterun-vm-26312@1,1]
+   Exit code:    86
+--------------------------------------------------------------------------
+"""
+
+
+def test_a_rank_that_gave_up_is_no_refusal() -> None:
+    assert openmpi.left(LEFT) == (1, 86)
+    refused = "----------------------------------------\nThere are not enough slots\n" + "-" * 40
+    assert openmpi.left(refused) is None
+    assert openmpi.refuses(refused)
+    assert not openmpi.refuses("Registration timed out\n"), "a rank has printed that"

@@ -23,6 +23,14 @@ _KNOWN = {
         "The ranks ended in the middle of the run.",
         f"Start it again; if it ends the same way, try {words.ranks(1)} and less data.",
     ),
+    "RankSilent": (
+        "A rank fell silent in the middle of the run.",
+        "Start the run again; the session brings up new ranks by itself.",
+    ),
+    "ConductorSilent": (
+        "The ranks ended: they heard nothing of their session any longer.",
+        "Start the run again; if it ends the same way, see what else keeps the machine busy.",
+    ),
     "ControllerDied": (
         "The session lost its controller in the middle of the run.",
         "Start the run again; the session brings up new ranks by itself.",
@@ -71,7 +79,7 @@ def _ending(run: RunRecord) -> dict[str, str] | None:
         return _said("Not started yet.", "The run waits for its turn.", "Watch the queue on the session's page.")
     if run.status == "interrupted":
         return _said(
-            "Interrupted: the session's conductor died during the run.",
+            "Interrupted: the session's conductor ended during the run.",
             f"{_until(run)}{_kept(run)}",
             f"Start the session again if it is down (workshop session start {run.session}), then the run.",
         )

@@ -7,10 +7,12 @@ from typing import Any
 
 from workshop.errors import BadInput
 from workshop.mpi import REFUSES, hydra, prefix
-from workshop.mpi.hydra import death, refusal
+from workshop.mpi.hydra import death, left, refusal, refuses
 from workshop.placement import Placement
 
-__all__ = ["NAME", "REFUSED", "alone", "arguments", "check", "death", "environment", "launcher", "refusal"]
+__all__ = [
+    "NAME", "REFUSED", "alone", "arguments", "check", "death", "environment", "launcher", "left", "refusal", "refuses",
+]  # fmt: skip
 
 NAME = "Intel MPI"
 REFUSED = f"{NAME} {REFUSES}"

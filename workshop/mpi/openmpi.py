@@ -44,6 +44,7 @@ GOING = ".workshop-removes-"  # begins the names of folders that are being remov
 MAPPED = 20.0  # seconds within which the mapper must have answered; it takes a tenth of one
 LARGER = ("l3cache", "numa", "package")  # than a core
 _DIED = re.compile(r"process rank (\d+) with PID (\d+) on node (\S+)\s+exited\s+on\s+signal\s+(\d+)")
+_LEFT = re.compile(r"exited with non-zero status.*?Process name: \[[^\]]*,(\d+)\]\s+Exit code:\s+(\d+)", re.S)
 _RULE = re.compile(r"^-{20,}\s*$", re.M)
 
 
@@ -219,6 +220,17 @@ def death(output: str) -> Death | None:
     """Which rank died first, if mpirun's output says that one did."""
     found = _DIED.search(output)
     return Death(int(found[1]), int(found[2]), found[3], int(found[4])) if found else None
+
+
+def left(output: str) -> tuple[int, int] | None:
+    """Which rank ended first by itself, if mpirun's output says that one did: its number and exit code."""
+    found = _LEFT.search(output)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def refuses(output: str) -> bool:
+    """Whether mpirun gave a reason of its own for its end; what ranks printed is none."""
+    return len(_RULE.findall(output)) > 1
 
 
 def refusal(output: str) -> str:

@@ -96,6 +96,10 @@ class Conductor(ChildProcess):
             return "The session was stopped; Ctrl-C ends the rest, too."
         return None
 
+    def ask_to_end(self) -> None:
+        if self._process is not None and self.alive():
+            self._process.send_signal(lifecycle.END)
+
     def end(self) -> None:
         if self._process is not None:
             lifecycle.end_conductor(self._process)

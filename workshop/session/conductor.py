@@ -34,10 +34,10 @@ from workshop.session.channel import Channel
 from workshop.session.cluster import Cluster
 from workshop.session.engines import EnginesFailed
 from workshop.session.lending import Lending
-from workshop.session.lifecycle import cancel_queue, end_left
+from workshop.session.lifecycle import END, cancel_queue, end_left
 from workshop.session.lookout import Lookout
 from workshop.session.measuring import GaveUp, measuring_lock
-from workshop.session.watch import Outcome, Watch, problem
+from workshop.session.watch import Outcome, Watch, problem, stopped
 from workshop.store.records import RunRecord, SessionState
 from workshop.store.store import Store
 
@@ -60,6 +60,8 @@ class Conductor:
         self.machine = topology.machine()
         self.memory_limit = config.memory_limit()
         self.ending = threading.Event()
+        self.terminated = False  # by a signal that isn't ours
+        self.silent = threading.Event()  # there are no more heartbeats
         self.site = sites.of(self.session.site, self.folder, Placement.parse(self.session.placement))
         self.channel: Channel  # both from when the site is prepared
         self.cluster: Cluster
@@ -73,8 +75,9 @@ class Conductor:
 
     def live(self) -> None:
         """Bring the session up, take runs until somebody asks for an end, and leave nothing behind."""
-        signal.signal(signal.SIGTERM, lambda *_: self.ending.set())
-        signal.signal(signal.SIGINT, lambda *_: self.ending.set())
+        signal.signal(signal.SIGTERM, lambda *_: self._terminated())
+        for wanted in (signal.SIGINT, END):
+            signal.signal(wanted, lambda *_: self.ending.set())
         # What a conductor before us left: its engines end themselves, but not before we would want theirs.
         end_left(self.store, self.session, "the session was started anew")
         tag = processes.session_tag(self.id)
@@ -89,14 +92,30 @@ class Conductor:
                 self._settle(left)
                 self.bring_up(Placement.parse(self.session.placement))
                 self._take_runs()
-                cancel_queue(self.store, self.id)
+                if self.asked:
+                    cancel_queue(self.store, self.id)
             except Exception as error:
                 if not self.ending.is_set():  # otherwise whatever was under way was given up
                     self.log(traceback.format_exc())
                     state = "failed"
                     message = str(error) if isinstance(error, WorkshopError) else f"{type(error).__name__}: {error}"
-        self.log(f"{state} {message}")
-        self.store.end_session(self.id, state, message)  # the very last word: who reads it may start it again
+        self.silent.set()
+        if self.asked:
+            self.log(f"{state} {message}")
+            self.store.end_session(self.id, state, message)  # the very last word: who reads it may start it again
+        else:  # it reads lost, as after a kill, and its queue goes on with the next conductor
+            self.log("terminated")
+            self.store.update_session(self.id, heartbeat_at=0.0, message="its conductor was terminated")
+
+    def _terminated(self) -> None:
+        self.terminated = True
+        self.ending.set()
+
+    @property
+    def asked(self) -> bool:
+        """Whether a session that ends was meant to: SIGTERM may be anybody's, who knows nothing of sessions."""
+        owner_gone = self.owner is not None and not processes.alive(self.owner)
+        return not self.terminated or owner_gone or self.store.session(self.id).stop_requested
 
     def _settle(self, left: contextlib.ExitStack) -> None:
         """Prepare the site, and what ranks there talk to."""
@@ -150,7 +169,7 @@ class Conductor:
             self.ending.wait(LOOK)
 
     def _beat(self) -> None:
-        while True:
+        while not self.silent.is_set():
             try:
                 self.store.heartbeat(self.id)
                 if self.store.session(self.id).stop_requested:
@@ -159,7 +178,7 @@ class Conductor:
                 self.log(traceback.format_exc())
             if self.owner and not processes.alive(self.owner):
                 self.ending.set()
-            time.sleep(HEARTBEAT)
+            self.silent.wait(HEARTBEAT)
 
     def say(self, state: str, message: str, **more: Any) -> None:
         self.log(f"{state} {message}")
@@ -206,7 +225,7 @@ class Conductor:
             else:
                 outcome = self._run(run)
         except GaveUp:
-            outcome = Outcome("cancelled")
+            outcome = stopped(self) if self.ending.is_set() else Outcome("cancelled")
         except Exception as error:
             if not isinstance(error, WorkshopError):
                 self.log(traceback.format_exc())
@@ -242,7 +261,7 @@ class Conductor:
             self._engines_for(run)
         except EnginesFailed as refused:
             if self.ending.is_set():  # nothing is wrong with the run
-                return Outcome("cancelled", reusable=False)
+                return stopped(self)
             return Outcome("failed", error=problem(type(refused).__name__, str(refused)), reusable=False)
         engines = self.cluster.engines
         assert engines is not None, "just brought up"
@@ -260,13 +279,14 @@ class Conductor:
         return outcome
 
     def _engines_for(self, run: RunRecord) -> None:
-        """Equal placements share engines until they have grown; whoever measures gets fresh ones."""
+        """Equal placements share engines that answer until they have grown; whoever measures gets fresh ones."""
         placement = Placement.parse(run.placement)
         engines = self.cluster.engines
         if self.cluster.alive and engines is not None and engines.placement == placement and not run.measured:
             grown = {rank: now - self._baseline.setdefault(rank, now) for rank, now in self.channel.held().items()}
             there = self.memory_limit or memory.Gauge().tightest().total
-            if max(grown.values(), default=0) < MEMORY_GROWTH and sum(grown.values()) < MEMORY_KEPT * there:
+            small = max(grown.values(), default=0) < MEMORY_GROWTH and sum(grown.values()) < MEMORY_KEPT * there
+            if small and self.cluster.answers():
                 return
         self.store.update_session(self.id, message=f"starting {placement.describe()} for run {run.id}")
         self.bring_up(placement)

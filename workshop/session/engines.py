@@ -10,13 +10,18 @@ from typing import Any
 from workshop import mpi
 from workshop.errors import WorkshopError
 from workshop.memory import Gauge
-from workshop.mpi.openmpi import Death
+from workshop.mpi.openmpi import Death, passing
 from workshop.placement import Placement
 from workshop.session.vigil import Vigil
 
 
 class EnginesFailed(WorkshopError):
-    """Engines did not start; the text holds the MPI's own words."""
+    """Engines did not start: the MPI refused, with its own words in the text, or they died, or were late. `again` says
+    whether another attempt may succeed."""
+
+    def __init__(self, message: str, again: bool = False) -> None:
+        super().__init__(message)
+        self.again = again
 
 
 class OutOfMemory(EnginesFailed):
@@ -65,15 +70,24 @@ class Engines:
         rank = next((report["rank"] for report in self.rank_map.get("ranks", []) if report["pid"] == pid), None)
         return Death(rank, pid, died.host, number or died.signal)
 
-    def refused(self) -> EnginesFailed:
-        """Why they have ended while they were starting."""
+    def not_started(self) -> EnginesFailed:
+        """Why they have ended while they were starting: a rank died, a rank gave up, or the MPI refused."""
         died = self.death()
+        if died is None and (left := self.mpi.left(self.output)):
+            rank, code = left
+            return EnginesFailed(f"rank {rank} ended with exit code {code} while the ranks were starting", again=True)
         if died is None:
-            return EnginesFailed(f"{self.mpi.REFUSED}\n{self.mpi.refusal(self.output)}")
+            words = self.mpi.refusal(self.output)
+            if self.mpi.refuses(self.output):
+                return EnginesFailed(f"{self.mpi.REFUSED}\n{words}", again=passing(words))
+            said = f"; the last that was printed: {words}" if words else ", without a word"
+            return EnginesFailed(f"{self.mpi.NAME} ended while the ranks were starting{said}", again=True)
         who = f"process {died.pid}" if died.rank is None else f"rank {died.rank}"
         if died.signal == signal.SIGKILL and self._gauge.kills() > self._killed:
             return OutOfMemory(
                 f"the kernel ended {who} (on {died.host}) for want of memory while {self.placement.ranks} ranks "
                 "were starting; take fewer ranks"
             )
-        return EnginesFailed(f"{who} (on {died.host}) was ended by signal {died.signal} while the ranks were starting")
+        return EnginesFailed(
+            f"{who} (on {died.host}) was ended by signal {died.signal} while the ranks were starting", again=True
+        )
