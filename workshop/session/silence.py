@@ -8,7 +8,7 @@ has heard of nobody.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import psutil
 
@@ -26,10 +26,13 @@ class Silence:
         self._heard: dict[int, float] = {}
         self._silent: dict[int, float] = {}
 
-    def look(self, heard: Mapping[int, float], now: float | None = None) -> int | None:
+    def look(
+        self, heard: Mapping[int, float], is_stopped: Callable[[int], bool], now: float | None = None
+    ) -> int | None:
         """The rank that has been silent for too long, or None; to be asked several times a second.
 
-        `heard`: when each rank was last heard of, `now`: the time, both on the monotonic clock."""
+        `heard`: when each rank was last heard of, `now`: the time, both on the monotonic clock. A rank that
+        `is_stopped` is not waited for any longer because the machine is busy."""
         now = time.monotonic() if now is None else now
         spent = min(now - self._looked, GAP) if self._looked is not None else 0.0
         self._looked = now
@@ -38,15 +41,22 @@ class Silence:
             self._heard[rank] = last
             self._silent[rank] = self._silent.get(rank, 0.0) + spent if known else 0.0
         rank = max(self._silent, key=self._silent.__getitem__, default=None)
-        return rank if rank is not None and self._silent[rank] > patient(SILENT) else None
+        if rank is None or self._silent[rank] <= SILENT:
+            return None
+        return rank if is_stopped(rank) or self._silent[rank] > patient(SILENT) else None
+
+
+def is_stopped(pid: int | None) -> bool:
+    """Whether a process of this machine was stopped by a signal."""
+    try:
+        return pid is not None and psutil.Process(pid).status() == psutil.STATUS_STOPPED
+    except psutil.Error:
+        return False
 
 
 def words(rank: int, host: str, pid: int | None) -> str:
     """Of a rank that is silent, in one sentence without its full stop; `pid` is its process, where that is here."""
     who = f"rank {rank} ({f'process {pid} ' if pid else ''}on {host})"
-    try:
-        if pid is not None and psutil.Process(pid).status() == psutil.STATUS_STOPPED:
-            return f"{who} was stopped by a signal (SIGSTOP) and has not gone on"
-    except psutil.Error:
-        pass
+    if is_stopped(pid):
+        return f"{who} was stopped by a signal (SIGSTOP), and has not gone on within {SILENT:.0f} s"
     return f"{who} has not been heard of for {patient(SILENT):.0f} s"

@@ -147,8 +147,8 @@ class Watch:
             because = Outcome("failed", error=problem("TimeLimit", words))
         elif short := shortage.elsewhere(dict(conductor.channel.hosts), socket.gethostname()):
             because = _out_of_memory(short)
-        elif (rank := self.silence.look(conductor.channel.heard)) is not None:
-            because = self._silent(rank)
+        elif silent := self._silent():
+            because = silent
         else:
             return
         self.because = because
@@ -156,11 +156,18 @@ class Watch:
         self.deadline = time.monotonic() + (0.0 if hopeless else CANCEL)
         conductor.channel.stop(run.id)
 
-    def _silent(self, rank: int) -> Outcome:
+    def _silent(self) -> Outcome | None:
+        """What becomes of a run one of whose ranks is not heard of any longer."""
         engines = self.conductor.cluster.engines
-        assert engines is not None, "whoever watches ranks has some"
+        if engines is None:
+            return None
+        local = engines.local
+        heard = dict(self.conductor.channel.heard)
+        rank = self.silence.look(heard, lambda rank: silence.is_stopped(local.get(rank)))
+        if rank is None:
+            return None
         host = next(report["host"] for report in engines.rank_map["ranks"] if report["rank"] == rank)
-        words = silence.words(rank, host, engines.local.get(rank))
+        words = silence.words(rank, host, local.get(rank))
         return Outcome("failed", error=problem("RankSilent", words, rank, host), reusable=False)
 
 

@@ -1,0 +1,131 @@
+"""Processes of a session are killed, stopped and terminated at random instants of real runs.
+
+`plan` says beforehand what happens, from a seed, and judges how runs ended; `stage` is the `workshop up` to which it
+happens; `left` looks for what was left behind. None of it is part of CI: it takes an hour.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from workshop import bench
+from workshop.bench.chaos.plan import Event, plan, true_status
+from workshop.bench.chaos.stage import Stage, stage
+from workshop.bench.state import own_state
+from workshop.errors import WorkshopError
+from workshop.session.patience import patient
+from workshop.store.records import RunRecord
+
+EVENTS = 200
+SECONDS = 180.0  # within which a run has ended, on an idle machine
+# Short runs: what they compute is not the point. The first takes some 3 s, the second 8 s with TensorFlow's import.
+WORKLOADS = {
+    "kmeans": {"data": "blobs", "points": 20_000, "clusters": 4, "mode": "online", "batch": 400, "pace": 0.05},
+    "mnist": {"data": "digits", "images": 600, "batch": 32, "epochs": 2, "model": "dense", "pace": 0.05},
+}
+NEXT = {"data": "blobs", "points": 20_000, "clusters": 4, "iterations": 3, "backend": "numpy"}
+
+
+@dataclass
+class Turn:
+    """What an event did."""
+
+    event: Event
+    hit: bool  # whether there was such a process
+    status: str  # of the run, "" where there was none
+    true: bool
+    next_seconds: float | None  # from the next run's submission to its end, None where it did not complete
+    left: list[str] = field(default_factory=list)
+    said: str = ""  # what was wrong, in words
+
+
+def run(events: int = EVENTS, seed: int = 1, progress: bench.Progress = lambda done, total: None) -> dict[str, object]:
+    """Measure, in a state folder of its own. Raises WorkshopError where not even `workshop up` comes up."""
+    where = bench.machine(["ipyparallel", "openmpi"])
+    turns: list[Turn] = []
+    with own_state() as home, stage(home) as up:
+        for done, event in enumerate(plan(events, seed, list(WORKLOADS))):
+            progress(done, events)
+            turns.append(_turn(up, event))
+            if not up.alive:
+                turns[-1].said += " `workshop up` has ended."
+                break
+        ended = up.end()
+    return bench.document("chaos", where, rows(turns, ended, seed), ratios(turns, events, ended))
+
+
+def _turn(up: Stage, event: Event) -> Turn:
+    with up.load(event.busy):
+        try:
+            return _played(up, event)
+        except WorkshopError as error:  # nothing answers any longer, which is what the next turns show, too
+            return Turn(event, True, "", False, None, [], str(error))
+
+
+def _played(up: Stage, event: Event) -> Turn:
+    known = up.looked()
+    begun = None
+    if event.after >= 0:
+        begun = up.submit(event.workload, WORKLOADS[event.workload])
+        time.sleep(event.after)
+    running = begun is not None and not up.store.run(begun.id).ended
+    hit = up.strike(event)
+    ended = up.wait(begun, patient(SECONDS)) if begun is not None else None
+    asked = time.monotonic()
+    following = up.wait(up.submit("kmeans", NEXT), patient(SECONDS))
+    works = following is not None and following.status == "completed"
+    seconds = time.monotonic() - asked if works else None
+    true = ended is None or true_status(event, hit and running, ended.status, ended.error)
+    said = "" if true and works else f"{event.words}: {_told(ended)}; the next: {_told(following)}"
+    return Turn(event, hit, ended.status if ended else "", true, seconds, up.left(known), said)
+
+
+def _told(run: RunRecord | None) -> str:
+    if run is None:
+        return "no run"
+    error = run.error or {}
+    return f"run {run.id} {run.status} {error.get('type', '')} {error.get('message', '')}".strip()[:300]
+
+
+def rows(turns: Sequence[Turn], ended: Sequence[str], seed: int) -> list[dict[str, object]]:
+    """The lines of the bench: how soon the next run works, what happened how often, and all that was wrong."""
+    seconds = sorted(turn.next_seconds for turn in turns if turn.next_seconds is not None)
+    lines: list[dict[str, object]] = []
+    if seconds:
+        p95 = seconds[min(int(len(seconds) * 0.95), len(seconds) - 1)]
+        lines = [
+            bench.row("next_run_median_seconds", seconds, "s"),
+            {"name": "next_run_p95_seconds", "value": p95, "unit": "s"},
+        ]
+    for name, of in (
+        ("events", turns),
+        ("events that hit a process", [turn for turn in turns if turn.hit]),
+        ("events with all cores taken", [turn for turn in turns if turn.event.busy]),
+    ):
+        lines.append({"name": name, "value": len(of), "unit": "events", "seed": seed})
+    for target, action in sorted({(turn.event.target, turn.event.action) for turn in turns}):
+        these = [turn for turn in turns if (turn.event.target, turn.event.action) == (target, action) and turn.hit]
+        times = [turn.next_seconds for turn in these if turn.next_seconds is not None]
+        statuses = {status: sum(turn.status == status for turn in these) for status in {t.status for t in these} - {""}}
+        note = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
+        middle = statistics.median(times) if times else None
+        lines.append({"name": f"{action} {target}", "value": middle, "unit": "s", "events": len(these), "runs": note})
+    for turn in turns:
+        if turn.said or turn.left:
+            note = "; ".join(filter(None, [turn.said.strip(), f"left: {', '.join(turn.left)}" if turn.left else ""]))
+            lines.append(bench.missing(f"event {turn.event.number}", "", note))
+    if ended:
+        lines.append(bench.missing("after the end", "", f"left: {', '.join(ended)}"))
+    return lines
+
+
+def ratios(turns: Sequence[Turn], events: int, ended: Sequence[str]) -> dict[str, float]:
+    """Shares of all events that were planned; `left_behind` is how much was left for each of them."""
+    return {
+        "true_status": sum(turn.true for turn in turns) / events,
+        "next_run_works": sum(turn.next_seconds is not None for turn in turns) / events,
+        "left_behind": (sum(len(turn.left) for turn in turns) + len(ended)) / events,
+    }
