@@ -9,6 +9,7 @@ import threading
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.sessions import Session
@@ -129,6 +130,53 @@ def test_kill_9_of_a_rank(session: Session) -> None:
     following = session.run("tell", events=1)
     assert following.status == "completed"
     assert following.finished_at - ended.finished_at < 60
+
+
+def test_ranks_that_were_stopped_or_asked_to_end_are_replaced(session: Session) -> None:
+    segments = session.segments()
+    assert segments, "ranks of one host share memory"
+    assert not any(segment.exists() for segment in segments), "what all have mapped needs no name"
+    assert session.open_ports() == [], "other hosts can reach the session"
+
+    # Asked to end in a run: it ends at once, and doesn't wait for the others in MPI_Finalize.
+    run = session.submit("tell", events=10_000, every=0.02)
+    session.started(run)
+    os.kill(session.store.run(run.id).rank_map["ranks"][1]["pid"], signal.SIGTERM)
+    ended = session.wait(run)
+    assert (ended.status, ended.error["type"], ended.error["rank"]) == ("failed", "RankDied", 1)
+    assert "SIGTERM" in ended.error["message"]
+    following = session.run("tell", events=1)
+    assert following.status == "completed", following.error
+
+    # Stopped between runs: the controller gives it up after 5 s, so a run on it would never begin. It goes on later.
+    pids = [rank["pid"] for rank in following.rank_map["ranks"]]
+    os.kill(pids[1], signal.SIGSTOP)
+    following = session.run("tell", events=1)
+    assert following.status == "completed", following.error
+    assert not {rank["pid"] for rank in following.rank_map["ranks"]} & set(pids)
+    until(lambda: not any(psutil.pid_exists(pid) for pid in pids), 60, "the ranks that were replaced to end")
+
+    # A controller that is deaf is replaced, too.
+    tag = processes.session_tag(session.record.id)
+    for process in processes.tagged(processes.TAG, tag):
+        if "ipyparallel.controller" in processes.command(process):
+            process.suspend()
+    following = session.wait(session.submit("tell", events=1), 240)
+    assert following.status == "completed", following.error
+
+
+def test_a_conductor_that_is_terminated_keeps_its_queue(session: Session) -> None:
+    run = session.submit("tell", events=10_000, every=0.02)
+    session.started(run)
+    waiting = session.submit("tell", events=1)
+    os.kill(session.now.conductor_pid, signal.SIGTERM)
+    ended = session.wait(run)
+    assert (ended.status, ended.error["type"]) == ("interrupted", "ConductorTerminated")
+    until(lambda: session.now.state == "lost", 60, "the session to read lost, as after a kill")
+    assert session.store.run(waiting.id).status == "queued"
+    record, conductor = lifecycle.start_session(session.store, "test", Placement(ranks=2))
+    lifecycle.wait_ready(session.store, record, conductor)
+    assert session.wait(waiting).status == "completed"
 
 
 def test_kill_9_of_the_controller(session: Session) -> None:
