@@ -19,6 +19,10 @@ _KNOWN = {
         "Ask for what the machine has: fewer ranks, or one core for each, placed automatically (--map-by auto "
         "--bind-to auto --cores-per-rank 1).",
     ),
+    "RanksNotStarted": (
+        "The ranks did not start.",
+        "Start it again; if it ends the same way, see what else keeps the machine busy, or take fewer ranks.",
+    ),
     "EnginesDied": (
         "The ranks ended in the middle of the run.",
         f"Start it again; if it ends the same way, try {words.ranks(1)} and less data.",
@@ -92,7 +96,7 @@ def _ending(run: RunRecord) -> dict[str, str] | None:
         return _said(verdict, f"{_until(run)}{_kept(run)}", following)
     if run.status == "failed":
         verdict, following = known or _failure(error)
-        ran = "" if error.get("type") == "EnginesFailed" else _until(run)
+        ran = "" if error.get("type") in ("EnginesFailed", "RanksNotStarted") else _until(run)
         return _said(verdict, f"{_because(error)} {ran}".strip(), following)
     return None
 

@@ -25,7 +25,7 @@ from workshop import rankmap, topology
 from workshop.engine import host as engine
 from workshop.placement import Placement
 from workshop.session import answering, loopback, processes, segments, temporary
-from workshop.session.engines import Engines, EnginesFailed
+from workshop.session.engines import Engines, EnginesFailed, RanksNotStarted
 from workshop.session.guard import guarded
 from workshop.session.patience import MOST, patient
 from workshop.session.site import Site
@@ -62,9 +62,7 @@ class Cluster:
             return future.result(seconds)
         except TimeoutError:
             future.cancel()
-            raise EnginesFailed(
-                f"ipyparallel has given up, or not answered within {seconds:.0f} s", again=True
-            ) from None
+            raise RanksNotStarted(f"ipyparallel has given up, or not answered within {seconds:.0f} s") from None
 
     @property
     def controller_alive(self) -> bool:
@@ -129,8 +127,8 @@ class Cluster:
         """
         try:
             return self._start(placement)
-        except EnginesFailed as error:
-            if not error.again or self._ending.is_set():
+        except RanksNotStarted:
+            if self._ending.is_set():
                 raise
         self.stop()  # the controller, too: it may be what does not answer
         return self._start(placement)
@@ -177,10 +175,8 @@ class Cluster:
             if self._ending.is_set():
                 raise EnginesFailed("the session was asked to end")
             if time.monotonic() - began > (limit := patient(READY)):
-                raise EnginesFailed(
-                    f"{len(self._client.ids)} of {engines.placement.ranks} ranks have started within {limit:.0f} s; "
-                    "see what else keeps the machine busy",
-                    again=True,
+                raise RanksNotStarted(
+                    f"{len(self._client.ids)} of {engines.placement.ranks} ranks have started within {limit:.0f} s"
                 )
 
     @staticmethod
@@ -195,7 +191,7 @@ class Cluster:
     @staticmethod
     def _why(engines: Engines, error: Exception) -> EnginesFailed:
         if not engines.died.wait(LAUNCHER):
-            return EnginesFailed(f"the ranks did not report themselves: {type(error).__name__}: {error}", again=True)
+            return RanksNotStarted(f"the ranks did not report themselves: {type(error).__name__}: {error}")
         return engines.not_started()
 
     def call(self, function: Any, *arguments: Any) -> Any:

@@ -16,12 +16,11 @@ from workshop.session.vigil import Vigil
 
 
 class EnginesFailed(WorkshopError):
-    """Engines did not start: the MPI refused, with its own words in the text, or they died, or were late. `again` says
-    whether another attempt may succeed."""
+    """Engines did not start, and would not the next time: the MPI refuses, with its own words in the text."""
 
-    def __init__(self, message: str, again: bool = False) -> None:
-        super().__init__(message)
-        self.again = again
+
+class RanksNotStarted(EnginesFailed):
+    """Ranks died while they were starting, or were late: another attempt may succeed."""
 
 
 class OutOfMemory(EnginesFailed):
@@ -75,19 +74,20 @@ class Engines:
         died = self.death()
         if died is None and (left := self.mpi.left(self.output)):
             rank, code = left
-            return EnginesFailed(f"rank {rank} ended with exit code {code} while the ranks were starting", again=True)
+            return RanksNotStarted(f"rank {rank} ended with exit code {code} while the ranks were starting")
         if died is None:
             words = self.mpi.refusal(self.output)
             if self.mpi.refuses(self.output):
-                return EnginesFailed(f"{self.mpi.REFUSED}\n{words}", again=passing(words))
+                kind = RanksNotStarted if passing(words) else EnginesFailed
+                return kind(f"{self.mpi.REFUSED}\n{words}")
             said = f"; the last that was printed: {words}" if words else ", without a word"
-            return EnginesFailed(f"{self.mpi.NAME} ended while the ranks were starting{said}", again=True)
+            return RanksNotStarted(f"{self.mpi.NAME} ended while the ranks were starting{said}")
         who = f"process {died.pid}" if died.rank is None else f"rank {died.rank}"
         if died.signal == signal.SIGKILL and self._gauge.kills() > self._killed:
             return OutOfMemory(
                 f"the kernel ended {who} (on {died.host}) for want of memory while {self.placement.ranks} ranks "
                 "were starting; take fewer ranks"
             )
-        return EnginesFailed(
-            f"{who} (on {died.host}) was ended by signal {died.signal} while the ranks were starting", again=True
+        return RanksNotStarted(
+            f"{who} (on {died.host}) was ended by signal {died.signal} while the ranks were starting"
         )

@@ -13,7 +13,7 @@ IDLE = 0.2  # share of events that happen while no run goes on
 LATEST = {"kmeans": 5.0, "mnist": 14.0}  # seconds after the submission: a bit longer than a run takes
 SHORTEST, LONGEST = 0.5, 20.0  # seconds for which a process is stopped
 # How runs end that lost a process, by what they say of it.
-LOST = ("RankDied", "EnginesDied", "EnginesFailed", "ControllerDied", "RankSilent", "ConductorSilent", "EngineError")
+LOST = ("RankDied", "EnginesDied", "RanksNotStarted", "ControllerDied", "RankSilent", "ConductorSilent", "EngineError")
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,6 @@ def true_status(event: Event, hit: bool, status: str, error: Mapping[str, Any] |
         return error is None
     said = error or {}
     if not hit or event.target == "dashboard" or not said.get("message"):
-        return False
-    if "refuses this placement" in said["message"]:
         return False
     if status == "interrupted":
         return event.target == "conductor"
