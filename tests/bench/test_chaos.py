@@ -65,6 +65,10 @@ def test_the_figures_of_a_bench() -> None:
         chaos.Turn(event(number=3, target="dashboard"), False, "", False, None, ["/dev/shm/x"], "nothing answers"),
     ]
     assert chaos.ratios(turns, 4, ["python (7)"]) == {"true_status": 0.5, "next_run_works": 0.5, "left_behind": 0.5}
+    assert turns[0].words == "1: kill of a rank, 2.0 s into kmeans: run failed, the next worked after 4.0 s"
+    assert turns[2].words.endswith(
+        "(no such process): no run, the next worked not at all; nothing answers; left: /dev/shm/x"
+    )
     rows = {row["name"]: row for row in json.loads(json.dumps(chaos.rows(turns, ["python (7)"], seed=5)))}
     assert (rows["next_run_median_seconds"]["value"], rows["next_run_p95_seconds"]["value"]) == (6.0, 8.0)
     assert (rows["events"]["value"], rows["events"]["seed"], rows["events with all cores taken"]["value"]) == (3, 5, 1)
@@ -98,4 +102,7 @@ def test_segments_and_folders_that_nobody_has_any_more(tmp_path: Path, monkeypat
     (tmp_path / "ompi.18").mkdir()
     (tmp_path / "segment").touch()
     seen = left.Seen({str(tmp_path / "segment"), str(tmp_path / "gone")}, {17, 18, 19})
-    assert left.files_left(seen, left.Seen(set(), {18})) == [str(tmp_path / "segment"), str(tmp_path / "ompi.17")]
+    found = left.files_left(seen, left.Seen(set(), {18}))
+    assert found == [str(tmp_path / "segment"), str(tmp_path / "ompi.17")]
+    seen.forget(found)
+    assert left.files_left(seen, left.Seen(set(), {18})) == []

@@ -197,7 +197,7 @@ def chaos(
     """
     from workshop.bench import chaos as bench
 
-    _show(_with_bar(lambda progress: bench.run(events, seed, progress)), as_json)
+    _show(_with_bar_and_words(lambda progress, say: bench.run(events, seed, progress, say)), as_json)
 
 
 @app.command()

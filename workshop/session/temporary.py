@@ -1,4 +1,4 @@
-"""The folder for temporary files of a session's ranks.
+"""The folders for temporary files of a session's ranks and of their launcher.
 
 Libraries remove theirs when a process ends by itself, which ranks don't: they are killed. TensorFlow leaves the code
 that it has generated.
@@ -10,9 +10,11 @@ import shutil
 from pathlib import Path
 
 from workshop.config import TEMPORARY
+from workshop.mpi import openmpi
 
 
 def remove(folder: Path) -> None:
     """Remove what the ranks of a session have left; only to be called when they have ended. `folder` is the session's
     own, which all of its hosts see."""
     shutil.rmtree(folder / TEMPORARY, ignore_errors=True)
+    openmpi.clear_way()

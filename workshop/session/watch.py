@@ -206,8 +206,7 @@ def death(conductor: Conductor, lookout: Lookout, killed: int) -> Outcome:
             "failed", error=problem("RankDied", f"rank {rank} ended with exit code {code}", rank), reusable=False
         )
     if died is None:
-        words = engines.mpi.refusal(engines.output) or "without a word"
-        message = f"the launcher of {engines.mpi.NAME} ended: {words}"
+        message = f"the launcher of {engines.mpi.NAME} {engines.how()}"
         return Outcome("failed", error=problem("EnginesDied", message), reusable=False)
     if died.signal == signal.SIGABRT and "std::bad_alloc" in engines.output:
         return _out_of_memory(shortage.refused(died.rank, died.host, engines.placement.ranks))

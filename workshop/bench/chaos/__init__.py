@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from workshop import bench
@@ -41,15 +41,31 @@ class Turn:
     left: list[str] = field(default_factory=list)
     said: str = ""  # what was wrong, in words
 
+    @property
+    def words(self) -> str:
+        """What happened, in one line."""
+        following = f"after {self.next_seconds:.1f} s" if self.next_seconds is not None else "not at all"
+        wrong = "".join(f"; {one}" for one in (self.said, *(f"left: {what}" for what in self.left)) if one)
+        ended = f"run {self.status}" if self.status else "no run"
+        missed = "" if self.hit else " (no such process)"
+        return f"{self.event.number}: {self.event.words}{missed}: {ended}, the next worked {following}{wrong}"
 
-def run(events: int = EVENTS, seed: int = 1, progress: bench.Progress = lambda done, total: None) -> dict[str, object]:
-    """Measure, in a state folder of its own. Raises WorkshopError where not even `workshop up` comes up."""
+
+def run(
+    events: int = EVENTS,
+    seed: int = 1,
+    progress: bench.Progress = lambda done, total: None,
+    say: Callable[[str], None] = lambda sentence: None,
+) -> dict[str, object]:
+    """Measure, in a state folder of its own; `say` hears of every event. Raises WorkshopError where not even
+    `workshop up` comes up."""
     where = bench.machine(["ipyparallel", "openmpi"])
     turns: list[Turn] = []
     with own_state() as home, stage(home) as up:
         for done, event in enumerate(plan(events, seed, list(WORKLOADS))):
             progress(done, events)
             turns.append(_turn(up, event))
+            say(turns[-1].words)
             if not up.alive:
                 turns[-1].said += " `workshop up` has ended."
                 break

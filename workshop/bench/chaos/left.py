@@ -25,6 +25,13 @@ class Seen:
     segments: set[str] = field(default_factory=set)
     launchers: set[int] = field(default_factory=set)
 
+    def forget(self, paths: Iterable[str]) -> None:
+        """Don't look for these files any longer."""
+        folders = {str(_folder(pid)): pid for pid in self.launchers}
+        for path in paths:
+            self.segments.discard(path)
+            self.launchers.discard(folders.get(path, 0))
+
     def look(self, found: Iterable[psutil.Process]) -> None:
         """Note what these processes have."""
         for process in found:
@@ -66,6 +73,11 @@ def _order(tag: str) -> tuple[int, ...]:
 
 def files_left(seen: Seen, current: Seen) -> list[str]:
     """Segments and folders of what was seen that are still there, and don't belong to what lives now."""
-    folders = [Path(tempfile.gettempdir()) / f"ompi.{pid}" for pid in seen.launchers - current.launchers]
+    folders = [_folder(pid) for pid in seen.launchers - current.launchers]
     segments = [Path(path) for path in seen.segments - current.segments]
     return [str(path) for path in (*segments, *folders) if path.exists()]
+
+
+def _folder(launcher: int) -> Path:
+    """Where an mpirun of that number has its contact files."""
+    return Path(tempfile.gettempdir()) / f"ompi.{launcher}"

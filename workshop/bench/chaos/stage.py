@@ -30,7 +30,7 @@ UP = "import sys; from workshop.cli import main; sys.argv[0] = 'workshop'; main(
 SPIN = "while True: pass"
 SESSION = "chaos"
 READY, ENDED = 120.0, 40.0  # seconds of an idle machine
-SETTLED = 10.0  # seconds within which what a session no longer needs is gone
+SETTLED = 5.0  # seconds within which what a session no longer needs is gone
 SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP, "terminate": signal.SIGTERM}
 
 
@@ -117,6 +117,7 @@ class Stage:
             current = self.looked()
             found = left.processes_left(left.of_home(self._home)) + left.files_left(self._seen, current)
             if not found or time.monotonic() > deadline:
+                self._seen.forget(found)  # it is told once
                 return found
             time.sleep(0.5)
 
