@@ -35,7 +35,7 @@ class Turn:
 
     event: Event
     hit: bool  # whether there was such a process
-    status: str  # of the run, "" where there was none
+    status: str  # of the run that it met, "" where that could not be told
     true: bool
     next_seconds: float | None  # from the next run's submission to its end, None where it did not complete
     left: list[str] = field(default_factory=list)
@@ -82,26 +82,25 @@ def _turn(up: Stage, event: Event) -> Turn:
 
 
 def _played(up: Stage, event: Event) -> Turn:
-    known = up.looked()
-    begun = None
-    if event.after >= 0:
+    if event.after < 0:  # the session is idle, and takes a run at once: its ranks may just be ending
+        hit = running = up.strike(event)
+        begun = up.submit(event.workload, WORKLOADS[event.workload])
+    else:
         begun = up.submit(event.workload, WORKLOADS[event.workload])
         time.sleep(event.after)
-    running = begun is not None and not up.store.run(begun.id).ended
-    hit = up.strike(event)
-    ended = up.wait(begun, patient(SECONDS)) if begun is not None else None
+        running = not up.store.run(begun.id).ended
+        hit = up.strike(event)
+    ended = up.wait(begun, patient(SECONDS))
     asked = time.monotonic()
     following = up.wait(up.submit("kmeans", NEXT), patient(SECONDS))
-    works = following is not None and following.status == "completed"
+    works = following.status == "completed"
     seconds = time.monotonic() - asked if works else None
-    true = ended is None or true_status(event, hit and running, ended.status, ended.error)
-    said = "" if true and works else f"{event.words}: {_told(ended)}; the next: {_told(following)}"
-    return Turn(event, hit, ended.status if ended else "", true, seconds, up.left(known), said)
+    true = true_status(event, hit and running, ended.status, ended.error)
+    said = "" if true and works else f"{_told(ended)}; the next: {_told(following)}"
+    return Turn(event, hit, ended.status, true, seconds, up.left(), said)
 
 
-def _told(run: RunRecord | None) -> str:
-    if run is None:
-        return "no run"
+def _told(run: RunRecord) -> str:
     error = run.error or {}
     return f"run {run.id} {run.status} {error.get('type', '')} {error.get('message', '')}".strip()[:300]
 
@@ -131,8 +130,7 @@ def rows(turns: Sequence[Turn], ended: Sequence[str], seed: int) -> list[dict[st
         lines.append({"name": f"{action} {target}", "value": middle, "unit": "s", "events": len(these), "runs": note})
     for turn in turns:
         if turn.said or turn.left:
-            note = "; ".join(filter(None, [turn.said.strip(), f"left: {', '.join(turn.left)}" if turn.left else ""]))
-            lines.append(bench.missing(f"event {turn.event.number}", "", note))
+            lines.append(bench.missing(f"event {turn.event.number}", "", turn.words))
     if ended:
         lines.append(bench.missing("after the end", "", f"left: {', '.join(ended)}"))
     return lines

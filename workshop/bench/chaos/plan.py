@@ -9,7 +9,7 @@ from typing import Any
 
 TARGETS = ("rank", "launcher", "controller", "conductor", "dashboard")
 ACTIONS = ("kill", "stop", "terminate")
-IDLE = 0.2  # share of events that happen while no run goes on
+IDLE = 0.2  # share of events that happen just before a run
 LATEST = {"kmeans": 5.0, "mnist": 14.0}  # seconds after the submission: a bit longer than a run takes
 SHORTEST, LONGEST = 0.5, 20.0  # seconds for which a process is stopped
 # How runs end that lost a process, by what they say of it.
@@ -24,7 +24,7 @@ class Event:
     target: str
     action: str
     workload: str
-    after: float  # seconds from a run's submission; below 0: before there is one
+    after: float  # seconds from a run's submission; below 0: just before it
     seconds: float  # for which a process is stopped
     busy: bool  # whether all cores are taken meanwhile
     choice: float  # which of several processes: a share of them
@@ -32,7 +32,7 @@ class Event:
     @property
     def words(self) -> str:
         how = f"stop of {self.seconds:.0f} s" if self.action == "stop" else self.action
-        when = f"{self.after:.1f} s into {self.workload}" if self.after >= 0 else "between runs"
+        when = f"{self.after:.1f} s into {self.workload}" if self.after >= 0 else f"just before {self.workload}"
         return f"{how} of a {self.target}, {when}{', cores taken' if self.busy else ''}"
 
 

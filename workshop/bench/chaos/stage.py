@@ -110,7 +110,7 @@ class Stage:
         }[target]
         return [one for one in found if module in processes.command(one)]
 
-    def left(self, before: left.Seen) -> list[str]:
+    def left(self) -> list[str]:
         """What is there that the session does not need any more, once it has had the time to clear up."""
         deadline = time.monotonic() + patient(SETTLED)
         while True:
