@@ -38,6 +38,7 @@ from workshop.session.lifecycle import END, cancel_queue, end_left
 from workshop.session.lookout import Lookout
 from workshop.session.measuring import GaveUp, measuring_lock
 from workshop.session.watch import Outcome, Watch, problem, stopped
+from workshop.session.watchdog import Watchdog
 from workshop.store.records import RunRecord, SessionState
 from workshop.store.store import Store
 
@@ -66,6 +67,7 @@ class Conductor:
         self.channel: Channel  # both from when the site is prepared
         self.cluster: Cluster
         self.lending = Lending(self)
+        self.watchdog = Watchdog()
         self._baseline: dict[int, int] = {}  # resident bytes of each rank after its first run
 
     def log(self, text: str) -> None:
@@ -153,6 +155,7 @@ class Conductor:
         """Until somebody asks for an end. What goes wrong between runs is tried again before the session gives up."""
         failures = 0
         while not self.ending.is_set():
+            self.watchdog.feed()
             try:
                 self._look()
                 failures = 0
@@ -178,6 +181,7 @@ class Conductor:
                 self.log(traceback.format_exc())
             if self.owner and not processes.alive(self.owner):
                 self.ending.set()
+            self.watchdog.look()
             self.silent.wait(HEARTBEAT)
 
     def say(self, state: str, message: str, **more: Any) -> None:
@@ -220,7 +224,7 @@ class Conductor:
         try:
             self.say("running", f"run {run.id}: {run.workload} on {Placement.parse(run.placement).describe()}")
             if run.measured:
-                with measuring_lock(give_up=lambda: self.ending.is_set() or self.store.run(run.id).cancel_requested):
+                with measuring_lock(give_up=lambda: self._given_up(run)):
                     outcome = self._run(run)
             else:
                 outcome = self._run(run)
@@ -235,6 +239,11 @@ class Conductor:
             self.cluster.stop_engines()
         if not self.ending.is_set():
             self.say("ready" if self.cluster.alive else "restarting", "")
+
+    def _given_up(self, run: RunRecord) -> bool:
+        """Whether nobody waits any longer for a run that is to be measured, and waits for others who measure."""
+        self.watchdog.feed()
+        return self.ending.is_set() or self.store.run(run.id).cancel_requested
 
     def _finish(self, run: RunRecord, outcome: Outcome) -> None:
         outcome.metrics = {**self.store.run(run.id).metrics, **outcome.metrics}  # some may be known from before

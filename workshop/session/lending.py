@@ -93,6 +93,7 @@ class Lending:
         killed = conductor.site.kills()
         with Lookout(engines.local, conductor.memory_limit) as lookout:
             while not conductor.ending.is_set():
+                conductor.watchdog.feed()
                 engines.died.wait(LOOK)
                 session = conductor.session = conductor.store.session(conductor.id)
                 if session.stop_requested:

@@ -65,6 +65,7 @@ class Watch:
 
     def until_ended(self) -> Outcome:
         while True:
+            self.conductor.watchdog.feed()
             self._hear()
             outcome = self._ended()
             if outcome is not None:
