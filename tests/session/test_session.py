@@ -23,6 +23,11 @@ from workshop.store.store import Store
 pytestmark = pytest.mark.mpi
 
 
+def controllers(session: Session) -> list[psutil.Process]:
+    tagged = processes.tagged(processes.TAG, processes.session_tag(session.record.id))
+    return [process for process in tagged if "ipyparallel.controller" in processes.command(process)]
+
+
 def test_runs_go_down_and_events_come_up(session: Session) -> None:
     ranks = session.now.rank_map["ranks"]
     assert [rank["rank"] for rank in ranks] == [0, 1]
@@ -156,13 +161,15 @@ def test_ranks_that_were_stopped_or_asked_to_end_are_replaced(session: Session) 
     assert not {rank["pid"] for rank in following.rank_map["ranks"]} & set(pids)
     until(lambda: not any(psutil.pid_exists(pid) for pid in pids), 60, "the ranks that were replaced to end")
 
-    # A controller that is deaf is replaced, too.
-    tag = processes.session_tag(session.record.id)
-    for process in processes.tagged(processes.TAG, tag):
-        if "ipyparallel.controller" in processes.command(process):
-            process.suspend()
+    # A controller that is deaf is replaced, too, and one that has lost one of its processes, before somebody waits.
+    for process in controllers(session):
+        process.suspend()
     following = session.wait(session.submit("tell", events=1), 240)
     assert following.status == "completed", following.error
+    second = max(controllers(session), key=lambda process: process.create_time())
+    second.kill()
+    until(lambda: session.now.state == "restarting", 60, "the loss to be noticed")
+    until(lambda: session.now.state == "ready", 240, "new ranks")
 
 
 def test_a_conductor_that_is_terminated_keeps_its_queue(session: Session) -> None:
@@ -182,11 +189,10 @@ def test_a_conductor_that_is_terminated_keeps_its_queue(session: Session) -> Non
 def test_kill_9_of_the_controller(session: Session) -> None:
     run = session.submit("tell", events=10_000, every=0.02)
     session.started(run)
-    tag = processes.session_tag(session.record.id)
-    controllers = [p for p in processes.tagged(processes.TAG, tag) if "ipyparallel.controller" in processes.command(p)]
-    for process in controllers:
+    found = controllers(session)
+    for process in found:
         process.kill()
-    assert controllers
+    assert found
     ended = session.wait(run, 20)
     assert ended.status == "failed"
     assert ended.error["type"] == "ControllerDied"

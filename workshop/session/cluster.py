@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import ipyparallel as ipp
+import psutil
 from traitlets.config import Config
 
 from workshop import rankmap, topology
@@ -53,6 +54,7 @@ class Cluster:
         self._cluster: Any = None
         self._client: Any = None
         self._controller_died = threading.Event()
+        self._controllers: list[psutil.Process] = []  # its processes, once ranks have registered
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="ipyparallel", daemon=True).start()
 
@@ -69,13 +71,18 @@ class Cluster:
         return self._cluster is not None and not self._controller_died.is_set()
 
     @property
+    def controller_whole(self) -> bool:
+        """Whether no process of the controller has died: a run goes on without its second one, but no rank starts."""
+        return self.controller_alive and all(map(processes.alive, self._controllers))
+
+    @property
     def alive(self) -> bool:
         return self.controller_alive and self.engines is not None and not self.engines.died.is_set()
 
     def answers(self) -> bool:
         """Whether all ranks that are up answer: one that is alive may be deaf for ever."""
         pids = [report["pid"] for report in self.engines.rank_map["ranks"]] if self.engines is not None else []
-        return self.alive and answering.answer(self._client, pids, self._ending.is_set)
+        return self.alive and self.controller_whole and answering.answer(self._client, pids, self._ending.is_set)
 
     def start_controller(self) -> None:
         """Start the controller where the ranks can reach it, with a heartbeat short enough to notice a dead engine
@@ -135,7 +142,7 @@ class Cluster:
 
     def _start(self, placement: Placement) -> Engines:
         self.stop_engines()
-        if not self.controller_alive:
+        if not self.controller_whole:
             self.stop()
             self.start_controller()
         self._sets += 1
@@ -150,6 +157,7 @@ class Cluster:
         engines = self.engines = Engines(placement, set_id, engines_tag, self._cluster.engines[set_id])
         try:
             self._connect(engines)
+            self._controllers = processes.family(self._cluster.controller.pid)
             if not self._site.reach.encrypted:
                 loopback.close_ports(processes.tagged(processes.ENGINES_TAG, engines_tag))
             replies = self._client[:].apply_async(engine.report).get(patient(READY))
@@ -231,10 +239,10 @@ class Cluster:
         """End everything."""
         self.stop_engines()
         if self._cluster is not None:
-            controller = processes.family(getattr(self._cluster.controller, "pid", None))
+            controllers = [*self._controllers, *processes.family(getattr(self._cluster.controller, "pid", None))]
             if self._controller_died.is_set():  # or deaf, and would have to be waited for
-                processes.kill_all(controller)
+                processes.kill_all(controllers)
             with contextlib.suppress(Exception):
                 self._wait(self._cluster.stop_controller(), STOP)
-            processes.kill_all(controller)
-            self._cluster = None
+            processes.kill_all(controllers)
+            self._cluster, self._controllers = None, []

@@ -205,7 +205,7 @@ class Conductor:
             self._conduct(run)
         elif self.until_idle:
             self.ending.set()
-        elif not self.cluster.alive:
+        elif not (self.cluster.alive and self.cluster.controller_whole):
             self.say("restarting", "the ranks are gone; starting new ones")
             self.bring_up(Placement.parse(session.placement))
 
