@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -240,3 +241,17 @@ def test_a_rank_that_gave_up_is_no_refusal() -> None:
     assert openmpi.left(refused) is None
     assert openmpi.refuses(refused)
     assert not openmpi.refuses("Registration timed out\n"), "a rank has printed that"
+
+
+def test_what_was_ended_while_it_cleared_up_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has removed some of its files by then, and others' folders stay."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    host = socket.gethostname().split(".")[0]
+    left, others = tmp_path / f"ompi.{ended.pid}", tmp_path / f"ompi.{ended.pid + 1}"
+    for folder, name in ((left, host), (others, "elsewhere")):
+        folder.mkdir()
+        (folder / f"pmix.{name}.tool.prterun-{name}-{folder.suffix[1:]}@0").touch()
+    openmpi.clear_way()
+    assert not left.exists() and others.exists()

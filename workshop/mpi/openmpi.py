@@ -76,7 +76,7 @@ def clear_way() -> None:
                 re.fullmatch(r"[0-9]{1,9}", number)
                 and not left.is_symlink()
                 and left.stat().st_uid == os.geteuid()
-                and any(left.glob(f"pmix.{host}.*{number}"))  # not of a host that shares the folder
+                and any(any(left.glob(f"pmix.{host}.*{end}")) for end in (number, f"-{number}@*"))  # of this host
                 and not psutil.pid_exists(int(number))
             ):
                 # At once, so that no mpirun begins in a folder that is half removed.
