@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -11,7 +12,9 @@ import psutil
 import pytest
 
 from tests.support import need
-from workshop.session import loopback
+from workshop.placement import Placement
+from workshop.session import lifecycle, loopback, processes
+from workshop.store.store import Store
 
 SERVER = """
 import socket
@@ -47,6 +50,20 @@ def test_what_may_not_be_closed_is_told(server: tuple[psutil.Process, int], monk
     process, port = server
     assert loopback.close_ports([process]) == [port]
     assert not loopback.allowed()
+
+
+def test_whoever_starts_a_session_is_warned(store: Store) -> None:
+    session = store.create_session("open", Placement().as_json())
+    assert lifecycle.open_to_others(session) == ""
+    tagged = os.environ | {processes.TAG: processes.session_tag(session.id)}
+    with subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True, env=tagged) as started:
+        port = started.stdout.readline().split()[0]
+        warning = lifecycle.open_to_others(session)
+        started.kill()
+    assert warning.startswith(
+        f"Other hosts can reach this session: its processes listen on all addresses (port {port})"
+    )
+    assert warning.endswith(loopback.FIX)
 
 
 def test_what_has_ended_has_no_ports() -> None:

@@ -311,6 +311,23 @@ def test_stopping_while_it_starts(workshop_home: Path, probe_workloads: None) ->
         conductor.wait(10)
 
 
+def test_a_rank_that_dies_while_it_starts_is_no_refusal(workshop_home: Path, probe_workloads: None) -> None:
+    """Nor does it end the session: the ranks are started once more."""
+
+    def rank() -> psutil.Process | None:
+        found = processes.tagged(processes.TAG, processes.session_tag(record.id))
+        return next((one for one in found if processes.command(one)[1:3] == ["-m", "workshop.engine.host"]), None)
+
+    with Store.open() as store:
+        record, conductor = lifecycle.start_session(store, "dies", Placement(ranks=1))
+        until(rank, 60, "a rank").kill()
+        ready = lifecycle.wait_ready(store, record, conductor)
+        run = client.submit(store, ready, "tell", {"events": 1})
+        assert client.wait(store, run.id, timeout=120).status == "completed"
+        lifecycle.stop_session(store, "dies")
+        conductor.wait(20)
+
+
 def test_learners_stay_within_limits_and_take_what_is_theirs(session: Session) -> None:
     eve = session.store.add_identity("learner", "Eve", "a")
     bob = session.store.add_identity("learner", "Bob", "b")
