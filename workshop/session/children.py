@@ -85,7 +85,7 @@ class Conductor(ChildProcess):
         assert self.session is not None and self._process is not None, "started before"
         telling = lifecycle.saying(self.say)
         lifecycle.wait_ready(self.store, self.session, self._process, give_up=ending.is_set, on_look=telling)
-        if self.at["kind"] == "local" and (warning := lifecycle.open_to_others(self.session)):
+        if warning := lifecycle.open_to_others(self.session):
             self.say(warning)
 
     def done(self) -> str | None:

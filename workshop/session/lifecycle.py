@@ -114,7 +114,10 @@ def wait_ready(
 
 
 def open_to_others(session: SessionRecord) -> str:
-    """A warning where other hosts can reach processes of a session on this machine; "" where they can't."""
+    """A warning where other hosts can reach processes of a session on this machine alone; "" where they can't, or
+    where the session has other hosts."""
+    if session.site["kind"] != "local":
+        return ""
     tag = processes.session_tag(session.id)
     ports = loopback.open_ports(processes.tagged(processes.TAG, tag))
     if not ports:
