@@ -255,3 +255,12 @@ def test_what_was_ended_while_it_cleared_up_is_removed(tmp_path: Path, monkeypat
         (folder / f"pmix.{name}.tool.prterun-{name}-{folder.suffix[1:]}@0").touch()
     openmpi.clear_way()
     assert not left.exists() and others.exists()
+
+    bare, alive = left, tmp_path / f"ompi.{os.getpid()}"  # whose contact files are gone, and one that still runs
+    for folder in (bare, alive):
+        (folder / "1").mkdir(parents=True)
+    openmpi.clear_way()
+    assert bare.exists(), "it may be another host's, that is just being made"
+    for folder in (bare, alive):
+        openmpi.remove_left(int(folder.suffix[1:]))
+    assert not bare.exists() and alive.exists()

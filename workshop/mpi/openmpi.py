@@ -84,6 +84,15 @@ def clear_way() -> None:
                 shutil.rmtree(gone, ignore_errors=True)
 
 
+def remove_left(number: int) -> None:
+    """Remove what the mpirun of that process number has left in the temporary folder of this host; nothing while a
+    process has that number."""
+    left = Path(tempfile.gettempdir()) / f"ompi.{number}"
+    with contextlib.suppress(OSError):
+        if not (psutil.pid_exists(number) or left.is_symlink()) and left.stat().st_uid == os.geteuid():
+            shutil.rmtree(left, ignore_errors=True)
+
+
 def arguments(placement: Placement, cores: int) -> list[str]:
     """mpirun's options for a placement, without the number of ranks.
 

@@ -155,6 +155,7 @@ class Cluster:
         launch.environment = started.environment
         set_id = self._wait(self._cluster.start_engines(placement.ranks), READY)
         engines = self.engines = Engines(placement, set_id, engines_tag, self._cluster.engines[set_id])
+        temporary.remember(self._folder, engines.launcher.pid)
         try:
             self._connect(engines)
             self._controllers = processes.family(self._cluster.controller.pid)
