@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from tests.support import limit, until
 from workshop import config
 from workshop.errors import WorkshopError
 from workshop.placement import Placement
-from workshop.session import client, segments
+from workshop.session import client, loopback, processes, segments
 from workshop.session.lease import Held
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
@@ -33,6 +35,11 @@ class Session:
 
     def started(self, run: RunRecord, event: str = "value") -> None:
         until(lambda: self.store.totals(run.id).get(event), 60, f"run {run.id} to tell {event}")
+
+    def open_ports(self) -> list[int]:
+        """The ports on which other hosts could reach a process of the session."""
+        tag = processes.session_tag(self.record.id)
+        return loopback.open_ports([*processes.tagged(processes.TAG, tag), *psutil.Process().children(recursive=True)])
 
     @property
     def now(self) -> SessionRecord:

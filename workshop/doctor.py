@@ -30,7 +30,7 @@ from workshop.memory import Gauge, size
 from workshop.mpi import horovod, openmpi
 from workshop.placement import Host, Placement
 from workshop.session import hosts as sites
-from workshop.session import processes
+from workshop.session import loopback, processes
 from workshop.session.supervisor import check_port, only_one
 from workshop.store.store import Store
 
@@ -67,7 +67,7 @@ def checks(port: int = PORT) -> list[Check]:
     """Look at everything; takes a few seconds, and never more than about 15. Nothing is left running."""
     looks: list[Callable[[], Check]] = [
         _python, _cores, _memory, _shared_memory, _compiler, _mpi, _horovod,
-        _state_folder, _store, lambda: _port(port), _jupyterlab, _openfl, _chromium,
+        _state_folder, _store, lambda: _port(port), _loopback, _jupyterlab, _openfl, _chromium,
     ]  # fmt: skip
     with ThreadPoolExecutor(len(looks)) as pool:
         return list(pool.map(lambda look: look(), looks))
@@ -169,7 +169,8 @@ def _mpi() -> Check:
     except BadInput as missing:
         return Check(name, False, "", str(missing))
     began = time.monotonic()
-    code, output, errors = _run(command, MPI_SECONDS, placement.rank_environment() | openmpi.environment())
+    variables = placement.rank_environment() | openmpi.environment() | openmpi.alone()
+    code, output, errors = _run(command, MPI_SECONDS, variables)
     if code is None:
         fix = "See what else keeps the machine busy, then try again."
         return Check(name, False, f"2 ranks did not answer within {MPI_SECONDS:.0f} s", fix)
@@ -227,6 +228,13 @@ def _port(port: int) -> Check:
         except BadInput:
             return Check("Port", True, f"{port} is in use, and `workshop up` is running")
     return Check("Port", True, f"{port} is free for the dashboard")
+
+
+def _loopback() -> Check:
+    if loopback.allowed():
+        return Check("Loopback", True, "other hosts can't reach the ranks of this machine", needed=False)
+    detail = "other hosts can reach the launchers of MPIs, which listen on all addresses"
+    return Check("Loopback", False, detail, loopback.FIX, needed=False)
 
 
 def _jupyterlab() -> Check:

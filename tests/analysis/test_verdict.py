@@ -271,7 +271,7 @@ ENDED: dict[str, tuple[dict[str, Any], str, list[str], str]] = {
     ),
     "the conductor died": (
         {"status": "interrupted", "progress": (3.0, 20.0)},
-        "Interrupted: the session's conductor died during the run.",
+        "Interrupted: the session's conductor ended during the run.",
         ["3 of 20 steps", "kept"],
         "workshop session start demo",
     ),

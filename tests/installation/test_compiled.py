@@ -31,7 +31,7 @@ def test_modules_are_kept_also_where_python_is_told_not_to(
     assert (tmp_path / "made").exists()
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_first_run_finds_its_kernels(tmp_path: Path, workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "cache_folder", lambda name: tmp_path / name)  # nothing but what is compiled here
     assert compiled.compile_all([["workshop.installation.compiled:kernels"]], compiled.GENTLY) == []

@@ -127,5 +127,6 @@ def test_a_quiet_end_is_not_a_death():
     assert mpich.death("all is well") is None
     assert mpich.refusal("") == ""
     assert mpich.refusal("something else\n") == "something else"
+    assert not mpich.refuses("something else\n"), "a rank has printed that"
     asked = "=   PID 17 RUNNING AT laptop\n=   EXIT CODE: 3\n"
     assert mpich.death(asked) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -42,8 +43,11 @@ def launch(placement: Placement) -> subprocess.CompletedProcess[str]:
 def test_what_somebody_said_of_transports_counts_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMPI_MCA_btl", raising=False)
     assert openmpi.environment()["OMPI_MCA_btl"] == "^ofi"
+    assert openmpi.alone()["OMPI_MCA_btl"] == "self,sm"
+    monkeypatch.setenv("OMPI_MCA_btl", "^ofi")  # which our JupyterLab has said, for whatever is started there
+    assert openmpi.alone()["OMPI_MCA_btl"] == "self,sm"
     monkeypatch.setenv("OMPI_MCA_btl", "self,sm")
-    assert "OMPI_MCA_btl" not in openmpi.environment()
+    assert "OMPI_MCA_btl" not in openmpi.environment() | openmpi.alone()
     openmpi.without_mpirun()
     assert os.environ.items() >= {("OMPI_MCA_btl", "self,sm")}
 
@@ -226,3 +230,45 @@ def test_what_does_not_answer_is_asked_once_more(tmp_path: Path) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         openmpi.asked_twice(["sh", "-c", script], os.environ, lambda: 1.0)
     assert asked.read_text().count("\n") == 2
+
+
+LEFT = """Registration timed out
+--------------------------------------------------------------------------
+prterun detected that one or more processes exited with non-zero status,
+thus causing the job to be terminated. The first process to do so was:
+
+   Process name: [prterun-vm-26312@1,1]
+   Exit code:    86
+--------------------------------------------------------------------------
+"""
+
+
+def test_a_rank_that_gave_up_is_no_refusal() -> None:
+    assert openmpi.left(LEFT) == (1, 86)
+    refused = "----------------------------------------\nThere are not enough slots\n" + "-" * 40
+    assert openmpi.left(refused) is None
+    assert openmpi.refuses(refused)
+    assert not openmpi.refuses("Registration timed out\n"), "a rank has printed that"
+
+
+def test_what_was_ended_while_it_cleared_up_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has removed some of its files by then, and others' folders stay."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    host = socket.gethostname().split(".")[0]
+    left, others = tmp_path / f"ompi.{ended.pid}", tmp_path / f"ompi.{ended.pid + 1}"
+    for folder, name in ((left, host), (others, "elsewhere")):
+        folder.mkdir()
+        (folder / f"pmix.{name}.tool.prterun-{name}-{folder.suffix[1:]}@0").touch()
+    openmpi.clear_way()
+    assert not left.exists() and others.exists()
+
+    bare, alive = left, tmp_path / f"ompi.{os.getpid()}"  # whose contact files are gone, and one that still runs
+    for folder in (bare, alive):
+        (folder / "1").mkdir(parents=True)
+    openmpi.clear_way()
+    assert bare.exists(), "it may be another host's, that is just being made"
+    for folder in (bare, alive):
+        openmpi.remove_left(int(folder.suffix[1:]))
+    assert not bare.exists() and alive.exists()

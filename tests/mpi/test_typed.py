@@ -16,7 +16,7 @@ from workshop.errors import BadInput
 from workshop.machines import Described
 from workshop.mpi import mapper, openmpi, reports, words
 
-pytestmark = pytest.mark.mpi
+pytestmark = pytest.mark.real
 SHAPES = ["2x4x2", "1x4,l3=2", "2x4,numa=2", "1x2", "2x2x2", "3x2", "1x1"]
 OVER = ["core", "slot", "node", "package", "socket", "numa", "l3cache", "hwthread", ""]
 ON_EACH = ["package", "socket", "core", "node", "numa", "l3cache", "hwthread"]

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.conftest import leftovers, probes
@@ -45,6 +46,11 @@ def session(home: Path) -> Iterator[Session]:
         if found is None:
             found = lifecycle.wait_ready(store, *lifecycle.start_session(store, "test", Placement(ranks=2)))
         yield Session(store, found, home)
+
+
+def controllers(session: Session) -> list[psutil.Process]:
+    tagged = processes.tagged(processes.TAG, processes.session_tag(session.record.id))
+    return [process for process in tagged if "ipyparallel.controller" in processes.command(process)]
 
 
 def test_runs_go_down_and_events_come_up(session: Session) -> None:
@@ -137,14 +143,62 @@ def test_kill_9_of_a_rank(session: Session) -> None:
     assert following.status == "completed"
 
 
+def test_ranks_that_were_stopped_or_asked_to_end_are_replaced(session: Session) -> None:
+    segments = session.segments()
+    assert segments, "ranks of one host share memory"
+    assert not any(segment.exists() for segment in segments), "what all have mapped needs no name"
+    assert session.open_ports() == [], "other hosts can reach the session"
+
+    # Asked to end in a run: it ends at once, and doesn't wait for the others in MPI_Finalize.
+    run = session.submit("tell", events=10_000, every=0.02)
+    session.started(run)
+    os.kill(session.store.run(run.id).rank_map["ranks"][1]["pid"], signal.SIGTERM)
+    ended = session.wait(run)
+    assert (ended.status, ended.error["type"], ended.error["rank"]) == ("failed", "RankDied", 1)
+    assert "SIGTERM" in ended.error["message"]
+    following = session.run("tell", events=1)
+    assert following.status == "completed", following.error
+
+    # Stopped between runs: the controller gives it up after 5 s, so a run on it would never begin. It goes on later.
+    pids = [rank["pid"] for rank in following.rank_map["ranks"]]
+    os.kill(pids[1], signal.SIGSTOP)
+    following = session.run("tell", events=1)
+    assert following.status == "completed", following.error
+    assert not {rank["pid"] for rank in following.rank_map["ranks"]} & set(pids)
+    until(lambda: not any(psutil.pid_exists(pid) for pid in pids), 60, "the ranks that were replaced to end")
+
+    # A controller that is deaf is replaced, too, and one that has lost one of its processes, before somebody waits.
+    for process in controllers(session):
+        process.suspend()
+    following = session.wait(session.submit("tell", events=1), 240)
+    assert following.status == "completed", following.error
+    second = max(controllers(session), key=lambda process: process.create_time())
+    second.kill()
+    until(lambda: session.now.state == "restarting", 60, "the loss to be noticed")
+    until(lambda: session.now.state == "ready", 240, "new ranks")
+
+
+def test_a_conductor_that_is_terminated_keeps_its_queue(session: Session) -> None:
+    run = session.submit("tell", events=10_000, every=0.02)
+    session.started(run)
+    waiting = session.submit("tell", events=1)
+    os.kill(session.now.conductor_pid, signal.SIGTERM)
+    ended = session.wait(run)
+    assert (ended.status, ended.error["type"]) == ("interrupted", "ConductorTerminated")
+    until(lambda: session.now.state == "lost", 60, "the session to read lost, as after a kill")
+    assert session.store.run(waiting.id).status == "queued"
+    record, conductor = lifecycle.start_session(session.store, "test", Placement(ranks=2))
+    lifecycle.wait_ready(session.store, record, conductor)
+    assert session.wait(waiting).status == "completed"
+
+
 def test_kill_9_of_the_controller(session: Session) -> None:
     run = session.submit("tell", events=10_000, every=0.02)
     session.started(run)
-    tag = processes.session_tag(session.record.id)
-    controllers = [p for p in processes.tagged(processes.TAG, tag) if "ipyparallel.controller" in processes.command(p)]
-    for process in controllers:
+    found = controllers(session)
+    for process in found:
         process.kill()
-    assert controllers
+    assert found
     ended = session.wait(run, 20)
     assert ended.status == "failed"
     assert ended.error["type"] == "ControllerDied"
@@ -266,6 +320,23 @@ def test_stopping_while_it_starts(workshop_home: Path, probe_workloads: None) ->
         until(lambda: store.session(record.id).conductor_pid, 30, "the conductor")
         assert lifecycle.stop_session(store, "race").state == "stopped"
         assert conductor.wait(limit(10)) >= 0, "nobody had to end it by force"
+
+
+def test_a_rank_that_dies_while_it_starts_is_no_refusal(workshop_home: Path, probe_workloads: None) -> None:
+    """Nor does it end the session: the ranks are started once more."""
+
+    def rank() -> psutil.Process | None:
+        found = processes.tagged(processes.TAG, processes.session_tag(record.id))
+        return next((one for one in found if processes.command(one)[1:3] == ["-m", "workshop.engine.host"]), None)
+
+    with Store.open() as store:
+        record, conductor = lifecycle.start_session(store, "dies", Placement(ranks=1))
+        until(rank, 60, "a rank").kill()
+        ready = lifecycle.wait_ready(store, record, conductor)
+        run = client.submit(store, ready, "tell", {"events": 1})
+        assert client.wait(store, run.id, timeout=120).status == "completed"
+        lifecycle.stop_session(store, "dies")
+        conductor.wait(20)
 
 
 def test_learners_stay_within_limits_and_take_what_is_theirs(session: Session) -> None:

@@ -19,9 +19,21 @@ _KNOWN = {
         "Ask for what the machine has: fewer ranks, or one core for each, placed automatically (--map-by auto "
         "--bind-to auto --cores-per-rank 1).",
     ),
+    "RanksNotStarted": (
+        "The ranks did not start.",
+        "Start it again; if it ends the same way, see what else keeps the machine busy, or take fewer ranks.",
+    ),
     "EnginesDied": (
         "The ranks ended in the middle of the run.",
         f"Start it again; if it ends the same way, try {words.ranks(1)} and less data.",
+    ),
+    "RankSilent": (
+        "A rank fell silent in the middle of the run.",
+        "Start the run again; the session brings up new ranks by itself.",
+    ),
+    "ConductorSilent": (
+        "The ranks ended: they heard nothing of their session any longer.",
+        "Start the run again; if it ends the same way, see what else keeps the machine busy.",
     ),
     "ControllerDied": (
         "The session lost its controller in the middle of the run.",
@@ -71,7 +83,7 @@ def _ending(run: RunRecord) -> dict[str, str] | None:
         return _said("Not started yet.", "The run waits for its turn.", "Watch the queue on the session's page.")
     if run.status == "interrupted":
         return _said(
-            "Interrupted: the session's conductor died during the run.",
+            "Interrupted: the session's conductor ended during the run.",
             f"{_until(run)}{_kept(run)}",
             f"Start the session again if it is down (workshop session start {run.session}), then the run.",
         )
@@ -84,7 +96,7 @@ def _ending(run: RunRecord) -> dict[str, str] | None:
         return _said(verdict, f"{_until(run)}{_kept(run)}", following)
     if run.status == "failed":
         verdict, following = known or _failure(error)
-        ran = "" if error.get("type") == "EnginesFailed" else _until(run)
+        ran = "" if error.get("type") in ("EnginesFailed", "RanksNotStarted") else _until(run)
         return _said(verdict, f"{_because(error)} {ran}".strip(), following)
     return None
 

@@ -186,6 +186,21 @@ def viewers(
 
 
 @app.command()
+def chaos(
+    events: Annotated[int, typer.Option(min=1, max=10_000, help="How many processes something happens to.")] = 200,
+    seed: Annotated[int, typer.Option(help="The same seed plans the same events.")] = 1,
+    as_json: common.JSON = False,
+) -> None:
+    """Random processes of a session are killed, stopped and terminated: does every run end truly, and the next work?
+
+    Takes about 20 s for each event. Nothing else on this machine is touched.
+    """
+    from workshop.bench import chaos as bench
+
+    _show(_with_bar_and_words(lambda progress, say: bench.run(events, seed, progress, say)), as_json)
+
+
+@app.command()
 def quiz(
     learners: Annotated[
         str, typer.Option(metavar="A,B,…", help="How many learners answer, a round for each number.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -42,6 +43,9 @@ def _neighbours(world: Any) -> dict[int, int]:
 
 def report() -> dict[str, Any]:
     """What this rank is, the shared memory it made, and, from the first rank of each host, its machine. Collective."""
+    # ipyparallel's own handler lets the rank go on until its run has ended, and wait in MPI_Finalize after that: alive,
+    # and deaf to the next run.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     world = _world()
     assert _reporter is not None, "an engine starts with its reporter"
     local_rank = list(_reporter.neighbours).index(world.rank)

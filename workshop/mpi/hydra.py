@@ -115,6 +115,16 @@ def death(output: str) -> Death | None:
     return None
 
 
+def left(output: str) -> tuple[int, int] | None:
+    """Which rank ended first by itself: Hydra doesn't say."""
+    return None
+
+
+def refuses(output: str) -> bool:
+    """Whether Hydra gave a reason of its own for its end; what ranks printed is none."""
+    return _SAID.search(output) is not None
+
+
 def refusal(output: str) -> str:
     """Hydra's own words on why it refused: the first that it said, from which all others follow; the output's end
     where it said none."""

@@ -7,10 +7,12 @@ from typing import Any
 
 from workshop.errors import BadInput
 from workshop.mpi import REFUSES, hydra, prefix
-from workshop.mpi.hydra import death, refusal
+from workshop.mpi.hydra import death, left, refusal, refuses
 from workshop.placement import Placement
 
-__all__ = ["NAME", "REFUSED", "arguments", "check", "death", "environment", "launcher", "refusal"]
+__all__ = [
+    "NAME", "REFUSED", "alone", "arguments", "check", "death", "environment", "launcher", "left", "refusal", "refuses",
+]  # fmt: skip
 
 NAME = "Intel MPI"
 REFUSED = f"{NAME} {REFUSES}"
@@ -75,8 +77,13 @@ def _per_host(placement: Placement) -> list[str]:
 def environment(placement: Placement | None = None) -> dict[str, str]:
     """Variables for mpiexec and its ranks: which library they load, shared memory alone within this machine, and how
     the ranks end that are left when one has died. Raises BadInput where Intel MPI isn't installed."""
-    shared = {} if placement is not None and placement.hosts else {"I_MPI_FABRICS": "shm"}
+    shared = {} if placement is not None and placement.hosts else alone()
     return hydra.environment("intelmpi", NAME) | {"I_MPI_JOB_ABORT_SIGNAL": str(hydra.CLEANED_UP)} | shared
+
+
+def alone() -> dict[str, str]:
+    """Variables for ranks that are all on this machine: they use shared memory alone."""
+    return {"I_MPI_FABRICS": "shm"}
 
 
 def check(placement: Placement, cores: int) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Mapping
 from typing import Any
 
 from workshop.errors import BadInput, WorkshopError
 from workshop.mpi import REFUSES, hydra, prefix
-from workshop.mpi.hydra import death, refusal
+from workshop.mpi.hydra import death, left, refusal, refuses
 from workshop.placement import Placement
 
-__all__ = ["NAME", "REFUSED", "arguments", "check", "death", "environment", "launcher", "refusal"]
+__all__ = [
+    "NAME", "REFUSED", "alone", "arguments", "check", "death", "environment", "launcher", "left", "refusal", "refuses",
+]  # fmt: skip
 
 NAME = "MPICH"
 REFUSED = f"{NAME} {REFUSES}"
@@ -50,6 +53,12 @@ def _word(resource: str) -> str:
 def environment(placement: Placement | None = None) -> dict[str, str]:
     """Variables for mpiexec and its ranks: which library they load. Raises BadInput where MPICH isn't installed."""
     return hydra.environment("mpich", NAME)
+
+
+def alone() -> dict[str, str]:
+    """Variables for ranks that are all on this machine: they use shared memory alone. What somebody has said of
+    transports stays."""
+    return {} if "UCX_TLS" in os.environ else {"UCX_TLS": "self,sm"}
 
 
 def check(placement: Placement, cores: int) -> None:

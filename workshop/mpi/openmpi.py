@@ -34,6 +34,8 @@ PATIENT = {"OMPI_MCA_opal_abort_delay": "2"}
 # Where there is no fabric for it, the transport over libfabric sleeps a second as it is put away: in every MPI_Init.
 # Fabrics that matter are reached past it, by UCX and by libfabric's own matching.
 WITHOUT = {"OMPI_MCA_btl": "^ofi"}
+# Within one machine: shared memory alone, so that ranks listen on no port.
+ALONE = {"OMPI_MCA_btl": "self,sm"}
 
 REFUSED = f"{NAME} {REFUSES}"
 # What it says where the folder of a killed mpirun is in its way, on another host or another user's: see `clear_way`.
@@ -42,6 +44,7 @@ GOING = ".workshop-removes-"  # begins the names of folders that are being remov
 MAPPED = 20.0  # seconds within which the mapper must have answered; it takes a tenth of one
 LARGER = ("l3cache", "numa", "package")  # than a core
 _DIED = re.compile(r"process rank (\d+) with PID (\d+) on node (\S+)\s+exited\s+on\s+signal\s+(\d+)")
+_LEFT = re.compile(r"exited with non-zero status.*?Process name: \[[^\]]*,(\d+)\]\s+Exit code:\s+(\d+)", re.S)
 _RULE = re.compile(r"^-{20,}\s*$", re.M)
 
 
@@ -73,12 +76,21 @@ def clear_way() -> None:
                 re.fullmatch(r"[0-9]{1,9}", number)
                 and not left.is_symlink()
                 and left.stat().st_uid == os.geteuid()
-                and any(left.glob(f"pmix.{host}.*{number}"))  # not of a host that shares the folder
+                and any(any(left.glob(f"pmix.{host}.*{end}")) for end in (number, f"-{number}@*"))  # of this host
                 and not psutil.pid_exists(int(number))
             ):
                 # At once, so that no mpirun begins in a folder that is half removed.
                 gone = left.rename(base / f"{GOING}{left.name}.{uuid.uuid4().hex}")
                 shutil.rmtree(gone, ignore_errors=True)
+
+
+def remove_left(number: int) -> None:
+    """Remove what the mpirun of that process number has left in the temporary folder of this host; nothing while a
+    process has that number."""
+    left = Path(tempfile.gettempdir()) / f"ompi.{number}"
+    with contextlib.suppress(OSError):
+        if not (psutil.pid_exists(number) or left.is_symlink()) and left.stat().st_uid == os.geteuid():
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def arguments(placement: Placement, cores: int) -> list[str]:
@@ -126,6 +138,12 @@ def environment(placement: Placement | None = None) -> dict[str, str]:
     if os.geteuid() != 0:
         return transports
     return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **transports}
+
+
+def alone() -> dict[str, str]:
+    """Variables for ranks that are all on this machine: they use shared memory alone. What somebody has said of
+    transports stays."""
+    return {name: value for name, value in ALONE.items() if os.environ.get(name, WITHOUT[name]) == WITHOUT[name]}
 
 
 def without_mpirun() -> None:
@@ -212,6 +230,17 @@ def death(output: str) -> Death | None:
     """Which rank died first, if mpirun's output says that one did."""
     found = _DIED.search(output)
     return Death(int(found[1]), int(found[2]), found[3], int(found[4])) if found else None
+
+
+def left(output: str) -> tuple[int, int] | None:
+    """Which rank ended first by itself, if mpirun's output says that one did: its number and exit code."""
+    found = _LEFT.search(output)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def refuses(output: str) -> bool:
+    """Whether mpirun gave a reason of its own for its end; what ranks printed is none."""
+    return len(_RULE.findall(output)) > 1
 
 
 def refusal(output: str) -> str:

@@ -85,6 +85,8 @@ class Conductor(ChildProcess):
         assert self.session is not None and self._process is not None, "started before"
         telling = lifecycle.saying(self.say)
         lifecycle.wait_ready(self.store, self.session, self._process, give_up=ending.is_set, on_look=telling)
+        if warning := lifecycle.open_to_others(self.session):
+            self.say(warning)
 
     def done(self) -> str | None:
         if self.session is None:
@@ -93,6 +95,10 @@ class Conductor(ChildProcess):
         if now.stop_requested or now.state == "stopped":
             return "The session was stopped; Ctrl-C ends the rest, too."
         return None
+
+    def ask_to_end(self) -> None:
+        if self._process is not None and self.alive():
+            self._process.send_signal(lifecycle.END)
 
     def end(self) -> None:
         if self._process is not None:

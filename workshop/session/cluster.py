@@ -19,16 +19,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import ipyparallel as ipp
+import psutil
 from traitlets.config import Config
 
 from workshop import rankmap, topology
 from workshop.engine import host as engine
-from workshop.errors import WorkshopError
-from workshop.mpi import openmpi
 from workshop.placement import Placement
-from workshop.session import processes, segments, temporary
-from workshop.session.engines import Engines, EnginesFailed
+from workshop.session import answering, loopback, processes, segments, temporary
+from workshop.session.engines import Engines, EnginesFailed, RanksNotStarted
 from workshop.session.guard import guarded
+from workshop.session.patience import MOST, patient
 from workshop.session.site import Site
 from workshop.session.vigil import Vigil
 
@@ -54,6 +54,7 @@ class Cluster:
         self._cluster: Any = None
         self._client: Any = None
         self._controller_died = threading.Event()
+        self._controllers: list[psutil.Process] = []  # its processes, once ranks have registered
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="ipyparallel", daemon=True).start()
 
@@ -63,15 +64,25 @@ class Cluster:
             return future.result(seconds)
         except TimeoutError:
             future.cancel()
-            raise WorkshopError(f"ipyparallel has given up, or not answered within {seconds:.0f} s") from None
+            raise RanksNotStarted(f"ipyparallel has given up, or not answered within {seconds:.0f} s") from None
 
     @property
     def controller_alive(self) -> bool:
         return self._cluster is not None and not self._controller_died.is_set()
 
     @property
+    def controller_whole(self) -> bool:
+        """Whether no process of the controller has died: a run goes on without its second one, but no rank starts."""
+        return self.controller_alive and all(map(processes.alive, self._controllers))
+
+    @property
     def alive(self) -> bool:
         return self.controller_alive and self.engines is not None and not self.engines.died.is_set()
+
+    def answers(self) -> bool:
+        """Whether all ranks that are up answer: one that is alive may be deaf for ever."""
+        pids = [report["pid"] for report in self.engines.rank_map["ranks"]] if self.engines is not None else []
+        return self.alive and self.controller_whole and answering.answer(self._client, pids, self._ending.is_set)
 
     def start_controller(self) -> None:
         """Start the controller where the ranks can reach it, with a heartbeat short enough to notice a dead engine
@@ -82,6 +93,7 @@ class Cluster:
         config.LocalControllerLauncher.controller_cmd = guarded([sys.executable, "-m", "ipyparallel.controller"])
         engine_set = config.MPIEngineSetLauncher
         engine_set.engine_cmd = [sys.executable, "-m", "workshop.engine.host"]
+        engine_set.engine_args = [f"--IPEngine.timeout={READY * MOST}"]  # how long one that comes late is waited for
 
         reach = self._site.reach
 
@@ -117,18 +129,20 @@ class Cluster:
     def start_engines(self, placement: Placement) -> Engines:
         """Start the ranks of a placement, which take the place of those that are up.
 
-        Raises EnginesFailed with the MPI's own words where it refuses, or with what went wrong.
+        Raises EnginesFailed with the MPI's own words where it refuses, or with what went wrong. Ranks that were late,
+        or died while they were starting, are started once more.
         """
         try:
             return self._start(placement)
-        except EnginesFailed as error:
-            if not openmpi.passing(str(error)) or self._ending.is_set():
+        except RanksNotStarted:
+            if self._ending.is_set():
                 raise
+        self.stop()  # the controller, too: it may be what does not answer
         return self._start(placement)
 
     def _start(self, placement: Placement) -> Engines:
         self.stop_engines()
-        if not self.controller_alive:
+        if not self.controller_whole:
             self.stop()
             self.start_controller()
         self._sets += 1
@@ -141,9 +155,13 @@ class Cluster:
         launch.environment = started.environment
         set_id = self._wait(self._cluster.start_engines(placement.ranks), READY)
         engines = self.engines = Engines(placement, set_id, engines_tag, self._cluster.engines[set_id])
+        temporary.remember(self._folder, engines.launcher.pid)
         try:
             self._connect(engines)
-            replies = self._client[:].apply_async(engine.report).get(READY)
+            self._controllers = processes.family(self._cluster.controller.pid)
+            if not self._site.reach.encrypted:
+                loopback.close_ports(processes.tagged(processes.ENGINES_TAG, engines_tag))
+            replies = self._client[:].apply_async(engine.report).get(patient(READY))
             self._check_world(replies, placement)
         except (EnginesFailed, TimeoutError, ipp.error.IPythonError) as error:
             failed = error if isinstance(error, EnginesFailed) else self._why(engines, error)
@@ -153,21 +171,21 @@ class Cluster:
         if len(engines.local) == placement.ranks:
             engines.vigil = Vigil(engines.local.values())
         # Of all hosts: several may share this one's memory under other names, and elsewhere there is no such file.
-        segments.remember(self._folder, (path for reply in replies for path in reply["segments"]))
+        segments.remember(self._folder, [(reply["report"]["host"], reply["segments"]) for reply in replies])
         engines.machine = topology.together(reply["machine"] for reply in replies if reply["machine"])
         return engines
 
     def _connect(self, engines: Engines) -> None:
         self._client = self._wait(self._cluster.connect_client(), READY)
-        deadline = time.monotonic() + READY
+        began = time.monotonic()
         while len(self._client.ids) < engines.placement.ranks:
             if engines.died.wait(0.02):
-                raise engines.refused()
+                raise engines.not_started()
             if self._ending.is_set():
                 raise EnginesFailed("the session was asked to end")
-            if time.monotonic() > deadline:
-                raise EnginesFailed(
-                    f"{len(self._client.ids)} of {engines.placement.ranks} ranks have started within {READY:.0f} s"
+            if time.monotonic() - began > (limit := patient(READY)):
+                raise RanksNotStarted(
+                    f"{len(self._client.ids)} of {engines.placement.ranks} ranks have started within {limit:.0f} s"
                 )
 
     @staticmethod
@@ -182,11 +200,8 @@ class Cluster:
     @staticmethod
     def _why(engines: Engines, error: Exception) -> EnginesFailed:
         if not engines.died.wait(LAUNCHER):
-            return EnginesFailed(f"the ranks did not report themselves: {type(error).__name__}: {error}")
-        if engines.death() is not None:
-            return engines.refused()
-        words = engines.mpi.refusal(engines.output)
-        return EnginesFailed(words or f"the launcher of {engines.mpi.NAME} ended without a word")
+            return RanksNotStarted(f"the ranks did not report themselves: {type(error).__name__}: {error}")
+        return engines.not_started()
 
     def call(self, function: Any, *arguments: Any) -> Any:
         """Call a function on all ranks; returns ipyparallel's AsyncResult."""
@@ -225,6 +240,10 @@ class Cluster:
         """End everything."""
         self.stop_engines()
         if self._cluster is not None:
+            controllers = [*self._controllers, *processes.family(getattr(self._cluster.controller, "pid", None))]
+            if self._controller_died.is_set():  # or deaf, and would have to be waited for
+                processes.kill_all(controllers)
             with contextlib.suppress(Exception):
                 self._wait(self._cluster.stop_controller(), STOP)
-            self._cluster = None
+            processes.kill_all(controllers)
+            self._cluster, self._controllers = None, []

@@ -34,10 +34,11 @@ from workshop.session.channel import Channel
 from workshop.session.cluster import Cluster
 from workshop.session.engines import EnginesFailed
 from workshop.session.lending import Lending
-from workshop.session.lifecycle import cancel_queue, end_left
+from workshop.session.lifecycle import END, cancel_queue, end_left
 from workshop.session.lookout import Lookout
 from workshop.session.measuring import GaveUp, measuring_lock
-from workshop.session.watch import Outcome, Watch, problem
+from workshop.session.watch import Outcome, Watch, problem, stopped
+from workshop.session.watchdog import Watchdog
 from workshop.store.records import RunRecord, SessionState
 from workshop.store.store import Store
 
@@ -60,10 +61,13 @@ class Conductor:
         self.machine = topology.machine()
         self.memory_limit = config.memory_limit()
         self.ending = threading.Event()
+        self.terminated = False  # by a signal that isn't ours
+        self.silent = threading.Event()  # there are no more heartbeats
         self.site = sites.of(self.session.site, self.folder, Placement.parse(self.session.placement))
         self.channel: Channel  # both from when the site is prepared
         self.cluster: Cluster
         self.lending = Lending(self)
+        self.watchdog = Watchdog()
         self._baseline: dict[int, int] = {}  # resident bytes of each rank after its first run
 
     def log(self, text: str) -> None:
@@ -73,8 +77,9 @@ class Conductor:
 
     def live(self) -> None:
         """Bring the session up, take runs until somebody asks for an end, and leave nothing behind."""
-        signal.signal(signal.SIGTERM, lambda *_: self.ending.set())
-        signal.signal(signal.SIGINT, lambda *_: self.ending.set())
+        signal.signal(signal.SIGTERM, lambda *_: self._terminated())
+        for wanted in (signal.SIGINT, END):
+            signal.signal(wanted, lambda *_: self.ending.set())
         # What a conductor before us left: its engines end themselves, but not before we would want theirs.
         end_left(self.store, self.session, "the session was started anew")
         tag = processes.session_tag(self.id)
@@ -89,14 +94,30 @@ class Conductor:
                 self._settle(left)
                 self.bring_up(Placement.parse(self.session.placement))
                 self._take_runs()
-                cancel_queue(self.store, self.id)
+                if self.asked:
+                    cancel_queue(self.store, self.id)
             except Exception as error:
                 if not self.ending.is_set():  # otherwise whatever was under way was given up
                     self.log(traceback.format_exc())
                     state = "failed"
                     message = str(error) if isinstance(error, WorkshopError) else f"{type(error).__name__}: {error}"
-        self.log(f"{state} {message}")
-        self.store.end_session(self.id, state, message)  # the very last word: who reads it may start it again
+        self.silent.set()
+        if self.asked:
+            self.log(f"{state} {message}")
+            self.store.end_session(self.id, state, message)  # the very last word: who reads it may start it again
+        else:  # it reads lost, as after a kill, and its queue goes on with the next conductor
+            self.log("terminated")
+            self.store.update_session(self.id, heartbeat_at=0.0, message="its conductor was terminated")
+
+    def _terminated(self) -> None:
+        self.terminated = True
+        self.ending.set()
+
+    @property
+    def asked(self) -> bool:
+        """Whether a session that ends was meant to: SIGTERM may be anybody's, who knows nothing of sessions."""
+        owner_gone = self.owner is not None and not processes.alive(self.owner)
+        return not self.terminated or owner_gone or self.store.session(self.id).stop_requested
 
     def _settle(self, left: contextlib.ExitStack) -> None:
         """Prepare the site, and what ranks there talk to."""
@@ -134,6 +155,7 @@ class Conductor:
         """Until somebody asks for an end. What goes wrong between runs is tried again before the session gives up."""
         failures = 0
         while not self.ending.is_set():
+            self.watchdog.feed()
             try:
                 self._look()
                 failures = 0
@@ -150,7 +172,7 @@ class Conductor:
             self.ending.wait(LOOK)
 
     def _beat(self) -> None:
-        while True:
+        while not self.silent.is_set():
             try:
                 self.store.heartbeat(self.id)
                 if self.store.session(self.id).stop_requested:
@@ -159,7 +181,8 @@ class Conductor:
                 self.log(traceback.format_exc())
             if self.owner and not processes.alive(self.owner):
                 self.ending.set()
-            time.sleep(HEARTBEAT)
+            self.watchdog.look()
+            self.silent.wait(HEARTBEAT)
 
     def say(self, state: str, message: str, **more: Any) -> None:
         self.log(f"{state} {message}")
@@ -182,7 +205,7 @@ class Conductor:
             self._conduct(run)
         elif self.until_idle:
             self.ending.set()
-        elif not self.cluster.alive:
+        elif not (self.cluster.alive and self.cluster.controller_whole):
             self.say("restarting", "the ranks are gone; starting new ones")
             self.bring_up(Placement.parse(session.placement))
 
@@ -201,12 +224,12 @@ class Conductor:
         try:
             self.say("running", f"run {run.id}: {run.workload} on {Placement.parse(run.placement).describe()}")
             if run.measured:
-                with measuring_lock(give_up=lambda: self.ending.is_set() or self.store.run(run.id).cancel_requested):
+                with measuring_lock(give_up=lambda: self._given_up(run)):
                     outcome = self._run(run)
             else:
                 outcome = self._run(run)
         except GaveUp:
-            outcome = Outcome("cancelled")
+            outcome = stopped(self) if self.ending.is_set() else Outcome("cancelled")
         except Exception as error:
             if not isinstance(error, WorkshopError):
                 self.log(traceback.format_exc())
@@ -216,6 +239,11 @@ class Conductor:
             self.cluster.stop_engines()
         if not self.ending.is_set():
             self.say("ready" if self.cluster.alive else "restarting", "")
+
+    def _given_up(self, run: RunRecord) -> bool:
+        """Whether nobody waits any longer for a run that is to be measured, and waits for others who measure."""
+        self.watchdog.feed()
+        return self.ending.is_set() or self.store.run(run.id).cancel_requested
 
     def _finish(self, run: RunRecord, outcome: Outcome) -> None:
         outcome.metrics = {**self.store.run(run.id).metrics, **outcome.metrics}  # some may be known from before
@@ -242,7 +270,7 @@ class Conductor:
             self._engines_for(run)
         except EnginesFailed as refused:
             if self.ending.is_set():  # nothing is wrong with the run
-                return Outcome("cancelled", reusable=False)
+                return stopped(self)
             return Outcome("failed", error=problem(type(refused).__name__, str(refused)), reusable=False)
         engines = self.cluster.engines
         assert engines is not None, "just brought up"
@@ -260,13 +288,14 @@ class Conductor:
         return outcome
 
     def _engines_for(self, run: RunRecord) -> None:
-        """Equal placements share engines until they have grown; whoever measures gets fresh ones."""
+        """Equal placements share engines that answer until they have grown; whoever measures gets fresh ones."""
         placement = Placement.parse(run.placement)
         engines = self.cluster.engines
         if self.cluster.alive and engines is not None and engines.placement == placement and not run.measured:
             grown = {rank: now - self._baseline.setdefault(rank, now) for rank, now in self.channel.held().items()}
             there = self.memory_limit or memory.Gauge().tightest().total
-            if max(grown.values(), default=0) < MEMORY_GROWTH and sum(grown.values()) < MEMORY_KEPT * there:
+            small = max(grown.values(), default=0) < MEMORY_GROWTH and sum(grown.values()) < MEMORY_KEPT * there
+            if small and self.cluster.answers():
                 return
         self.store.update_session(self.id, message=f"starting {placement.describe()} for run {run.id}")
         self.bring_up(placement)

@@ -5,18 +5,23 @@ from __future__ import annotations
 import signal
 import socket
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 from workshop import mpi
 from workshop.errors import WorkshopError
 from workshop.memory import Gauge
-from workshop.mpi.openmpi import Death
+from workshop.mpi.openmpi import Death, passing
 from workshop.placement import Placement
 from workshop.session.vigil import Vigil
 
 
 class EnginesFailed(WorkshopError):
-    """Engines did not start; the text holds the MPI's own words."""
+    """Engines did not start, and would not the next time: the MPI refuses, with its own words in the text."""
+
+
+class RanksNotStarted(EnginesFailed):
+    """Ranks died while they were starting, or were late: another attempt may succeed."""
 
 
 class OutOfMemory(EnginesFailed):
@@ -39,7 +44,12 @@ class Engines:
         self.used = False  # whether anything has run on them
         self._gauge = Gauge()
         self._killed = self._gauge.kills()
-        launcher.on_stop(lambda _: self.died.set())
+        self._exit_code: int | None = None
+        launcher.on_stop(self._ended)
+
+    def _ended(self, data: Mapping[str, Any]) -> None:
+        self._exit_code = data.get("exit_code")
+        self.died.set()
 
     @property
     def local(self) -> dict[int, int]:
@@ -65,15 +75,34 @@ class Engines:
         rank = next((report["rank"] for report in self.rank_map.get("ranks", []) if report["pid"] == pid), None)
         return Death(rank, pid, died.host, number or died.signal)
 
-    def refused(self) -> EnginesFailed:
-        """Why they have ended while they were starting."""
+    def how(self) -> str:
+        """How their launcher has ended, as the end of a sentence: in its own words where it gave a reason."""
+        code = self._exit_code or 0
+        number = -code if code < 0 else code - 128  # as Python tells it, as shells do
+        if self.mpi.refuses(self.output):
+            return f"ended: {self.mpi.refusal(self.output)}"
+        if number in signal.valid_signals():
+            return f"was ended by {signal.Signals(number).name}"
+        return f"ended with exit code {code}, without a word"
+
+    def not_started(self) -> EnginesFailed:
+        """Why they have ended while they were starting: a rank died, a rank gave up, or the MPI refused."""
         died = self.death()
+        if died is None and (left := self.mpi.left(self.output)):
+            rank, code = left
+            return RanksNotStarted(f"rank {rank} ended with exit code {code} while the ranks were starting")
         if died is None:
-            return EnginesFailed(f"{self.mpi.REFUSED}\n{self.mpi.refusal(self.output)}")
+            words = self.mpi.refusal(self.output)
+            if self.mpi.refuses(self.output):
+                kind = RanksNotStarted if passing(words) else EnginesFailed
+                return kind(f"{self.mpi.REFUSED}\n{words}")
+            return RanksNotStarted(f"the launcher of {self.mpi.NAME} {self.how()} while the ranks were starting")
         who = f"process {died.pid}" if died.rank is None else f"rank {died.rank}"
         if died.signal == signal.SIGKILL and self._gauge.kills() > self._killed:
             return OutOfMemory(
                 f"the kernel ended {who} (on {died.host}) for want of memory while {self.placement.ranks} ranks "
                 "were starting; take fewer ranks"
             )
-        return EnginesFailed(f"{who} (on {died.host}) was ended by signal {died.signal} while the ranks were starting")
+        return RanksNotStarted(
+            f"{who} (on {died.host}) was ended by signal {died.signal} while the ranks were starting"
+        )

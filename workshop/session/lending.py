@@ -62,7 +62,7 @@ class Lending:
         conductor, engines = self._conductor, self._conductor.cluster.engines
         placement = Placement.parse(conductor.session.placement)
         unused = engines is not None and not engines.used and engines.placement == placement
-        if not (unused and conductor.cluster.alive):
+        if not (unused and conductor.cluster.answers()):
             conductor.say("restarting", f"starting fresh ranks for {lease.holder}")
             conductor.bring_up(placement, "restarting", f"about to lend the ranks to {lease.holder}")
         if not conductor.store.hold_lease(lease.id):
@@ -93,6 +93,7 @@ class Lending:
         killed = conductor.site.kills()
         with Lookout(engines.local, conductor.memory_limit) as lookout:
             while not conductor.ending.is_set():
+                conductor.watchdog.feed()
                 engines.died.wait(LOOK)
                 session = conductor.session = conductor.store.session(conductor.id)
                 if session.stop_requested:

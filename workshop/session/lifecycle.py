@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import time
@@ -12,16 +13,19 @@ from contextlib import contextmanager
 from typing import Any
 
 from workshop import config, topology
+from workshop.analysis import words
 from workshop.errors import BadInput, WorkshopError
 from workshop.mpi import REFUSES
 from workshop.placement import Placement
-from workshop.session import processes, segments, site, temporary
+from workshop.session import loopback, processes, segments, site, temporary
+from workshop.session.patience import patient
 from workshop.store.recorded import refuse_in
 from workshop.store.records import Limits, SessionRecord, SessionState
 from workshop.store.store import Store
 
-READY = 90.0  # seconds within which a session must be ready
+READY = 150.0  # seconds within which a session must be ready: ranks that were late are started twice
 STOPPED = 20.0  # seconds within which it must have stopped
+END = signal.SIGUSR1  # what conductors take for their owner's word that the session should end
 
 
 def _conductor(session_id: int, *, attached: bool, until_idle: bool = False) -> subprocess.Popen[bytes]:
@@ -84,16 +88,16 @@ def wait_ready(
     """Wait until a launched session takes runs. Raises WorkshopError with the reason where it doesn't come up; a
     session that nobody waits for any longer is ended. Where its site has a queue, `seconds` count from when it should
     be through that."""
-    seconds += session.site.get("wait", 0.0)
-    deadline = time.monotonic() + seconds
+    queue = session.site.get("wait", 0.0)
+    began = time.monotonic()
     try:
         while conductor.poll() is None:
             now = store.session(session.id)
             on_look(now)
             if now.state in ("ready", "running", "leased"):
                 return now
-            if time.monotonic() > deadline:
-                raise WorkshopError(f"Session {session.name} was not ready within {seconds:.0f} s: {now.message}")
+            if time.monotonic() - began > (limit := queue + patient(seconds)):
+                raise WorkshopError(f"Session {session.name} was not ready within {limit:.0f} s: {now.message}")
             if give_up():
                 raise WorkshopError(f"Session {session.name} was asked to end before it was ready.")
             time.sleep(0.05)
@@ -107,6 +111,22 @@ def wait_ready(
         store.update_session(session.id, state="failed", message=why)
     kind = BadInput if REFUSES in why.partition("\n")[0] else WorkshopError
     raise kind(f"Session {session.name} did not start: {why}")
+
+
+def open_to_others(session: SessionRecord) -> str:
+    """A warning where other hosts can reach processes of a session on this machine alone; "" where they can't, or
+    where the session has other hosts."""
+    if session.site["kind"] != "local":
+        return ""
+    tag = processes.session_tag(session.id)
+    ports = loopback.open_ports(processes.tagged(processes.TAG, tag))
+    if not ports:
+        return ""
+    numbers = f"port{'s' * (len(ports) > 1)} {words.listed(ports)}"
+    return (
+        f"Other hosts can reach this session: its processes listen on all addresses ({numbers}), and the "
+        f"kernel doesn't let us close {'them' if len(ports) > 1 else 'it'}. {loopback.FIX}"
+    )
 
 
 def saying(say: Callable[[str], None]) -> Callable[[SessionRecord], None]:
@@ -224,7 +244,7 @@ def session_for(
 
 def end_conductor(conductor: subprocess.Popen[bytes]) -> None:
     """End a conductor that we started, and with it its session; kill it when it takes too long."""
-    conductor.terminate()
+    conductor.send_signal(END)
     try:
         conductor.wait(STOPPED)
     except subprocess.TimeoutExpired:

@@ -69,6 +69,22 @@ def kill(pid: int, name: str, value: str) -> None:
             psutil.Process(pid).kill()
 
 
+def family(pid: int | None) -> list[psutil.Process]:
+    """A process and all that it has started; empty where there is none of that number."""
+    try:
+        first = psutil.Process(pid)
+        return [first, *first.children(recursive=True)] if pid else []
+    except psutil.Error:
+        return []
+
+
+def kill_all(family: Collection[psutil.Process]) -> None:
+    """Kill those processes that are still there."""
+    for process in family:
+        with contextlib.suppress(psutil.Error):
+            process.kill()  # psutil knows that its number isn't another's by now
+
+
 def end_all(name: str, value: str, seconds: float = 3.0, but: Collection[str] = ()) -> int:
     """End every process that carries the tag and none of `but`: ask, wait at most `seconds`, then kill, and wait at
     most KILLED seconds more. Returns how many there were."""

@@ -1,23 +1,35 @@
-"""Shared memory that a session's ranks made on this machine: it outlives ranks that somebody killed."""
+"""Shared memory that a session's ranks made on this machine: it would outlive ranks that somebody killed.
+
+What all ranks of a host have mapped needs no name any more. Without one, the kernel frees it with the last rank,
+however that ends. What ranks make later, or have not all mapped, is noted and removed when they have ended.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+FOLDER = "/dev/shm/"
 FILE = "segments"  # of a session, names the shared memory of the ranks that are up
 
 
-def remember(folder: Path, paths: Iterable[str]) -> None:
-    """Note what the ranks that are up have made; `folder` is the session's."""
-    (folder / FILE).write_text("\n".join(paths))
+def remember(folder: Path, mapped: Sequence[tuple[str, Iterable[str]]]) -> None:
+    """Note what the ranks that are up have made, and take the names of what all have mapped; `folder` is the session's.
+
+    `mapped`: for each rank its host, and the files of shared memory that it has mapped. Several hosts may share this
+    one's memory under other names, and what the others have is not here."""
+    (folder / FILE).write_text("\n".join(sorted({path for _, paths in mapped for path in paths})))
+    for host in {host for host, _ in mapped}:
+        for path in set.intersection(*(set(paths) for where, paths in mapped if where == host)):
+            if path.startswith(FOLDER):
+                Path(path).unlink(missing_ok=True)
 
 
 def remembered(folder: Path) -> list[Path]:
     """What was noted; empty where nothing was."""
     try:
-        return [Path(line) for line in (folder / FILE).read_text().splitlines() if line.startswith("/dev/shm/")]
+        return [Path(line) for line in (folder / FILE).read_text().splitlines() if line.startswith(FOLDER)]
     except FileNotFoundError:
         return []
 

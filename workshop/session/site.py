@@ -82,7 +82,8 @@ class Site:
         """How to start ranks that get the placement's variables and these. Raises BadInput."""
         chosen = mpi.of(placement.mpi)
         arguments = chosen.arguments(placement, topology.allowed_cores(topology.machine()))
-        environment = {**chosen.environment(placement), **placement.rank_environment(), **variables}
+        alone = {} if self.reach.encrypted else chosen.alone()
+        environment = {**chosen.environment(placement), **alone, **placement.rank_environment(), **variables}
         return Launch([chosen.launcher()], arguments, environment)
 
     def lost(self, silent: Mapping[str, float]) -> str | None:

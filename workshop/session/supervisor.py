@@ -195,7 +195,7 @@ class Supervisor:
         ]
         for process in launched:
             with contextlib.suppress(psutil.Error):
-                process.terminate()
+                process.send_signal(lifecycle.END)
         for child in self.children:
             child.ask_to_end()
         for child in self.children:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workshop import rankmap
+from workshop.engine.reporter import EXIT_ORPHANED, SILENCE
 from workshop.errors import OUT_OF_MEMORY
-from workshop.session import shortage
+from workshop.session import shortage, silence
 from workshop.session.lookout import Lookout
 from workshop.session.shortage import Shortage
 from workshop.store.records import RunRecord, RunStatus
@@ -55,6 +56,7 @@ class Watch:
         self.result = result
         self.lookout = lookout
         self.killed = conductor.site.kills()
+        self.silence = silence.Silence()
         self.finished: dict[int, dict[str, Any]] = {}
         self.failed: dict[int, dict[str, Any]] = {}
         self.started = self.asked = time.monotonic()
@@ -63,6 +65,7 @@ class Watch:
 
     def until_ended(self) -> Outcome:
         while True:
+            self.conductor.watchdog.feed()
             self._hear()
             outcome = self._ended()
             if outcome is not None:
@@ -135,7 +138,7 @@ class Watch:
             because = Outcome("cancelled")
         elif conductor.ending.is_set() or session.stop_requested:
             conductor.ending.set()
-            because = Outcome("cancelled", error=problem("SessionStopped", "the session was stopped during the run"))
+            because = stopped(conductor)
         elif lost := conductor.lost():
             because = Outcome("failed", error=problem("SiteLost", lost), reusable=False)
         elif session.reset_requested:
@@ -145,12 +148,38 @@ class Watch:
             because = Outcome("failed", error=problem("TimeLimit", words))
         elif short := shortage.elsewhere(dict(conductor.channel.hosts), socket.gethostname()):
             because = _out_of_memory(short)
+        elif silent := self._silent():
+            because = silent
         else:
             return
         self.because = because
-        hopeless = because.error is not None and because.error["type"] in (OUT_OF_MEMORY, "SiteLost")
+        hopeless = because.error is not None and because.error["type"] in (OUT_OF_MEMORY, "SiteLost", "RankSilent")
         self.deadline = time.monotonic() + (0.0 if hopeless else CANCEL)
         conductor.channel.stop(run.id)
+
+    def _silent(self) -> Outcome | None:
+        """What becomes of a run one of whose ranks is not heard of any longer."""
+        engines = self.conductor.cluster.engines
+        if engines is None:
+            return None
+        local = engines.local
+        heard = dict(self.conductor.channel.heard)
+        rank = self.silence.look(heard, lambda rank: silence.is_stopped(local.get(rank)))
+        if rank is None:
+            return None
+        host = next(report["host"] for report in engines.rank_map["ranks"] if report["rank"] == rank)
+        words = silence.words(rank, host, local.get(rank))
+        return Outcome("failed", error=problem("RankSilent", words, rank, host), reusable=False)
+
+
+def stopped(conductor: Conductor) -> Outcome:
+    """Of a run that ends, or doesn't begin, because its session ends."""
+    if conductor.asked:
+        return Outcome(
+            "cancelled", error=problem("SessionStopped", "the session was stopped during the run"), reusable=False
+        )
+    words = "the session's conductor was terminated during the run"
+    return Outcome("interrupted", error=problem("ConductorTerminated", words), reusable=False)
 
 
 def death(conductor: Conductor, lookout: Lookout, killed: int) -> Outcome:
@@ -169,9 +198,16 @@ def death(conductor: Conductor, lookout: Lookout, killed: int) -> Outcome:
     assert engines is not None, "whoever watches ranks has some"
     if died is not None and by_force and not here and conductor.site.kills() > killed:
         return _out_of_memory(shortage.killed(died.host, died.rank, {}))
+    if died is None and (left := engines.mpi.left(engines.output)):
+        rank, code = left
+        if code == EXIT_ORPHANED:
+            words = f"rank {rank} had heard nothing of its session's conductor for {SILENCE:.0f} s, and ended itself"
+            return Outcome("failed", error=problem("ConductorSilent", words, rank), reusable=False)
+        return Outcome(
+            "failed", error=problem("RankDied", f"rank {rank} ended with exit code {code}", rank), reusable=False
+        )
     if died is None:
-        words = engines.mpi.refusal(engines.output) or "without a word"
-        message = f"the launcher of {engines.mpi.NAME} ended: {words}"
+        message = f"the launcher of {engines.mpi.NAME} {engines.how()}"
         return Outcome("failed", error=problem("EnginesDied", message), reusable=False)
     if died.signal == signal.SIGABRT and "std::bad_alloc" in engines.output:
         return _out_of_memory(shortage.refused(died.rank, died.host, engines.placement.ranks))

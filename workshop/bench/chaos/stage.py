@@ -1,0 +1,187 @@
+"""The `workshop up` to which chaos happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from workshop.bench.chaos import left
+from workshop.bench.chaos.plan import Event
+from workshop.errors import WorkshopError
+from workshop.ports import free_port
+from workshop.session import client, processes
+from workshop.session.guard import guarded
+from workshop.session.patience import patient
+from workshop.store.records import RunRecord, SessionRecord
+from workshop.store.store import Store
+
+UP = "import sys; from workshop.cli import main; sys.argv[0] = 'workshop'; main()"
+SPIN = "while True: pass"
+SESSION = "chaos"
+READY, ENDED = 120.0, 40.0  # seconds of an idle machine
+SETTLED = 5.0  # seconds within which what a session no longer needs is gone
+SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP, "terminate": signal.SIGTERM}
+
+
+class Stage:
+    """A session and a dashboard under `workshop up`, and what was seen of them."""
+
+    def __init__(self, home: Path, store: Store, process: subprocess.Popen[bytes]) -> None:
+        self.store = store
+        self._home = home
+        self._process = process
+        self._seen = left.Seen()
+
+    @property
+    def session(self) -> SessionRecord:
+        return self.store.session(SESSION)
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def submit(self, workload: str, params: Mapping[str, Any]) -> RunRecord:
+        return client.submit(self.store, self.session, workload, params)
+
+    def wait(self, run: RunRecord, seconds: float) -> RunRecord:
+        """The run once it has ended, or as it is when nobody would wait any longer."""
+        deadline = time.monotonic() + seconds
+        while True:
+            with suppress(WorkshopError):  # its session is down at this moment, and comes up again
+                return client.wait(self.store, run.id, timeout=max(deadline - time.monotonic(), 0))
+            if time.monotonic() > deadline:
+                return self.store.run(run.id)
+            time.sleep(0.5)
+
+    @contextmanager
+    def load(self, busy: bool) -> Iterator[None]:
+        """All cores taken by others as long as the block lasts, where it is to be `busy`."""
+        with ExitStack() as taken:
+            for _ in range((os.cpu_count() or 1) * busy):
+                spinning = subprocess.Popen(guarded([sys.executable, "-c", SPIN]))
+                taken.callback(spinning.wait)
+                taken.callback(spinning.kill)
+            yield
+
+    def looked(self) -> left.Seen:
+        """What the session's processes have now, which is remembered."""
+        current = left.Seen()
+        current.look(left.of_home(self._home))
+        self._seen.segments |= current.segments
+        self._seen.launchers |= current.launchers
+        return current
+
+    def strike(self, event: Event) -> bool:
+        """Do to a process what the event says; one that is stopped goes on after its time. False where there is no
+        such process at this moment."""
+        found = sorted(self._targets(event.target), key=lambda process: process.pid)
+        self.looked()
+        if not found:
+            return False
+        chosen = found[min(int(event.choice * len(found)), len(found) - 1)]
+        with suppress(psutil.NoSuchProcess):
+            chosen.send_signal(SIGNALS[event.action])
+            if event.action == "stop":
+                threading.Timer(event.seconds, _resume, [chosen]).start()
+            return True
+        return False
+
+    def _targets(self, target: str) -> list[psutil.Process]:
+        found = left.of_home(self._home)
+        if target == "rank":
+            return [one for one in found if "workshop.engine.host" in processes.command(one) and _is_rank(one)]
+        if target == "launcher":
+            return [one for one in found if _name(one) == "prterun"]
+        module = {
+            "controller": "ipyparallel.controller",
+            "conductor": "workshop.session.conductor",
+            "dashboard": "workshop.web",
+        }[target]
+        return [one for one in found if module in processes.command(one)]
+
+    def left(self) -> list[str]:
+        """What is there that the session does not need any more, once it has had the time to clear up."""
+        deadline = time.monotonic() + patient(SETTLED)
+        while True:
+            current = self.looked()
+            found = left.processes_left(left.of_home(self._home)) + left.files_left(self._seen, current)
+            if not found or time.monotonic() > deadline:
+                self._seen.forget(found)  # it is told once
+                return found
+            time.sleep(0.5)
+
+    def end(self) -> list[str]:
+        """End `workshop up` as Ctrl-C does, and say what is there that should not be any more."""
+        self.looked()
+        self._process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(patient(ENDED))
+        remaining = [f"{_name(process)} ({process.pid})" for process in left.of_home(self._home)]
+        return remaining + left.files_left(self._seen, left.Seen())
+
+
+@contextmanager
+def stage(home: Path) -> Iterator[Stage]:
+    """Bring `workshop up` up in this state folder; whatever happens, nothing of it is there afterwards. Raises
+    WorkshopError where it doesn't come up."""
+    words = ["up", "--no-lab", "--session", SESSION, "--ranks", "2", "--port", str(free_port()), "--json"]
+    with open(home / "up.log", "wb") as log:
+        process = subprocess.Popen(
+            guarded([sys.executable, "-c", UP, *words]), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+        )
+    try:
+        _wait_up(process, home / "up.log")
+        with Store.open() as store:
+            yield Stage(home, store, process)
+    finally:
+        process.kill()
+        process.wait()
+        for one in left.of_home(home):
+            with suppress(psutil.Error):
+                one.kill()
+
+
+def _wait_up(process: subprocess.Popen[bytes], log: Path) -> None:
+    """Until it prints its links: one JSON document."""
+    assert process.stdout is not None, "it is a pipe"
+    timer = threading.Timer(patient(READY), process.kill)
+    timer.start()
+    text = b""
+    try:
+        while line := process.stdout.readline():
+            text += line
+            with suppress(ValueError):
+                json.loads(text)
+                return
+    finally:
+        timer.cancel()
+    said = log.read_text(errors="replace").strip().splitlines() or ["nothing"]
+    raise WorkshopError(f"`workshop up` did not come up; it said: {said[-1]}")
+
+
+def _resume(process: psutil.Process) -> None:
+    with suppress(psutil.Error):
+        process.resume()
+
+
+def _name(process: psutil.Process) -> str:
+    try:
+        return process.name()
+    except psutil.Error:
+        return ""
+
+
+def _is_rank(process: psutil.Process) -> bool:
+    """A rank, and not the shell or guard that is about to become one."""
+    return _name(process).startswith("python")
