@@ -43,14 +43,11 @@ MACHINE = (
 )
 GROUP = "machine"
 SHARING = ("workloads/openfl",)  # folders whose files look at the same runs of ranks (tests/ranks.py)
-STARTS = {
-    "subprocess.Popen": 1,
-    "os.posix_spawn": 0,
-    "os.fork": None,
-    "os.forkpty": None,
-}  # event: index of the command
-
-LOOKS = ("lscpu", "uname")  # what libraries ask of the machine, once in a process: it says nothing of the test
+# Audit events of a process that starts, and where among their arguments the command is.
+STARTS = {"subprocess.Popen": 1, "os.posix_spawn": 0, "os.fork": None, "os.forkpty": None}
+# Short questions that start nothing: what libraries ask of the machine, and what the mapper is asked. Whoever asks first
+# in a process keeps the answer for all, so that the order of tests decides which of them it is.
+QUESTIONS = ("lscpu", "uname", "--do-not-launch")
 
 _started: list[str] = []
 
@@ -59,7 +56,8 @@ def _note_start(event: str, arguments: tuple[Any, ...]) -> None:
     if event in STARTS:
         index = STARTS[event]
         command = event if index is None else arguments[index]
-        if isinstance(command, str) or command[0] not in LOOKS:
+        words = [command] if isinstance(command, str) else [str(word) for word in command]
+        if not set(QUESTIONS) & set(words):
             _started.append(str(command)[:200])
 
 

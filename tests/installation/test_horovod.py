@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support import need, until
+from tests.support import limit, need, until
 from workshop.errors import WorkshopError
 from workshop.installation import horovod as building
 from workshop.installation.horovod import HorovodBuild
@@ -26,7 +26,8 @@ from workshop.mpi.horovod import Build
 from workshop.session import measuring
 from workshop.session.supervisor import Supervisor
 
-PATIENCE = 60.0  # seconds, of a machine that has more to do
+pytestmark = pytest.mark.real
+PATIENCE = limit(60)  # seconds
 
 
 @pytest.fixture
