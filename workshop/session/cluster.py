@@ -26,7 +26,7 @@ from workshop.engine import host as engine
 from workshop.errors import WorkshopError
 from workshop.mpi import openmpi
 from workshop.placement import Placement
-from workshop.session import processes, segments, temporary
+from workshop.session import processes, registration, segments, temporary
 from workshop.session.engines import Engines, EnginesFailed
 from workshop.session.guard import guarded
 from workshop.session.site import Site
@@ -150,8 +150,12 @@ class Cluster:
             self.stop_engines()
             raise failed from error
         engines.rank_map = rankmap.rank_map(reply["report"] for reply in replies)
+        # Replies are in the order of the engines' ids.
+        client, ids = self._client, list(self._client.ids)
+        engines.launcher.on_stop(lambda _: registration.unregister(client, ids))
         if len(engines.local) == placement.ranks:
-            engines.vigil = Vigil(engines.local.values())
+            of = dict(zip((reply["report"]["pid"] for reply in replies), ids, strict=True))
+            engines.vigil = Vigil(engines.local.values(), lambda pid: registration.unregister(client, [of[pid]]))
         # Of all hosts: several may share this one's memory under other names, and elsewhere there is no such file.
         segments.remember(self._folder, (path for reply in replies for path in reply["segments"]))
         engines.machine = topology.together(reply["machine"] for reply in replies if reply["machine"])
@@ -207,7 +211,7 @@ class Cluster:
                 with contextlib.suppress(Exception):  # a set that is dead already; the tag below is what counts
                     self._wait(self._cluster.stop_engines(set_id), STOP)
         if self._client is not None:
-            # The engines' nannies tell the controller; without them it would take its heartbeat to notice.
+            registration.unregister(self._client, self._client.ids)
             deadline = time.monotonic() + NOTICED
             while self.controller_alive and self._client.ids and time.monotonic() < deadline:
                 time.sleep(0.02)
