@@ -16,6 +16,7 @@ import keras, numpy as np
 model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
 model.compile("sgd", "mse")
 model.fit(np.zeros((4, 2)), np.zeros(4), verbose=0)
+[hasattr(module, "__file__") for module in list(sys.modules.values())]
 from keras.src.trainers.data_adapters.array_slicing import can_slice_array
 lean, sliced = there(), [can_slice_array([1.0])]
 import pandas
