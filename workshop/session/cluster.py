@@ -28,6 +28,7 @@ from workshop.mpi import openmpi
 from workshop.placement import Placement
 from workshop.session import processes, registration, segments, temporary
 from workshop.session.engines import Engines, EnginesFailed
+from workshop.session.fork.handle import PLAIN, RankServer
 from workshop.session.guard import guarded
 from workshop.session.site import Site
 from workshop.session.vigil import Vigil
@@ -51,6 +52,7 @@ class Cluster:
         self._site = site
         self._ending = ending  # nobody waits for ranks that are no longer wanted
         self._sets = 0
+        self.server = RankServer(folder) if site.here else None
         self._cluster: Any = None
         self._client: Any = None
         self._controller_died = threading.Event()
@@ -80,9 +82,6 @@ class Cluster:
         shutil.rmtree(profile, ignore_errors=True)  # a dead controller's connection files would lead engines astray
         config = Config()
         config.LocalControllerLauncher.controller_cmd = guarded([sys.executable, "-m", "ipyparallel.controller"])
-        engine_set = config.MPIEngineSetLauncher
-        engine_set.engine_cmd = [sys.executable, "-m", "workshop.engine.host"]
-
         reach = self._site.reach
 
         async def make() -> Any:
@@ -114,33 +113,57 @@ class Cluster:
         self._wait(self._cluster.controller.get_connection_info(), READY)
         self._cluster.controller.on_stop(lambda _: self._controller_died.set())
 
-    def start_engines(self, placement: Placement) -> Engines:
-        """Start the ranks of a placement, which take the place of those that are up.
+    def suits(self, trains: bool) -> bool:
+        """Whether ranks that are up suit a run that trains, or doesn't: others, forked after what training needs was
+        imported once, would begin sooner than these would have imported it."""
+        forked = self.server is not None and self.engines is not None and self.server.forks(self.engines.placement)
+        return not (trains and forked) or (self.engines is not None and self.engines.trained)
+
+    def train_ahead(self) -> None:
+        """Have what training needs imported, for ranks that start later."""
+        if self.server is not None:
+            self.server.train()
+
+    def settle(self) -> None:
+        """Wait until nothing is imported any more that a measured run would share the machine with."""
+        if self.server is not None:
+            self.server.settle(self._ending.is_set)
+
+    def start_engines(self, placement: Placement, trains: bool = False) -> Engines:
+        """Start the ranks of a placement, which take the place of those that are up; `trains`: to train.
 
         Raises EnginesFailed with the MPI's own words where it refuses, or with what went wrong.
         """
         try:
-            return self._start(placement)
+            return self._start(placement, trains)
         except EnginesFailed as error:
             if not openmpi.passing(str(error)) or self._ending.is_set():
                 raise
-        return self._start(placement)
+        return self._start(placement, trains)
 
-    def _start(self, placement: Placement) -> Engines:
+    def _start(self, placement: Placement, trains: bool) -> Engines:
         self.stop_engines()
         if not self.controller_alive:
             self.stop()
+        if self.server is not None:
+            self.server.start()  # and imports while the controller starts
+            if trains and self.server.forks(placement):
+                self.server.train()
+                self.server.settle(self._ending.is_set)
+        if not self.controller_alive:
             self.start_controller()
         self._sets += 1
         engines_tag = f"{self._tag}-{os.getpid()}-{self._sets}"
         launch = self._cluster.config.MPIEngineSetLauncher
         variables = {engine.CHANNEL: str(self._channel_file), processes.ENGINES_TAG: engines_tag}
-        started = self._site.launch(placement, variables)
+        launch.engine_cmd, more = self.server.launch(placement) if self.server is not None else (PLAIN, {})
+        started = self._site.launch(placement, {**variables, **more})
         # Ranks say that they are expendable, too, but not before they have imported what they need.
         launch.mpi_cmd, launch.mpi_args = guarded(started.command, expendable=True), started.arguments
         launch.environment = started.environment
         set_id = self._wait(self._cluster.start_engines(placement.ranks), READY)
         engines = self.engines = Engines(placement, set_id, engines_tag, self._cluster.engines[set_id])
+        engines.trained = trains or (self.server is not None and self.server.trained)
         try:
             self._connect(engines)
             replies = self._client[:].apply_async(engine.report).get(READY)
@@ -232,3 +255,5 @@ class Cluster:
             with contextlib.suppress(Exception):
                 self._wait(self._cluster.stop_controller(), STOP)
             self._cluster = None
+        if self.server is not None:
+            self.server.stop()

@@ -37,6 +37,7 @@ class Engines:
         self.machine: dict[str, Any] = {}
         self.vigil: Vigil | None = None
         self.used = False  # whether anything has run on them
+        self.trained = False  # whether what training needs was imported before they were forked
         self._gauge = Gauge()
         self._killed = self._gauge.kills()
         launcher.on_stop(lambda _: self.died.set())
