@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import threading
+from dataclasses import replace
 from typing import Any
 
 from workshop import mpi
@@ -60,6 +61,8 @@ class Engines:
         for more, where all ranks are on it; elsewhere no rank is blamed.
         """
         died = self.mpi.death(self.output)
+        if died is not None and died.rank in self.local:
+            died = replace(died, pid=self.local[died.rank])  # the launcher may have started but the rank's stub
         if died is None or died.rank is not None or self.vigil is None or self.vigil.first is None:
             return died
         pid, number = self.vigil.first

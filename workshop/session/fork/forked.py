@@ -94,6 +94,7 @@ def _set_threads() -> None:
             names = {"openblas": "OPENBLAS_NUM_THREADS", "mkl": "MKL_NUM_THREADS"}
             wanted = os.environ.get(names.get(library.internal_api, "OMP_NUM_THREADS"), "")
             if wanted.isdigit():
-                library.set_num_threads(int(wanted))
+                most = len(os.sched_getaffinity(0)) if library.internal_api == "openblas" else int(wanted)
+                library.set_num_threads(min(int(wanted), most))  # OpenBLAS takes no more than it has processors
     if "numba" in sys.modules:
         sys.modules["numba"].core.config.reload_config()
