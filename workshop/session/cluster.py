@@ -122,7 +122,7 @@ class Cluster:
     def train_ahead(self) -> None:
         """Have what training needs imported, for ranks that start later."""
         if self.server is not None:
-            self.server.train()
+            self.server.train(again=False)
 
     def settle(self) -> None:
         """Wait until nothing is imported any more that a measured run would share the machine with."""
@@ -156,14 +156,14 @@ class Cluster:
         engines_tag = f"{self._tag}-{os.getpid()}-{self._sets}"
         launch = self._cluster.config.MPIEngineSetLauncher
         variables = {engine.CHANNEL: str(self._channel_file), processes.ENGINES_TAG: engines_tag}
-        launch.engine_cmd, more = self.server.launch(placement) if self.server is not None else (PLAIN, {})
+        launch.engine_cmd, more = self.server.launch(placement, trains) if self.server is not None else (PLAIN, {})
         started = self._site.launch(placement, {**variables, **more})
         # Ranks say that they are expendable, too, but not before they have imported what they need.
         launch.mpi_cmd, launch.mpi_args = guarded(started.command, expendable=True), started.arguments
         launch.environment = started.environment
         set_id = self._wait(self._cluster.start_engines(placement.ranks), READY)
         engines = self.engines = Engines(placement, set_id, engines_tag, self._cluster.engines[set_id])
-        engines.trained = trains or (self.server is not None and self.server.trained)
+        engines.trained = trains
         try:
             self._connect(engines)
             replies = self._client[:].apply_async(engine.report).get(READY)

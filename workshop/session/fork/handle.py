@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO
 
 from workshop.placement import THREAD_VARIABLES, Placement
 from workshop.session.fork import forked, stub
@@ -21,6 +20,7 @@ from workshop.session.fork.server import TRAINED
 PLAIN = [sys.executable, "-m", "workshop.engine.host"]  # a rank that imports for itself
 FORKED = [sys.executable, "-I", "-S", stub.__file__]
 IMPORTED = 60.0  # seconds that the libraries of training get; they take three
+RANKS, TRAINING = "ranks.socket", "training.socket"
 BACKLOG = 1024  # stubs that may wait; a placement has no more ranks
 # Libraries may start their threads as they are imported, and a process with threads can't be forked.
 ALONE = {name: "1" for name in THREAD_VARIABLES if not name.startswith("TF_")}
@@ -33,8 +33,8 @@ class RankServer:
         """`folder` is the session's own, which nobody else may enter."""
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
-        self._asked = False
-        self.trained = False  # whether ranks that start now have imported what training needs
+        self._asked = self._tried = False
+        self.trained = False  # whether ranks that start to train now have imported what that needs
         self._told = threading.Condition()
 
     @property
@@ -46,32 +46,35 @@ class RankServer:
         if self.alive:
             return
         self.stop()
-        path = self._folder / stub.TOKEN
-        path.unlink(missing_ok=True)
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        token = self._folder / stub.TOKEN
+        token.unlink(missing_ok=True)
+        with open(os.open(token, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(secrets.token_hex(32))
-        with _listening(self._folder) as listening:
-            number = listening.fileno()
-            words = [str(os.getpid()), str(number), str(self._folder)]
+        with _listening(self._folder, RANKS) as ranks, _listening(self._folder, TRAINING) as training:
+            numbers = [ranks.fileno(), training.fileno()]
+            words = [str(os.getpid()), *map(str, numbers), str(token)]
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "workshop.session.fork.server", *words],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=os.environ | ALONE | {forked.ROOM: "x" * forked.ROOM_BYTES},
-                pass_fds=[number],
+                pass_fds=numbers,
+                cwd=self._folder,  # in which ranks begin, and which Python puts before its own libraries' folders
                 bufsize=0,
             )
-        assert self._process.stdout is not None, "it is a pipe"
-        hear = threading.Thread(target=self._hear, args=(self._process.stdout,), name="rank-server", daemon=True)
-        hear.start()
+        self._tried = False
+        threading.Thread(target=self._hear, args=(self._process,), name="rank-server", daemon=True).start()
 
-    def train(self) -> None:
-        """Have it import what training needs, if it hasn't; waits for nothing."""
+    def train(self, again: bool = True) -> None:
+        """Have it import what training needs, unless it does or has; waits for nothing. Where that has failed before,
+        it is tried `again`."""
         with self._told:
-            if self.alive and not self._asked and self._process is not None and self._process.stdin is not None:
-                self._asked = True
-                with contextlib.suppress(OSError):
-                    self._process.stdin.write(b"t")
+            if self._process is None or not self.alive or self._asked or (self._tried and not again):
+                return
+            assert self._process.stdin is not None, "it is a pipe"
+            self._asked = self._tried = True
+            with contextlib.suppress(OSError):
+                self._process.stdin.write(b"t")
 
     def settle(self, give_up: Callable[[], bool]) -> None:
         """Wait until it imports nothing, however that ended; at most `IMPORTED` seconds, and not after `give_up`."""
@@ -84,11 +87,11 @@ class RankServer:
         """Whether it forks the ranks of a placement."""
         return self.alive and forked.forkable(placement.environment)
 
-    def launch(self, placement: Placement) -> tuple[list[str], Mapping[str, str]]:
+    def launch(self, placement: Placement, trains: bool) -> tuple[list[str], Mapping[str, str]]:
         """What a launcher has to start as ranks of a placement, and the variables that this needs."""
         if not self.forks(placement):
             return PLAIN, {}
-        return FORKED, {stub.FOLDER: str(self._folder)}
+        return FORKED, {stub.SERVER: str(self._folder / (TRAINING if trains else RANKS))}
 
     def stop(self) -> None:
         """End it, and with it its ranks."""
@@ -96,33 +99,34 @@ class RankServer:
         if process is not None:
             process.kill()
             process.wait()
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    stream.close()
+            assert process.stdin is not None, "it is a pipe"
+            process.stdin.close()
         with self._told:
             self.trained = self._asked = False
 
-    def _hear(self, stream: IO[bytes]) -> None:
-        with contextlib.suppress(OSError, ValueError):
+    def _hear(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None, "it is a pipe"
+        with process.stdout as stream:
             while word := stream.read(1):
-                self._tell(word == TRAINED)
-        self._tell(False)
+                self._tell(process, word == TRAINED)
+        self._tell(process, False)
 
-    def _tell(self, trained: bool) -> None:
+    def _tell(self, process: subprocess.Popen[bytes], trained: bool) -> None:
         with self._told:
-            self.trained = self._asked = trained
-            self._told.notify_all()
+            if process is self._process:  # else another one has been started meanwhile
+                self.trained = self._asked = trained
+                self._told.notify_all()
 
 
-def _listening(folder: Path) -> socket.socket:
+def _listening(folder: Path, name: str) -> socket.socket:
     """A socket in that folder, whose path may be longer than a socket's may be."""
-    (folder / stub.SOCKET).unlink(missing_ok=True)
+    (folder / name).unlink(missing_ok=True)
     at = os.open(folder, os.O_PATH | os.O_DIRECTORY)
     try:
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        listening.bind(f"/proc/self/fd/{at}/{stub.SOCKET}")
+        listening.bind(f"/proc/self/fd/{at}/{name}")
     finally:
         os.close(at)
-    (folder / stub.SOCKET).chmod(0o600)
+    (folder / name).chmod(0o600)
     listening.listen(BACKLOG)
     return listening

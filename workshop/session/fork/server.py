@@ -1,12 +1,13 @@
 """Forks ranks from a process that has imported what they import; one for each session, for ranks of this machine.
 
-The conductor runs it as `python -m workshop.session.fork.server PARENT LISTENING FOLDER`, where LISTENING is a
-descriptor. What a launcher starts (`session.fork.stub`) hands over all that it was given, and a child becomes the rank.
-The server tells the stub how its rank has ended, and kills the rank of a stub that is gone. Ranks end with the server.
+The conductor runs it as `python -m workshop.session.fork.server PARENT RANKS TRAINING TOKEN`: two listening sockets,
+by their descriptors, and a file. What a launcher starts (`session.fork.stub`) hands over all that it was given, and a
+child becomes the rank. The server tells the stub how its rank has ended, and kills the rank of a stub that is gone.
+Ranks end with the server.
 
-A byte on standard input asks for the libraries of training. A child imports them and forks all ranks from then on;
-standard output tells when it does (`TRAINED`), and when it has ended (`PLAIN`). No thread may be started here, since a
-fork would lose it.
+A byte on standard input asks for the libraries of training. A child imports them and forks the ranks that are asked
+for at the second socket; standard output tells when it does (`TRAINED`), and when it has ended (`PLAIN`). So ranks that
+don't train have none of these in their memory. No thread may be started here, since a fork would lose it.
 """
 
 from __future__ import annotations
@@ -19,30 +20,35 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
 from workshop.engine.lean import lean
-from workshop.session.fork import forked, request, stub
+from workshop.session.fork import forked, request
 from workshop.session.fork.request import Request
 from workshop.session.guard import end_with_parent
 
 TRAINED, PLAIN = b"+", b"-"
 REAPED = 2.0  # seconds for which others can still read how a rank has ended
 FIRST = ("ipyparallel.serialize", "workshop.engine.cells", "workshop.engine.host", "workshop.engine.ipython")
-# No module that imports MPI is among these: which MPI it is, is said by a placement.
-TRAINING = ("numba", "workshop.workloads.kmeans.numba_kernel", "tensorflow", "keras")
+# No module that imports MPI is among these: a placement says which MPI that is.
+LIBRARIES = ("tensorflow", "keras")
 
 
 class Server:
     """Forks what stubs ask for, until its parent is gone."""
 
     def __init__(
-        self, listening: socket.socket, token: bytes, asked: int | None, tell: Callable[[bytes], None]
+        self,
+        listening: Sequence[socket.socket],
+        token: bytes,
+        asked: int | None = None,
+        tell: Callable[[bytes], None] = lambda word: None,
     ) -> None:
-        """`asked` is the descriptor on which the libraries of training are asked for; its end is the server's end."""
-        self._listening = listening
+        """`listening` are the sockets for ranks, the last one for those that train. On `asked`, a descriptor, somebody
+        asks for what those need; its end is the server's end."""
+        self._listening = list(listening)
         self._token = token
         self._asked = asked
         self._tell = tell
@@ -50,7 +56,7 @@ class Server:
         self._over: list[tuple[float, int]] = []  # when nobody needs to read any more how it has ended, process
         self._child = 0  # that imports, or has imported, for training; and its line
         self._trained: int | None = None
-        self._resting = False  # while that child forks the ranks
+        self._resting = False  # while that child forks the ranks that train
         self._awake, self._waker = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
     def serve(self) -> Request:
@@ -61,8 +67,8 @@ class Server:
             for ready in self._ready():
                 if ready == self._awake:
                     os.read(self._awake, 4096)
-                elif ready == self._listening.fileno():
-                    if (became := self._take()) is not None:
+                elif ready in (doors := {door.fileno(): door for door in self._listening}):
+                    if (became := self._take(doors[ready])) is not None:
                         return became
                 elif ready == self._asked:
                     if not os.read(ready, 1):
@@ -78,8 +84,7 @@ class Server:
     def _ready(self) -> list[int]:
         lines = [line.fileno() for line in self._ranks.values()]
         waiting = [self._awake, *lines, *(one for one in (self._asked, self._trained) if one is not None)]
-        if not self._resting:
-            waiting.append(self._listening.fileno())
+        waiting += [door.fileno() for door in self._listening[: -1 if self._resting else None]]
         poll = select.poll()
         for one in waiting:
             poll.register(one, select.POLLIN)
@@ -92,9 +97,9 @@ class Server:
         lines = [line.detach() for line in self._ranks.values()]
         return [self._awake, self._waker, *lines, *(one for one in (self._trained,) if one is not None)]
 
-    def _take(self) -> Request | None:
-        """Fork the rank that is asked for; returns it in the child."""
-        line, _ = self._listening.accept()
+    def _take(self, door: socket.socket) -> Request | None:
+        """Fork the rank that is asked for at that socket; returns it in the child."""
+        line, _ = door.accept()
         try:
             asked = request.read(line, self._token)
         except (OSError, ValueError) as error:
@@ -110,7 +115,7 @@ class Server:
         pid = os.fork()
         if pid == 0:
             forked.die_with(parent)
-            forked.take_on(asked, [*self._own(), self._listening.detach(), line.detach()])
+            forked.take_on(asked, [*self._own(), *(door.detach() for door in self._listening), line.detach()])
             return asked
         asked.close()
         self._ranks[pid] = line
@@ -128,14 +133,15 @@ class Server:
             return None
         forked.die_with(parent)
         signal.set_wakeup_fd(-1)
-        for descriptor in (here, *self._own()):
+        for descriptor in (here, *self._own(), *(door.detach() for door in self._listening[:-1])):
             os.close(descriptor)
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         with lean():
-            for name in TRAINING:
+            for name in LIBRARIES:
                 import_module(name)
         settle()
         os.write(there, TRAINED)
-        return Server(self._listening, self._token, None, lambda word: None)
+        return Server(self._listening[-1:], self._token)
 
     def _hear(self) -> None:
         """What the child says that has the libraries of training: that it is ready, or nothing more."""
@@ -194,17 +200,17 @@ def settle() -> None:
 
 def main() -> None:
     """Serve; in a child, be a rank."""
-    parent, listening, folder = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
+    parent, *doors = map(int, sys.argv[1:4])
     end_with_parent(parent)
     for name in FIRST:
         import_module(name)
     settle()
-    token = (folder / stub.TOKEN).read_bytes()
-    here = os.getpid()
-    server = Server(socket.socket(fileno=listening), token, 0, lambda word: os.write(1, word) and None)
-    server.serve()
-    del server
-    assert os.getpid() != here, "only children get here"
+    listening = [socket.socket(fileno=door) for door in doors]
+
+    def tell(word: bytes) -> None:
+        os.write(1, word)
+
+    Server(listening, Path(sys.argv[4]).read_bytes(), 0, tell).serve()
     from workshop.engine import host
 
     host.main()

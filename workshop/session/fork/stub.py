@@ -11,8 +11,8 @@ import os
 import signal
 import sys
 
-FOLDER = "WORKSHOP_RANK_SERVER"  # names the folder of a session where its server listens
-SOCKET, TOKEN = "ranks.socket", "ranks.token"
+SERVER = "WORKSHOP_RANK_SERVER"  # the path of the socket at which a session's server listens
+TOKEN = "ranks.token"  # the file beside it, which proves that somebody may ask
 PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 LIMIT = 60.0  # seconds within which a server that has taken a rank must have begun it
 
@@ -35,29 +35,30 @@ def request(token, numbers):
     os.umask(mask)
     lists = [",".join(map(str, some)) for some in (numbers, sorted(os.sched_getaffinity(0)))]
     told = [os.getcwd(), *lists, str(mask), str(len(sys.argv) - 1), *sys.argv[1:]]
-    variables = [name + b"=" + value for name, value in os.environb.items() if name != FOLDER.encode()]
+    variables = [name + b"=" + value for name, value in os.environb.items() if name != SERVER.encode()]
     fields = [token, *(os.fsencode(word) for word in told), *variables]
     return b"\0".join(fields)
 
 
-def connected(folder):
-    """A line to the server, by a short name: the path of a socket has but 107 bytes."""
+def connected(folder, name):
+    """A line to the server, by a short path: that of a socket has but 107 bytes."""
     at = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         line.settimeout(LIMIT)
-        line.connect(f"/proc/self/fd/{at}/{SOCKET}")
+        line.connect(f"/proc/self/fd/{at}/{name}")
     finally:
         os.close(at)
     return line
 
 
-def begun(folder):
+def begun(path):
     """Have the server fork our rank; returns the line on which it tells how that ends. Raises OSError."""
+    folder, name = os.path.split(path)
     numbers = descriptors()
     with open(os.path.join(folder, TOKEN), "rb") as file:
         token = file.read()
-    line = connected(folder)
+    line = connected(folder, name)
     body = request(token, numbers)
     given = b"".join(number.to_bytes(4, sys.byteorder) for number in numbers)
     line.sendmsg([len(body).to_bytes(8, "big")], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, given)])
@@ -89,9 +90,9 @@ def follow(line):
 def main():
     """Have a rank forked and end with it, or become the rank."""
     try:
-        line = begun(os.environ[FOLDER])
+        line = begun(os.environ[SERVER])
     except (KeyError, OSError):
-        os.environ.pop(FOLDER, None)
+        os.environ.pop(SERVER, None)
         os.execv(sys.executable, [sys.executable, "-m", "workshop.engine.host", *sys.argv[1:]])
     follow(line)
 
