@@ -127,6 +127,7 @@ def test_forked_ranks_are_like_those_that_a_launcher_starts(shared: Session, mpi
         assert variables[processes.TAG] == processes.session_tag(shared.record.id)
         assert variables[processes.ENGINES_TAG]
         assert one.cpu_affinity() == rank["units"]
+        assert not one.children(), "an engine has no nanny"
     for forked, started in zip(run.rank_map["ranks"], plain.rank_map["ranks"], strict=True):
         assert forked["units"] == started["units"]
         assert len(forked["threads"]) == len(started["threads"])
@@ -199,8 +200,18 @@ def test_ranks_that_train_have_imported_once_and_have_their_threads(shared: Sess
     ]
     assert counted[0] == counted[1]
 
+    assert ranks(works(shared))[0].ppid() == server(shared).pid, "ranks that don't train have nothing of it"
     trainer.kill()
     until(lambda: not processes.alive(trainer), 20, "the one with the libraries of training to end")
     works(shared)
     run = trained(placement)
     assert ranks(run)[0].parent() != trainer
+
+
+@pytest.mark.mpi
+def test_a_session_without_a_run_imports_for_those_that_train(session: Session) -> None:
+    own = {rank["pid"] for rank in session.now.rank_map["ranks"]}
+    until(
+        lambda: {child.pid for child in server(session).children()} - own, 120, "the one with the libraries of training"
+    )
+    assert {rank["pid"] for rank in session.now.rank_map["ranks"]} == own
