@@ -45,8 +45,8 @@ GROUP = "machine"
 SHARING = ("workloads/openfl",)  # folders whose files look at the same runs of ranks (tests/ranks.py)
 # Audit events of a process that starts, and where among their arguments the command is.
 STARTS = {"subprocess.Popen": 1, "os.posix_spawn": 0, "os.fork": None, "os.forkpty": None}
-# Short questions that start nothing: what libraries ask of the machine, and what the mapper is asked. Whoever asks first
-# in a process keeps the answer for all, so that the order of tests decides which of them it is.
+# Short questions that start nothing: what libraries ask of the machine, and what the mapper is asked. A process keeps
+# the answers, so that the order of tests decides which of them asks.
 QUESTIONS = ("lscpu", "uname", "--do-not-launch")
 
 _started: list[str] = []

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import limit
 from workshop import config
 from workshop.installation import compiled
+
+pytestmark = pytest.mark.real
 
 
 def test_modules_are_kept_also_where_python_is_told_not_to(
@@ -31,7 +34,6 @@ def test_modules_are_kept_also_where_python_is_told_not_to(
     assert (tmp_path / "made").exists()
 
 
-@pytest.mark.real
 def test_a_first_run_finds_its_kernels(tmp_path: Path, workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "cache_folder", lambda name: tmp_path / name)  # nothing but what is compiled here
     assert compiled.compile_all([["workshop.installation.compiled:kernels"]], compiled.GENTLY) == []
@@ -40,7 +42,7 @@ def test_a_first_run_finds_its_kernels(tmp_path: Path, workshop_home: Path, monk
     variables = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "numba")}
     for words in (["--iterations", "2"], ["--data", "blobs", "--points", "1000", "--iterations", "2"]):
         command = [sys.executable, "-m", "workshop.engine", "kmeans", *words]
-        done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=240)
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=limit(240))
         assert done.returncode == 0, done.stderr
     after = {file: file.stat().st_mtime_ns for file in (tmp_path / "numba").rglob("*.nb?")}
     assert after == before, "nothing was compiled anew"

@@ -92,6 +92,20 @@ def mnist(
 
 
 @app.command()
+def start(
+    repeats: Annotated[int, typer.Option(min=1, help="Interleaved repeats of which medians are taken.")] = 5,
+    as_json: common.JSON = False,
+) -> None:
+    """Seconds from submitting a run to its first step: k-means and mnist; cold, warm, and with another placement.
+
+    Takes about five minutes on two cores.
+    """
+    from workshop.bench import start as bench
+
+    _show(_with_bar(lambda progress: bench.run(repeats=repeats, progress=progress)), as_json)
+
+
+@app.command()
 def tune(
     repeats: Annotated[int, typer.Option(min=1, help="Interleaved rounds of which medians are taken.")] = 6,
     quick: Annotated[

@@ -112,7 +112,7 @@ def main() -> None:
     file = Path(os.environ[CHANNEL])
     channel = json.loads(file.read_text())
     _keep_temporary_files(file.parent)
-    from ipyparallel.engine.app import main as engine_main
+    from workshop.engine.ipython import main as engine_main
 
     # This module is __main__ here, but the conductor's calls arrive at its importable name.
     sys.modules["workshop.engine.host"] = sys.modules[__name__]

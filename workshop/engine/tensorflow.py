@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from types import ModuleType
 
+from workshop.engine.lean import lean
+
 INTRA, INTER = "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"
 
 
@@ -12,7 +14,8 @@ def tensorflow() -> ModuleType:
     """Import TensorFlow. Its threads are set here, since they are fixed by the first operation of a process: from the
     variables of the placement where there are any, else as TensorFlow chooses."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    import tensorflow as tf
+    with lean():
+        import tensorflow as tf
 
     threading = tf.config.threading
     wanted = ((INTRA, threading.set_intra_op_parallelism_threads), (INTER, threading.set_inter_op_parallelism_threads))

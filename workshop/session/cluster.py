@@ -25,8 +25,9 @@ from traitlets.config import Config
 from workshop import rankmap, topology
 from workshop.engine import host as engine
 from workshop.placement import Placement
-from workshop.session import answering, loopback, processes, segments, temporary
+from workshop.session import answering, loopback, processes, registration, segments, temporary
 from workshop.session.engines import Engines, EnginesFailed, RanksNotStarted
+from workshop.session.fork.handle import PLAIN, RankServer
 from workshop.session.guard import guarded
 from workshop.session.patience import MOST, patient
 from workshop.session.site import Site
@@ -51,6 +52,7 @@ class Cluster:
         self._site = site
         self._ending = ending  # nobody waits for ranks that are no longer wanted
         self._sets = 0
+        self.server = RankServer(folder) if site.here else None
         self._cluster: Any = None
         self._client: Any = None
         self._controller_died = threading.Event()
@@ -91,10 +93,8 @@ class Cluster:
         shutil.rmtree(profile, ignore_errors=True)  # a dead controller's connection files would lead engines astray
         config = Config()
         config.LocalControllerLauncher.controller_cmd = guarded([sys.executable, "-m", "ipyparallel.controller"])
-        engine_set = config.MPIEngineSetLauncher
-        engine_set.engine_cmd = [sys.executable, "-m", "workshop.engine.host"]
-        engine_set.engine_args = [f"--IPEngine.timeout={READY * MOST}"]  # how long one that comes late is waited for
-
+        # How long one that comes late is waited for.
+        config.MPIEngineSetLauncher.engine_args = [f"--IPEngine.timeout={READY * MOST}"]
         reach = self._site.reach
 
         async def make() -> Any:
@@ -126,36 +126,60 @@ class Cluster:
         self._wait(self._cluster.controller.get_connection_info(), READY)
         self._cluster.controller.on_stop(lambda _: self._controller_died.set())
 
-    def start_engines(self, placement: Placement) -> Engines:
-        """Start the ranks of a placement, which take the place of those that are up.
+    def suits(self, trains: bool) -> bool:
+        """Whether ranks that are up suit a run that trains, or doesn't: others, forked after what training needs was
+        imported once, would begin sooner than these would have imported it."""
+        forked = self.server is not None and self.engines is not None and self.server.forks(self.engines.placement)
+        return not (trains and forked) or (self.engines is not None and self.engines.trained)
+
+    def train_ahead(self) -> None:
+        """Have what training needs imported, for ranks that start later."""
+        if self.server is not None:
+            self.server.train(again=False)
+
+    def settle(self) -> None:
+        """Wait until nothing is imported any more that a measured run would share the machine with."""
+        if self.server is not None:
+            self.server.settle(self._ending.is_set)
+
+    def start_engines(self, placement: Placement, trains: bool = False) -> Engines:
+        """Start the ranks of a placement, which take the place of those that are up; `trains`: to train.
 
         Raises EnginesFailed with the MPI's own words where it refuses, or with what went wrong. Ranks that were late,
         or died while they were starting, are started once more.
         """
         try:
-            return self._start(placement)
+            return self._start(placement, trains)
         except RanksNotStarted:
             if self._ending.is_set():
                 raise
         self.stop()  # the controller, too: it may be what does not answer
-        return self._start(placement)
+        return self._start(placement, trains)
 
-    def _start(self, placement: Placement) -> Engines:
+    def _start(self, placement: Placement, trains: bool) -> Engines:
         self.stop_engines()
         if not self.controller_whole:
             self.stop()
+        if self.server is not None:
+            self.server.start()  # and imports while the controller starts
+            if trains and self.server.forks(placement):
+                self.server.train()
+                self.server.settle(self._ending.is_set)
+        if not self.controller_alive:
             self.start_controller()
         self._sets += 1
         engines_tag = f"{self._tag}-{os.getpid()}-{self._sets}"
         launch = self._cluster.config.MPIEngineSetLauncher
         variables = {engine.CHANNEL: str(self._channel_file), processes.ENGINES_TAG: engines_tag}
-        started = self._site.launch(placement, variables)
+        launch.engine_cmd, more = self.server.launch(placement, trains) if self.server is not None else (PLAIN, {})
+        started = self._site.launch(placement, {**variables, **more})
         # Ranks say that they are expendable, too, but not before they have imported what they need.
         launch.mpi_cmd, launch.mpi_args = guarded(started.command, expendable=True), started.arguments
         launch.environment = started.environment
         set_id = self._wait(self._cluster.start_engines(placement.ranks), READY)
         engines = self.engines = Engines(placement, set_id, engines_tag, self._cluster.engines[set_id])
         temporary.remember(self._folder, engines.launcher.pid)
+        engines.trained = trains
         try:
             self._connect(engines)
             self._controllers = processes.family(self._cluster.controller.pid)
@@ -168,8 +192,12 @@ class Cluster:
             self.stop_engines()
             raise failed from error
         engines.rank_map = rankmap.rank_map(reply["report"] for reply in replies)
+        # Replies are in the order of the engines' ids.
+        client, ids = self._client, list(self._client.ids)
+        engines.launcher.on_stop(lambda _: registration.unregister(client, ids))
         if len(engines.local) == placement.ranks:
-            engines.vigil = Vigil(engines.local.values())
+            of = dict(zip((reply["report"]["pid"] for reply in replies), ids, strict=True))
+            engines.vigil = Vigil(engines.local.values(), lambda pid: registration.unregister(client, [of[pid]]))
         # Of all hosts: several may share this one's memory under other names, and elsewhere there is no such file.
         segments.remember(self._folder, [(reply["report"]["host"], reply["segments"]) for reply in replies])
         engines.machine = topology.together(reply["machine"] for reply in replies if reply["machine"])
@@ -222,7 +250,7 @@ class Cluster:
                 with contextlib.suppress(Exception):  # a set that is dead already; the tag below is what counts
                     self._wait(self._cluster.stop_engines(set_id), STOP)
         if self._client is not None:
-            # The engines' nannies tell the controller; without them it would take its heartbeat to notice.
+            registration.unregister(self._client, self._client.ids)
             deadline = time.monotonic() + NOTICED
             while self.controller_alive and self._client.ids and time.monotonic() < deadline:
                 time.sleep(0.02)
@@ -247,3 +275,5 @@ class Cluster:
                 self._wait(self._cluster.stop_controller(), STOP)
             processes.kill_all(controllers)
             self._cluster, self._controllers = None, []
+        if self.server is not None:
+            self.server.stop()

@@ -41,11 +41,13 @@ from workshop.session.watch import Outcome, Watch, problem, stopped
 from workshop.session.watchdog import Watchdog
 from workshop.store.records import RunRecord, SessionState
 from workshop.store.store import Store
+from workshop.workloads import workload
 
 LOOK = 0.1  # seconds between looks at the store
 HEARTBEAT = 1.0  # seconds
 TRIES = 3  # failures in a row, PAUSE seconds apart, after which a session gives up
 PAUSE = 2.0
+AHEAD = 5.0  # seconds without a run after which what training needs is imported, for whoever comes
 MEMORY_GROWTH = 2 << 30  # bytes by which a rank may grow before equal placements get new engines
 MEMORY_KEPT = 0.1  # share of the memory that all ranks together may keep of earlier runs before that
 
@@ -68,6 +70,7 @@ class Conductor:
         self.cluster: Cluster
         self.lending = Lending(self)
         self.watchdog = Watchdog()
+        self._busy = math.inf  # when this session had anything to do last, on the monotonic clock
         self._baseline: dict[int, int] = {}  # resident bytes of each rank after its first run
 
     def log(self, text: str) -> None:
@@ -208,12 +211,17 @@ class Conductor:
         elif not (self.cluster.alive and self.cluster.controller_whole):
             self.say("restarting", "the ranks are gone; starting new ones")
             self.bring_up(Placement.parse(session.placement))
+        elif not session.private and time.monotonic() - self._busy > AHEAD:
+            self.cluster.train_ahead()
 
-    def bring_up(self, placement: Placement, state: SessionState = "ready", message: str = "") -> None:
+    def bring_up(
+        self, placement: Placement, state: SessionState = "ready", message: str = "", trains: bool = False
+    ) -> None:
         """Start engines for a placement, and tell everybody what runs where, and in which state the session is then."""
         self.channel.forget_ranks()
         self._baseline = {}
-        engines = self.cluster.start_engines(placement)
+        engines = self.cluster.start_engines(placement, trains)
+        self._busy = time.monotonic()
         self.store.update_session(
             self.id, state=state, message=message, rank_map=engines.rank_map, machine=engines.machine
         )
@@ -224,6 +232,7 @@ class Conductor:
         try:
             self.say("running", f"run {run.id}: {run.workload} on {Placement.parse(run.placement).describe()}")
             if run.measured:
+                self.cluster.settle()
                 with measuring_lock(give_up=lambda: self._given_up(run)):
                     outcome = self._run(run)
             else:
@@ -234,6 +243,7 @@ class Conductor:
             if not isinstance(error, WorkshopError):
                 self.log(traceback.format_exc())
             outcome = Outcome("failed", error=problem(type(error).__name__, str(error)), reusable=False)
+        self._busy = time.monotonic()
         self._finish(run, outcome)
         if not outcome.reusable:
             self.cluster.stop_engines()
@@ -289,16 +299,17 @@ class Conductor:
 
     def _engines_for(self, run: RunRecord) -> None:
         """Equal placements share engines that answer until they have grown; whoever measures gets fresh ones."""
-        placement = Placement.parse(run.placement)
+        placement, trains = Placement.parse(run.placement), workload(run.workload).trains
         engines = self.cluster.engines
-        if self.cluster.alive and engines is not None and engines.placement == placement and not run.measured:
+        alike = self.cluster.alive and engines is not None and engines.placement == placement
+        if alike and not run.measured and self.cluster.suits(trains):
             grown = {rank: now - self._baseline.setdefault(rank, now) for rank, now in self.channel.held().items()}
             there = self.memory_limit or memory.Gauge().tightest().total
             small = max(grown.values(), default=0) < MEMORY_GROWTH and sum(grown.values()) < MEMORY_KEPT * there
             if small and self.cluster.answers():
                 return
         self.store.update_session(self.id, message=f"starting {placement.describe()} for run {run.id}")
-        self.bring_up(placement)
+        self.bring_up(placement, trains=trains)
         self.say("running", f"run {run.id}: {run.workload} on {placement.describe()}")
 
 

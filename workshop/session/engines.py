@@ -6,6 +6,7 @@ import signal
 import socket
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from workshop import mpi
@@ -42,6 +43,7 @@ class Engines:
         self.machine: dict[str, Any] = {}
         self.vigil: Vigil | None = None
         self.used = False  # whether anything has run on them
+        self.trained = False  # whether what training needs was imported before they were forked
         self._gauge = Gauge()
         self._killed = self._gauge.kills()
         self._exit_code: int | None = None
@@ -69,6 +71,8 @@ class Engines:
         for more, where all ranks are on it; elsewhere no rank is blamed.
         """
         died = self.mpi.death(self.output)
+        if died is not None and died.rank in self.local:
+            died = replace(died, pid=self.local[died.rank])  # the launcher may have started but the rank's stub
         if died is None or died.rank is not None or self.vigil is None or self.vigil.first is None:
             return died
         pid, number = self.vigil.first

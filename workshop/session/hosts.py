@@ -76,6 +76,8 @@ def trial(options: Mapping[str, Any]) -> preflight.Findings:
 class Site(site.Site):
     """Several hosts, of which this may be one."""
 
+    here = False
+
     def __init__(self, options: Mapping[str, Any], folder: Path, placement: Placement) -> None:
         super().__init__(options, folder, placement)
         self._posts: list[Post] = []

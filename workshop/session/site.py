@@ -62,6 +62,8 @@ class Launch:
 class Site:
     """This machine. Other kinds say what is different there."""
 
+    here = True  # whether all ranks run on this machine, as children of a launcher here
+
     def __init__(self, options: Mapping[str, Any], folder: Path, placement: Placement) -> None:
         """`folder` is the session's own, `placement` the one that it was started with. Starts nothing yet."""
         self.options = options

@@ -10,16 +10,18 @@ import os
 import select
 import signal
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 
 class Vigil:
     """Watches processes from now on; ends when one of them has."""
 
-    def __init__(self, pids: Iterable[int]) -> None:
+    def __init__(self, pids: Iterable[int], ended: Callable[[int], None] = lambda pid: None) -> None:
+        """`ended` is called with the process that has ended first, in a thread of the vigil's own."""
         self.first: tuple[int, int | None] | None = None  # process, signal where it is known
         self._watched: dict[int, int] = {}
+        self._ended = ended
         for pid in pids:
             try:
                 self._watched[os.pidfd_open(pid)] = pid
@@ -39,6 +41,8 @@ class Vigil:
                 self.first = (self._watched[descriptor], _signal(self._watched[descriptor]))
         for descriptor in self._watched:
             os.close(descriptor)
+        if self.first is not None:
+            self._ended(self.first[0])
 
 
 def _signal(pid: int) -> int | None:

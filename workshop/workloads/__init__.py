@@ -82,7 +82,7 @@ class Workload:
     do. `processes(params)` is how many processes a run starts beside its ranks; a learner's limit counts them like
     ranks. `curves` names the events that pages draw, `results` the metrics that are shown before all others, both the
     most important first. `scaling` is None where the workload can't be compared over numbers of ranks, `tuning` where
-    the tuner can't try it.
+    the tuner can't try it. `trains` says that its ranks import TensorFlow.
     """
 
     name: str
@@ -97,6 +97,7 @@ class Workload:
     results: tuple[str, ...] = ()
     scaling: Scaling | None = None
     tuning: Tuning | None = None
+    trains: bool = False
 
     def check(self, values: Mapping[str, Any]) -> Params:
         """Validate params. Raises BadInput with one sentence."""

@@ -51,6 +51,8 @@ LAUNCHERS = {
 class Site(_Site):
     """An allocation of Slurm."""
 
+    here = False
+
     def __init__(self, options: Mapping[str, Any], folder: Path, placement: Placement) -> None:
         super().__init__(options, folder, placement)
         self._job: str | None = None

@@ -74,6 +74,7 @@ WORKLOAD = Workload(
     summary="Institutions train one model together without sharing images; beside it, pooled images and each alone.",
     params=FederatedParams,
     function="workshop.workloads.federated.run:run",
+    trains=True,
     inputs=_inputs,
     fits=_fits,
     curves=("accuracy", "loss", "total images/s", "drift"),

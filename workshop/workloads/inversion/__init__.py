@@ -150,6 +150,7 @@ WORKLOAD = Workload(
     summary="A curious aggregator recovers an institution's digits from the update that it sends; and what protects.",
     params=InversionParams,
     function="workshop.workloads.inversion.run:run",
+    trains=True,
     inputs=_inputs,
     fits=_fits,
     curves=("likeness", "distance", "correlation"),

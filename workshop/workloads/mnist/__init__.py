@@ -99,6 +99,7 @@ WORKLOAD = Workload(
     summary="Trains a small network on all ranks at once; turn off any step of the recipe and see what breaks.",
     params=MnistParams,
     function="workshop.workloads.mnist.run:run",
+    trains=True,
     inputs=_inputs,
     fits=_fits,
     curves=("loss", "accuracy", "total images/s", "spread"),

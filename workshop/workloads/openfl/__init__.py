@@ -93,6 +93,7 @@ WORKLOAD = Workload(
     summary="OpenFL's aggregator and collaborators with keys, certificates and TLS, on the same images and network.",
     params=OpenFLParams,
     function="workshop.workloads.openfl.run:run",
+    trains=True,
     inputs=_inputs,
     fits=_fits,
     processes=lambda params: params.collaborators + 1,

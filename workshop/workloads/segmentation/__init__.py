@@ -123,6 +123,7 @@ WORKLOAD = Workload(
     "each alone.",
     params=SegmentationParams,
     function="workshop.workloads.segmentation.run:run",
+    trains=True,
     fits=_fits,
     curves=("Dice", "loss", "total images/s", "drift"),
     results=("held_out_dice", "own_dice", "rounds", "images_per_second"),

@@ -90,6 +90,7 @@ WORKLOAD = Workload(
     summary="Trains a classifier with few labels and many unlabelled digits, against a generator of digits.",
     params=SganParams,
     function="workshop.workloads.sgan.run:run",
+    trains=True,
     inputs=_inputs,
     fits=_fits,
     curves=("accuracy", "loss", "generator loss", "total images/s"),

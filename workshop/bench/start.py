@@ -1,0 +1,113 @@
+"""How long a run takes from its submission to its first step, and what that costs in processor time.
+
+Every turn is a session of its own with three runs of one workload: `cold` is the first one of the session, on the
+ranks that are up; `warm` is the same again; `another` asks for another placement, for which ranks have to start.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import psutil
+
+from workshop import bench, topology
+from workshop.bench.state import own_state
+from workshop.errors import WorkshopError
+from workshop.placement import Placement, default_for
+from workshop.session import client, processes
+from workshop.session.lifecycle import private_session
+from workshop.store.records import RunRecord, SessionRecord
+from workshop.store.store import Store
+
+SECONDS = 300.0  # for one run; it takes less than ten on an idle machine
+LOOK = 0.02  # seconds between two looks for the first step
+KINDS = ("cold", "warm", "another")
+PACKAGES = ("tensorflow-cpu", "keras", "openmpi", "mpi4py", "ipyparallel")
+PARAMS: dict[str, dict[str, Any]] = {
+    "kmeans": {"data": "blobs", "points": 100_000, "iterations": 5, "tolerance": 0},
+    "mnist": {"data": "digits", "steps": 20, "checkpoint": "off"},
+}
+Turn = dict[str, tuple[float, float]]  # kind -> seconds and processor seconds
+
+
+def run(
+    repeats: int = 5,
+    names: Sequence[str] = tuple(PARAMS),
+    progress: bench.Progress = lambda done, total: None,
+    warm_up: int = 1,
+) -> dict[str, Any]:
+    """Measure while no other run that measures does; returns the bench as JSON. Raises WorkshopError.
+
+    Values are seconds from the submission to the first event that has a step, on the clock of this machine, and the
+    seconds of processor time that the processes of the session took until then, together.
+    """
+    from workshop.session.measuring import measuring_lock
+
+    with measuring_lock(), own_state(), Store.open() as store:
+        where = bench.machine(PACKAGES)
+        placement = default_for(topology.allowed_cores(where))
+        turns = {name: _turn(store, placement, name) for name in names}
+        results = bench.interleaved(turns, repeats, progress, mirrored=True, warm_up=warm_up)
+    return document({**where, "placement": placement.describe()}, results)
+
+
+def document(where: Mapping[str, Any], results: Mapping[str, Sequence[Turn]]) -> dict[str, Any]:
+    """The bench as JSON from what every turn of every workload took."""
+    rows = []
+    for name, turns in results.items():
+        for kind in KINDS:
+            rows.append(bench.row(f"{name}_{kind}", [turn[kind][0] for turn in turns], "s"))
+            rows.append(bench.row(f"{name}_{kind}_cpu", [turn[kind][1] for turn in turns], "CPU s"))
+    return bench.document("start", where, rows, {})
+
+
+def _turn(store: Store, placement: Placement, name: str) -> Callable[[], Turn]:
+    other = placement.model_copy(update={"threads": placement.threads_per_rank + 1})
+
+    def turn() -> Turn:
+        with private_session(store, placement) as session:
+            return {kind: _measured(store, session, name, other if kind == "another" else placement) for kind in KINDS}
+
+    return turn
+
+
+def _measured(store: Store, session: SessionRecord, name: str, placement: Placement) -> tuple[float, float]:
+    """Seconds, and processor seconds of the session, from the submission of a run to its first step."""
+    tag = processes.session_tag(session.id)
+    before = _worked(tag)
+    submitted = client.submit(store, session, name, PARAMS[name], placement.as_json())
+    told: list[float] = []
+    deadline = time.monotonic() + SECONDS
+    run = store.run(submitted.id)
+    while not told and not run.ended:
+        if time.monotonic() > deadline:
+            raise WorkshopError(f"The run of {name} has told of no step within {SECONDS:.0f} s.")
+        time.sleep(LOOK)
+        run = store.run(run.id)
+        told = [event.time for event in store.events(run.id) if event.step is not None]
+    after = _worked(tag)
+    ended = client.wait(store, run.id, timeout=SECONDS)
+    _completed(name, ended, told)
+    # What a process took that has ended meanwhile is not known: those are the former ranks, which did nothing more.
+    worked = sum(now - before.get(pid, 0.0) for pid, now in after.items())
+    return min(told) - ended.queued_at, worked
+
+
+def _completed(name: str, run: RunRecord, told: Sequence[float]) -> None:
+    if run.status != "completed" or not told:
+        why = run.error["message"] if run.error else f"it is {run.status} and told of {len(told)} steps"
+        raise WorkshopError(f"The run of {name} did not complete: {why}")
+
+
+def _worked(tag: str) -> dict[int, float]:
+    """Processor seconds by process of a session."""
+    found = {}
+    for process in processes.tagged(processes.TAG, tag):
+        try:
+            times = process.cpu_times()
+        except psutil.Error:
+            continue
+        found[process.pid] = times.user + times.system
+    return found

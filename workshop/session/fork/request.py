@@ -1,0 +1,81 @@
+"""What a launcher has given to a rank, as the rank's stub tells it to the server that forks the rank."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import socket
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+WAIT = 10.0  # seconds within which a stub must have told all
+LARGEST = 8 << 20  # bytes of what it tells
+MOST = 250  # descriptors; the kernel passes 253 at once
+
+
+@dataclass(frozen=True)
+class Request:
+    """A rank that is to be forked."""
+
+    folder: str
+    descriptors: dict[int, int]  # the number that it has for the launcher -> the one that it has here
+    cores: frozenset[int]
+    mask: int  # of the modes of new files
+    arguments: list[str]
+    variables: dict[bytes, bytes]
+
+    def close(self) -> None:
+        """Close its descriptors here."""
+        _close(self.descriptors.values())
+
+
+def read(line: socket.socket, token: bytes) -> Request:
+    """Take in a request from a stub of this user that knows the token. Raises OSError, ValueError for anything else."""
+    _, user, _ = struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    if user != os.geteuid():
+        raise PermissionError("The stub of a rank belongs to another user.")
+    line.settimeout(WAIT)
+    head, given, flags, _ = socket.recv_fds(line, 8, MOST)
+    try:
+        if len(head) != 8 or flags & socket.MSG_CTRUNC:
+            raise ValueError("The stub of a rank sent no request.")
+        return parsed(_received(line, int.from_bytes(head, "big")), given, token)
+    except BaseException:
+        _close(given)
+        raise
+
+
+def parsed(body: bytes, given: list[int], token: bytes) -> Request:
+    """A request from its fields, which NUL parts, and the descriptors that came with it. Raises ValueError."""
+    fields = body.split(b"\0")
+    if not hmac.compare_digest(fields[0], token):
+        raise ValueError("The stub of a rank sent another token.")
+    folder, numbers, cores, mask, count, *words = fields[1:]
+    there = [int(number) for number in numbers.split(b",")]
+    variables = dict(word.partition(b"=")[::2] for word in words[int(count) :])
+    return Request(
+        os.fsdecode(folder),
+        dict(zip(there, given, strict=True)),
+        frozenset(int(core) for core in cores.split(b",")),
+        int(mask),
+        [os.fsdecode(word) for word in words[: int(count)]],
+        variables,
+    )
+
+
+def _received(line: socket.socket, length: int) -> bytes:
+    if length > LARGEST:
+        raise ValueError(f"The stub of a rank announced {length} bytes; it should be at most {LARGEST}.")
+    body = bytearray()
+    while len(body) < length:
+        more = line.recv(length - len(body))
+        if not more:
+            raise ConnectionError("The stub of a rank hung up.")
+        body += more
+    return bytes(body)
+
+
+def _close(descriptors: Iterable[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
