@@ -39,7 +39,8 @@ class Session:
     def open_ports(self) -> list[int]:
         """The ports on which other hosts could reach a process of the session."""
         tag = processes.session_tag(self.record.id)
-        return loopback.open_ports([*processes.tagged(processes.TAG, tag), *psutil.Process().children(recursive=True)])
+        started = psutil.Process(self.now.conductor_pid).children(recursive=True)
+        return loopback.open_ports([*processes.tagged(processes.TAG, tag), *started])
 
     @property
     def now(self) -> SessionRecord:

@@ -17,7 +17,7 @@ def test_medians_of_seconds_and_of_processor_time() -> None:
     assert (rows["kmeans_another_cpu"]["value"], rows["kmeans_another_cpu"]["high"]) == (20.0, 30.0)
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_turn(workshop_home: Path) -> None:
     document = start.run(repeats=1, names=("kmeans",), warm_up=0)
     rows = {row["name"]: row["value"] for row in document["rows"]}

@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 CODE = """
 import json, sys
 from workshop.engine.tensorflow import tensorflow
@@ -31,6 +33,7 @@ print(json.dumps([lean, sliced, is_regressor(regressor), digits, there(), hasatt
 """
 
 
+@pytest.mark.real
 def test_keras_takes_along_only_what_is_asked_for() -> None:
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]

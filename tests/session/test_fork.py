@@ -113,7 +113,7 @@ def stubs(session: Session) -> list[psutil.Process]:
     return sorted(there, key=lambda child: next(child.environ()[name] for name in RANK if name in child.environ()))
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich", "intelmpi"])
 def test_forked_ranks_are_like_those_that_a_launcher_starts(shared: Session, mpi: str) -> None:
     placement = Placement(mpi=mpi, ranks=2, threads=2)
@@ -134,7 +134,7 @@ def test_forked_ranks_are_like_those_that_a_launcher_starts(shared: Session, mpi
     assert processes.ENGINES_TAG not in server(shared).environ(), "it doesn't end with its ranks"
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich", "intelmpi"])
 @pytest.mark.parametrize("which", ["rank", "stub"])
 def test_kill_9_of_a_rank_and_of_its_stub(shared: Session, mpi: str, which: str) -> None:
@@ -155,7 +155,7 @@ def test_kill_9_of_a_rank_and_of_its_stub(shared: Session, mpi: str, which: str)
     works(shared, placement)
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_kill_9_of_the_server(shared: Session) -> None:
     run = clustered(shared)
     shared.started(run, "inertia")
@@ -169,7 +169,7 @@ def test_kill_9_of_the_server(shared: Session) -> None:
     assert server(shared) != before
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_rank_that_leaves_by_itself_has_its_exit_code(shared: Session) -> None:
     works(shared)
     one = stubs(shared)[0]
@@ -178,7 +178,7 @@ def test_a_rank_that_leaves_by_itself_has_its_exit_code(shared: Session) -> None
     works(shared)
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_ranks_that_train_have_imported_once_and_have_their_threads(shared: Session) -> None:
     placement = Placement(ranks=2, threads=2)
     params = {"data": "digits", "steps": 4, "checkpoint": "off", "trace": 0}
@@ -208,7 +208,7 @@ def test_ranks_that_train_have_imported_once_and_have_their_threads(shared: Sess
     assert ranks(run)[0].parent() != trainer
 
 
-@pytest.mark.mpi
+@pytest.mark.real
 def test_a_session_without_a_run_imports_for_those_that_train(session: Session) -> None:
     own = {rank["pid"] for rank in session.now.rank_map["ranks"]}
     until(

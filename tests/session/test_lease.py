@@ -187,7 +187,7 @@ def test_the_queue_waits_while_somebody_has_the_ranks(shared: Session, notebook:
     ended = shared.wait(waiting)
     assert ended.status == "completed", ended.error
     assert not set(lent) & {report["pid"] for report in ended.rank_map["ranks"]}, "lent ranks are thrown away"
-    assert not any(psutil.pid_exists(pid) for pid in lent)
+    until(lambda: not any(psutil.pid_exists(pid) for pid in lent), 20, "the lent ranks to be gone")
 
 
 def test_holders_take_turns_and_kill_9_of_one_lets_the_next_have_them(shared: Session, notebook: Any) -> None:
@@ -346,7 +346,7 @@ def test_ranks_that_are_stuck_are_replaced(own: Session, held: Held) -> None:
         held.restart("the cell was stopped", give_up=lambda: True)
     assert held.ranks is not ranks, "they come up all the same"
     assert held.ranks.view.apply_sync(os.getpid) == pids(own) and not set(before) & set(pids(own))
-    assert not any(psutil.pid_exists(pid) for pid in before)
+    until(lambda: not any(psutil.pid_exists(pid) for pid in before), 20, "the ranks of before to be gone")
 
 
 def test_ranks_that_eat_the_memory_are_ended_with_a_sentence(own: Session, held: Held) -> None:

@@ -20,6 +20,7 @@ from tests.support import limit, until
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
 from workshop.session import client, lifecycle, processes
+from workshop.session.fork import stub
 from workshop.store.records import Identity, Limits, RunRecord
 from workshop.store.store import Store
 
@@ -326,8 +327,9 @@ def test_a_rank_that_dies_while_it_starts_is_no_refusal(workshop_home: Path, pro
     """Nor does it end the session: the ranks are started once more."""
 
     def rank() -> psutil.Process | None:
+        """What the launcher starts, and what the rank ends with."""
         found = processes.tagged(processes.TAG, processes.session_tag(record.id))
-        return next((one for one in found if processes.command(one)[1:3] == ["-m", "workshop.engine.host"]), None)
+        return next((one for one in found if stub.__file__ in processes.command(one)), None)
 
     with Store.open() as store:
         record, conductor = lifecycle.start_session(store, "dies", Placement(ranks=1))

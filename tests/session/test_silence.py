@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from tests.support import until
 from workshop.session import silence
 from workshop.session.patience import MOST
@@ -35,6 +37,7 @@ def test_a_rank_that_is_heard_of_again_is_fine() -> None:
     assert looks(told, silence.SILENT - 5, 2000.0) is None
 
 
+@pytest.mark.real
 def test_a_stopped_process_is_called_so() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         assert not silence.is_stopped(process.pid)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from workshop.session.watchdog import EXIT_STUCK, GAP, Watchdog
 
 STUCK = """
@@ -34,6 +36,7 @@ def test_only_seconds_without_food_count() -> None:
     assert dog.hungry(2001.0) == 0.0
 
 
+@pytest.mark.real
 def test_a_stuck_process_ends_and_says_where() -> None:
     ended = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=120)
     assert ended.returncode == EXIT_STUCK
