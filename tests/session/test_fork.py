@@ -104,12 +104,12 @@ def ranks(run: RunRecord) -> list[psutil.Process]:
 def server(session: Session) -> psutil.Process:
     """The one that has imported nothing for training; a child of the conductor."""
     conductor = psutil.Process(session.now.conductor_pid or 0)
-    return next(child for child in conductor.children() if "workshop.session.fork.server" in child.cmdline())
+    return next(child for child in conductor.children() if "workshop.session.fork.server" in processes.command(child))
 
 
 def stubs(session: Session) -> list[psutil.Process]:
     conductor = psutil.Process(session.now.conductor_pid or 0)
-    there = [child for child in conductor.children(recursive=True) if stub.__file__ in child.cmdline()[3:4]]
+    there = [child for child in conductor.children(recursive=True) if stub.__file__ in processes.command(child)[3:4]]
     return sorted(there, key=lambda child: next(child.environ()[name] for name in RANK if name in child.environ()))
 
 
@@ -164,7 +164,7 @@ def test_kill_9_of_the_server(shared: Session) -> None:
     ended = shared.wait(run)
     assert ended.status == "failed" and ended.error is not None
     assert ended.error["type"] == "RankDied" and "SIGKILL" in ended.error["message"]
-    assert not any(processes.alive(one) for one in there)
+    until(lambda: not any(processes.alive(one) for one in there), 20, "the ranks to end with it")
     works(shared)
     assert server(shared) != before
 
