@@ -251,6 +251,7 @@ def test_a_rank_that_gave_up_is_no_refusal() -> None:
     assert not openmpi.refuses("Registration timed out\n"), "a rank has printed that"
 
 
+@pytest.mark.real
 def test_what_was_ended_while_it_cleared_up_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has removed some of its files by then, and others' folders stay."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -89,7 +89,7 @@ def _start(store: Store, why: str) -> SessionRecord:
 
 def _end(conductor: subprocess.Popen[bytes]) -> None:
     """End a private session; where that takes longer than there is time, its conductor ends it by itself."""
-    conductor.terminate()
+    conductor.send_signal(lifecycle.END)
     with suppress(subprocess.TimeoutExpired):
         conductor.wait(ENDS)
 

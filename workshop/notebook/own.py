@@ -71,7 +71,7 @@ class Own:
         held, self._held = self._held, None
         conductor, self._conductor = self._conductor, None
         if conductor is not None:
-            conductor.terminate()  # first, so that it starts no new ranks for whoever comes next
+            conductor.send_signal(lifecycle.END)  # first, so that it starts no new ranks for whoever comes next
         if held is not None:
             held.release()
         if conductor is None:
