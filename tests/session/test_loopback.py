@@ -16,6 +16,8 @@ from workshop.placement import Placement
 from workshop.session import lifecycle, loopback, processes
 from workshop.store.store import Store
 
+pytestmark = pytest.mark.real
+
 SERVER = """
 import socket
 servers = [socket.create_server(("0.0.0.0", 0)), socket.create_server(("127.0.0.1", 0))]
