@@ -66,7 +66,9 @@ class Cluster:
             return future.result(seconds)
         except TimeoutError:
             future.cancel()
-            raise RanksNotStarted(f"ipyparallel has given up, or not answered within {seconds:.0f} s") from None
+            raise RanksNotStarted(f"the ranks' controller or launcher did not answer within {seconds:.0f} s") from None
+        except RuntimeError as error:  # by which ipyparallel tells that one of its processes has ended
+            raise RanksNotStarted("the ranks' controller ended while it was starting") from error
 
     @property
     def controller_alive(self) -> bool:
@@ -119,11 +121,12 @@ class Cluster:
                 log_level=logging.ERROR,
             )
 
+        self._controller_died.set()  # until it can be reached
         self._cluster = self._wait(make(), 5)
-        self._controller_died.clear()
         self._wait(self._cluster.start_controller(), READY)
         # Engines read that from a file, which has to be there.
         self._wait(self._cluster.controller.get_connection_info(), READY)
+        self._controller_died.clear()
         self._cluster.controller.on_stop(lambda _: self._controller_died.set())
 
     def suits(self, trains: bool) -> bool:

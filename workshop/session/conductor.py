@@ -36,7 +36,7 @@ from workshop.session.engines import EnginesFailed
 from workshop.session.lending import Lending
 from workshop.session.lifecycle import END, cancel_queue, end_left
 from workshop.session.lookout import Lookout
-from workshop.session.measuring import GaveUp, measuring_lock
+from workshop.session.measuring import GaveUp, measured_now, measuring_lock
 from workshop.session.watch import Outcome, Watch, problem, stopped
 from workshop.session.watchdog import Watchdog
 from workshop.store.records import RunRecord, SessionState
@@ -211,13 +211,14 @@ class Conductor:
         elif not (self.cluster.alive and self.cluster.controller_whole):
             self.say("restarting", "the ranks are gone; starting new ones")
             self.bring_up(Placement.parse(session.placement))
-        elif not session.private and time.monotonic() - self._busy > AHEAD:
+        elif not session.private and time.monotonic() - self._busy > AHEAD and not measured_now():
             self.cluster.train_ahead()
 
     def bring_up(
         self, placement: Placement, state: SessionState = "ready", message: str = "", trains: bool = False
     ) -> None:
         """Start engines for a placement, and tell everybody what runs where, and in which state the session is then."""
+        self.cluster.stop_engines()  # first: as long as they live they say so, under numbers that may be nobody's soon
         self.channel.forget_ranks()
         self._baseline = {}
         engines = self.cluster.start_engines(placement, trains)

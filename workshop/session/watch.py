@@ -14,6 +14,7 @@ from workshop.engine.reporter import EXIT_ORPHANED, SILENCE
 from workshop.errors import OUT_OF_MEMORY
 from workshop.session import shortage, silence
 from workshop.session.lookout import Lookout
+from workshop.session.patience import patient
 from workshop.session.shortage import Shortage
 from workshop.store.records import RunRecord, RunStatus
 
@@ -106,7 +107,7 @@ class Watch:
             return self._last_words() if self.failed else death(self.conductor, self.lookout, self.killed)
         if self.result.ready() and not self.result.successful():
             # Its controller may know of a rank's death before mpirun has said so.
-            if cluster.engines is not None and cluster.engines.died.wait(GRACE):
+            if cluster.engines is not None and cluster.engines.died.wait(patient(GRACE)):
                 return death(self.conductor, self.lookout, self.killed)
             # The engine itself gave up, for instance because the conductor could not store what it said.
             failure = problem("EngineError", str(self.result.exception() or "a rank gave up without a word"))
@@ -162,14 +163,13 @@ class Watch:
         engines = self.conductor.cluster.engines
         if engines is None:
             return None
-        local = engines.local
-        heard = dict(self.conductor.channel.heard)
+        local, hosts = engines.local, {report["rank"]: report["host"] for report in engines.rank_map["ranks"]}
+        heard = {rank: last for rank, last in dict(self.conductor.channel.heard).items() if rank in hosts}
         rank = self.silence.look(heard, lambda rank: silence.is_stopped(local.get(rank)))
         if rank is None:
             return None
-        host = next(report["host"] for report in engines.rank_map["ranks"] if report["rank"] == rank)
-        words = silence.words(rank, host, local.get(rank))
-        return Outcome("failed", error=problem("RankSilent", words, rank, host), reusable=False)
+        words = silence.words(rank, hosts[rank], local.get(rank))
+        return Outcome("failed", error=problem("RankSilent", words, rank, hosts[rank]), reusable=False)
 
 
 def stopped(conductor: Conductor) -> Outcome:

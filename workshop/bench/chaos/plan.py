@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-TARGETS = ("rank", "launcher", "controller", "conductor", "dashboard")
+TARGETS = ("rank", "stub", "server", "launcher", "controller", "conductor", "dashboard")
 ACTIONS = ("kill", "stop", "terminate")
 IDLE = 0.2  # share of events that happen just before a run
 LATEST = {"kmeans": 5.0, "mnist": 14.0}  # seconds after the submission: a bit longer than a run takes

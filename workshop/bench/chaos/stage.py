@@ -21,6 +21,7 @@ from workshop.bench.chaos.plan import Event
 from workshop.errors import WorkshopError
 from workshop.ports import free_port
 from workshop.session import client, processes
+from workshop.session.fork import stub
 from workshop.session.guard import guarded
 from workshop.session.patience import patient
 from workshop.store.records import RunRecord, SessionRecord
@@ -29,6 +30,7 @@ from workshop.store.store import Store
 UP = "import sys; from workshop.cli import main; sys.argv[0] = 'workshop'; main()"
 SPIN = "while True: pass"
 SESSION = "chaos"
+RANK, SERVER = "workshop.engine.host", "workshop.session.fork.server"
 READY, ENDED = 120.0, 40.0  # seconds of an idle machine
 SETTLED = 5.0  # seconds within which what a session no longer needs is gone
 SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP, "terminate": signal.SIGTERM}
@@ -100,10 +102,13 @@ class Stage:
     def _targets(self, target: str) -> list[psutil.Process]:
         found = left.of_home(self._home)
         if target == "rank":
-            return [one for one in found if "workshop.engine.host" in processes.command(one) and _is_rank(one)]
+            return [one for one in found if _is_rank(one)]
+        if target == "server":
+            return [one for one in found if SERVER in processes.command(one) and not _tag(one)]
         if target == "launcher":
             return [one for one in found if _name(one) == "prterun"]
         module = {
+            "stub": stub.__file__,
             "controller": "ipyparallel.controller",
             "conductor": "workshop.session.conductor",
             "dashboard": "workshop.web",
@@ -183,5 +188,13 @@ def _name(process: psutil.Process) -> str:
 
 
 def _is_rank(process: psutil.Process) -> bool:
-    """A rank, and not the shell or guard that is about to become one."""
-    return _name(process).startswith("python")
+    """A rank, forked or not; not the shell or guard that is about to become one."""
+    command = processes.command(process)
+    return _tag(process) and (SERVER in command or (RANK in command and _name(process).startswith("python")))
+
+
+def _tag(process: psutil.Process) -> bool:
+    """Whether a process carries the tag of a set of ranks."""
+    with suppress(psutil.Error, OSError):
+        return processes.ENGINES_TAG in process.environ()
+    return False

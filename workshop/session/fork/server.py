@@ -99,7 +99,10 @@ class Server:
 
     def _take(self, door: socket.socket) -> Request | None:
         """Fork the rank that is asked for at that socket; returns it in the child."""
-        line, _ = door.accept()
+        try:
+            line, _ = door.accept()
+        except BlockingIOError:  # the child that forks ranks which train was faster
+            return None
         try:
             asked = request.read(line, self._token)
         except (OSError, ValueError) as error:
@@ -206,6 +209,8 @@ def main() -> None:
         import_module(name)
     settle()
     listening = [socket.socket(fileno=door) for door in doors]
+    for door in listening:
+        door.setblocking(False)
 
     def tell(word: bytes) -> None:
         os.write(1, word)

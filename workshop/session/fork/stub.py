@@ -69,10 +69,18 @@ def begun(path):
     return line
 
 
+def pass_on(line, number):
+    """Send a signal's number to the server, which may have told the rank's end and hung up."""
+    try:
+        line.send(bytes([number]))
+    except OSError:  # which `follow` is about to read
+        return
+
+
 def follow(line):
     """End as the rank does. Where the server is gone, the kernel has killed the rank."""
     for number in PASSED_ON:
-        signal.signal(number, lambda number, _: line.send(bytes([number])))
+        signal.signal(number, lambda number, _: pass_on(line, number))
     told = line.recv(2)
     kind, number = (told[:1], told[1]) if len(told) == 2 else (b"s", signal.SIGKILL)
     if kind == b"c":
