@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -63,7 +63,8 @@ def workshop_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernels: Path
     yield home
     left = leftovers(home)
     for process in left:
-        process.kill()
+        with suppress(psutil.Error):  # it has ended just now
+            process.kill()
     assert not left, f"processes were left behind: {left}"
 
 

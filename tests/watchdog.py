@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -60,7 +61,8 @@ def clear_up(tag: str, grace: float) -> None:
         time.sleep(0.2)
     while left:
         for process in left:
-            process.kill()
+            with suppress(psutil.Error):
+                process.kill()
         psutil.wait_procs(left, timeout=5)
         left = tagged(tag)
     for mark in Path("/tmp").glob(f"*/{TAG}"):

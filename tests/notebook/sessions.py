@@ -7,9 +7,10 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.conftest import leftovers
@@ -38,7 +39,8 @@ def state(folder: Path) -> Iterator[Path]:
         yield home
     left = leftovers(home)
     for process in left:
-        process.kill()
+        with suppress(psutil.Error):  # it has ended just now
+            process.kill()
     assert not left, f"processes were left behind: {left}"
 
 
