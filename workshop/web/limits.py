@@ -41,7 +41,7 @@ SOCKETS = Limit("open live pages", 40, 4000)
 UPLOADS = Limit("bytes of uploaded files", 192 << 20, 2 << 30)
 QUESTIONS = Limit("questions to the mapper at once", 2, 40)
 SEATS = Limit("seats in this round", 1, 1000)
-RUNS = Limit("unfinished runs", 1 << 30, 150)
+RUNS = Limit("unfinished runs", 1 << 30, 400)
 
 
 class TooMany(BadInput):
