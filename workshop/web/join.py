@@ -40,7 +40,7 @@ class Join(CodeForm):
             )
         except BadInput as error:
             return self.page(request, str(error), given, 409)
-        limits.shared().same_person(identity, request.state.identity)
+        limits.shared().same_person(identity, request.state.identity, self.secret(request))
         response = RedirectResponse(local(given.get("next", "")), 303)
         set_cookie(response, self.cookie, secret)
         return response
