@@ -71,6 +71,7 @@ def _running(session: SessionRecord, identity: Identity) -> None:
             threads=st.number_input("Threads per rank", 1, 1024, now.threads),
             minutes=st.number_input("Minutes per run", 0.1, 1440.0, now.minutes, step=1.0, format="%g"),
             queued=st.number_input("Unfinished runs each", 1, 1024, now.queued),
+            total=st.number_input("Unfinished runs of all learners", 1, 1024, now.total),
         )
         if st.form_submit_button("Set"):
             _try(lambda: actions.set_limits(frame.store(), identity, session.name, limits), "The limits are set.")

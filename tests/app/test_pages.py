@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -47,12 +49,12 @@ def test_the_instructor_resets_and_sets_limits(open_page: Open, store: Store, se
     page = open_page("session", "instructor")
     next(button for button in page.button if button.label == "Reset").click().run()
     assert store.session("class").reset_requested
-    next(
-        number for number in page.number_input if number.label == "Ranks" and "limits" in str(number.form_id)
-    ).set_value(2)
+    fields = {field.label: field for field in page.number_input if "limits" in str(field.form_id)}
+    fields["Ranks"].set_value(2)
+    fields["Unfinished runs of all learners"].set_value(500)
     next(button for button in page.button if button.label == "Set").click().run()
     assert not page.exception
-    assert store.session("class").limits.ranks == 2
+    assert store.session("class").limits == replace(session.limits, ranks=2, total=500)
 
 
 def test_the_instructor_takes_the_ranks_back(open_page: Open, store: Store, session: SessionRecord) -> None:

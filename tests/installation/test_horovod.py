@@ -54,6 +54,41 @@ def test_without_a_compiler(folder: Path, tmp_path: Path, monkeypatch: pytest.Mo
     assert horovod.build() == Build("failed", str(error.value))
 
 
+@pytest.mark.parametrize("told", [{}, {"built": "of older settings"}], ids=["broken", "old"])
+def test_an_old_library_is_none_while_another_one_is_built(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: dict[str, str]
+) -> None:
+    library: list[Path | None] = [tmp_path / "mpi_lib.so"]
+    monkeypatch.setattr(horovod, "library", lambda: library[0])
+    monkeypatch.setattr(horovod, "working", lambda: None)
+    ends, during = [KeyboardInterrupt(), WorkshopError("No g++."), None], []
+
+    def build(*_: object) -> str:
+        during.append(horovod.build())
+        if (end := ends.pop(0)) is not None:
+            raise end
+        return "0.28"
+
+    monkeypatch.setattr(building, "_build", build)
+    folder.mkdir()
+    horovod.tell(folder, **told)
+    with pytest.raises(KeyboardInterrupt):
+        building.install()
+    assert horovod.build() == Build("pending")
+    with pytest.raises(WorkshopError):
+        building.install()
+    assert horovod.build() == Build("failed", "No g++.")
+    assert building.install() == "0.28" and horovod.build() == Build("built")
+    assert during == [Build("running")] * 3
+    # A build that took a library away leaves nothing behind that is held against the next one.
+    library[0], ends = None, [WorkshopError("No ranks.")]
+    with pytest.raises(WorkshopError):
+        building.install()
+    assert horovod.build() == Build("failed", "No ranks.")
+    library[0] = tmp_path / "mpi_lib.so"
+    assert horovod.build() == Build("built"), "by uv"
+
+
 def test_what_can_not_be_loaded_is_built_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, workshop_home: Path
 ) -> None:

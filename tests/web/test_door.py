@@ -16,13 +16,15 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from starlette.applications import Starlette
 from starlette.requests import Request
+from starlette.routing import Route
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.support import limit, until
 from tests.web.dashboard import Dashboard, Visitor
 from workshop.store.store import Store
-from workshop.web import address, cookies, door
+from workshop.web import address, cookies, door, leave, limits
 from workshop.web.attempts import Attempts
 from workshop.web.auth import hashed, let_in, new_secrets, new_ticket
 from workshop.web.join import Join
@@ -326,10 +328,49 @@ def test_everybody_can_log_out(dashboard: Dashboard) -> None:
         assert f"<bdi>{escape(name)}</bdi>" in visitor.get("/leave").text
         answer = visitor.post("/leave", {"who": "me"})
         assert (answer.status, answer.headers["location"]) == (303, "/join")
-        assert "max-age=0" in answer.headers["set-cookie"].lower()
+        assert visitor.cookie.partition("=")[0] == kept.partition("=")[0] and visitor.cookie != kept
+        assert visitor.get("/quiz/mine", **HTML).status == 303, "what the browser has now lets nobody in"
         visitor.cookie = kept
         until(lambda visitor=visitor: visitor.get("/quiz/mine", **HTML).status == 303, 60, f"the end of the {role}")
         assert name not in visitor.get("/join").text, "nobody comes back as them"
+
+
+def test_a_log_out_renews_no_limit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds = limits.Limits()
+    monkeypatch.setattr(limits, "shared", lambda: bounds)
+    _, code = new_secrets(store)
+    name = door.cookie_name(1)
+    joining = Join(store, name, Attempts())
+    routes = [Route("/join", joining.respond, methods=["GET", "POST"]), *leave.routes(store, name)]
+    app = door.Door(Starlette(routes=routes), store, 1)
+
+    async def post(path: str, cookie: str, **form: str) -> str:
+        """The cookie that the browser has then."""
+        headers = [(b"cookie", cookie.encode())] if cookie else []
+        scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": headers}
+        sent: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, object]:
+            return {"type": "http.request", "body": urlencode(form).encode()}
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        await app(scope, receive, send)
+        assert sent[0]["status"] == 303
+        return next(value for key, value in sent[0]["headers"] if key == b"set-cookie").decode().partition(";")[0]
+
+    async def main() -> None:
+        cookie, people = "", []
+        for nickname in ("Ada", "Ada", "Bob"):
+            cookie = await post("/join", cookie, code=code, nickname=nickname)
+            people.append(store.identity(hashed(cookie.partition("=")[2])))
+            cookie = await post("/leave", cookie, who="me")
+        assert [one.nickname for one in people] == ["Ada", "Ada 2", "Bob"], "nobody comes back as who logged out"
+        assert len({one.id for one in people}) == 3
+        assert {bounds.who(one).identity for one in people} == {people[0].id}
+
+    asyncio.run(main())
 
 
 def test_the_instructor_logs_everybody_out(dashboard: Dashboard) -> None:

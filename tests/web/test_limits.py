@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.web import seed
 from workshop.errors import BadInput
 from workshop.store.records import Identity
+from workshop.store.records import Limits as SessionLimits
 from workshop.store.store import Store
 from workshop.web import auth, limits
 from workshop.web.limits import Counts, Limit, Limits, Rate, TooMany, Who, network
@@ -104,6 +105,27 @@ def test_another_nickname_renews_no_limit() -> None:
     assert {bounds.who(identity(number)).identity for number in (1, 2, 3)} == {1}
     assert bounds.who(identity(4)).identity == 4
     assert bounds.seen(identity(5, "instructor"), "10.0.0.1").identity is None
+
+
+def test_a_log_out_renews_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds = Limits()
+    bounds.same_person(identity(2), identity(1))
+    bounds.logged_out(identity(2), "left behind")
+    bounds.same_person(identity(3), None, "of another browser")
+    bounds.same_person(identity(4), None, "left behind")
+    assert [bounds.who(identity(number)).identity for number in (2, 3, 4)] == [1, 3, 1]
+    bounds.logged_out(identity(5, "instructor"), "link")
+    bounds.same_person(identity(6), None, "link")
+    assert bounds.who(identity(6)).identity == 6
+    monkeypatch.setattr(limits, "MOST_KNOWN", 2)
+    for number in (7, 8, 9):
+        bounds.logged_out(identity(number), f"of {number}")
+    assert len(bounds._logged_out) == 2, "only so many are remembered"
+
+
+def test_a_large_class_behind_one_address_has_room_for_its_runs() -> None:
+    defaults = SessionLimits()
+    assert min(limits.RUNS.address, defaults.total) >= 130 * defaults.queued
 
 
 def test_unfinished_runs_count_for_a_person_an_address_and_a_session(store: Store) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import importlib.metadata
 import importlib.util
-import json
 import os
 import shutil
 import signal
@@ -47,17 +46,23 @@ def install(seconds: float = SECONDS, gives_way: bool = False) -> str:
     """
     folder, deadline = horovod.folder(), time.monotonic() + seconds
     with _alone(folder / "lock", deadline, "another process that builds it"):
-        current = horovod.read(folder).get("built", horovod.key()) == horovod.key()
-        if current and (version := horovod.working()):
+        wanted = horovod.key()
+        before = horovod.read(folder).get("built", wanted) if horovod.library() else ""
+        if before == wanted and (version := horovod.working()):
+            horovod.tell(folder, built=wanted)
             return version
-        with suppress(OSError):
-            (folder / "end.json").unlink()
+        # Until the new library has been tried, none counts as built with these settings, also after an interruption.
+        before = before if before != wanted else ""
+        horovod.tell(folder, built=before)
         try:
             version = _build(_Steps(folder / "log", deadline, gives_way), folder)
         except WorkshopError as error:
-            _tell(folder, failed=str(error))
+            horovod.tell(folder, built=before, failed=str(error))
             raise
-        _tell(folder, built=horovod.key())
+        finally:
+            if horovod.library() is None:  # what somebody else installs later is not what was built here before
+                horovod.tell(folder, **{key: text for key, text in horovod.read(folder).items() if key != "built"})
+        horovod.tell(folder, built=wanted)
         return version
 
 
@@ -86,12 +91,6 @@ def _alone(file: Path, deadline: float, who: str) -> Iterator[None]:
                     ) from None
                 time.sleep(LOOK)
         yield
-
-
-def _tell(folder: Path, **end: str) -> None:
-    half = folder / "end.json.half"
-    half.write_text(json.dumps(end))
-    half.replace(folder / "end.json")
 
 
 def _build(steps: _Steps, folder: Path) -> str:

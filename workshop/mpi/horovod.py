@@ -174,8 +174,12 @@ class Build:
 def build() -> Build:
     """How far Horovod is in this environment; quick, and imports nothing of it."""
     told = read(folder())
-    if library() is not None and told.get("built", key()) == key():
-        return Build("built")
+    if library() is not None:
+        wanted = key()
+        if "built" not in told:
+            _note(wanted)
+        if told.get("built", wanted) == wanted:
+            return Build("built")
     if held(folder()):
         return Build("running", percent=percent(folder() / "log"))
     if "failed" in told:
@@ -184,12 +188,30 @@ def build() -> Build:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """What the newest build in that folder told of its end: `built`, the key of what it built, or `failed`, why. Empty
-    where none has ended."""
+    """What was told of the library that is installed and of the newest build: `built`, the key of what is installed
+    ("" where that is unknown or can't be used), and `failed`, why the newest build ended. Empty where nothing was."""
     with suppress(OSError, ValueError):
         found = json.loads((folder / "end.json").read_text())
         return found if isinstance(found, dict) else {}
     return {}
+
+
+def tell(folder: Path, **told: str) -> None:
+    """Keep what `read` gives; its caller holds the folder's lock."""
+    half = folder / "end.json.half"
+    half.write_text(json.dumps(told))
+    half.replace(folder / "end.json")
+
+
+def _note(wanted: str) -> None:
+    """Keep that a library which somebody else has installed, like uv, was there with these settings: other settings
+    will need another one. Waits for nobody: whoever builds it now tells that."""
+    with suppress(OSError):  # where nobody can write it
+        folder().mkdir(exist_ok=True)
+        with open(folder() / "lock", "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if "built" not in read(folder()):
+                tell(folder(), built=wanted)
 
 
 def held(folder: Path) -> bool:

@@ -10,16 +10,16 @@ from hashlib import sha256
 
 from sqlalchemy import ColumnElement, Connection, Select, select
 
-from workshop.errors import BadInput
 from workshop.store.database import Database
 from workshop.store.records import Identity, Role
 from workshop.store.tables import identities, settings
 
 LONGEST_NICKNAME = 30
-MOST_ALIKE = 99  # people of one nickname, with numbers behind it
+COUNTED = 99  # people of one nickname who get the next number behind it; later ones get a number that is drawn
 STAY = 30 * 86400.0  # seconds for which a cookie is worth something
 _ANYBODY: tuple[Role, ...] = ("instructor", "learner", "player")
 _SOME = 500  # values in a query: databases take so many
+_DRAWN = 50  # numbers that are drawn and looked up at once
 _NOTEBOOK = "notebook:"  # no hash of a cookie begins so: nobody comes in by it
 
 
@@ -30,9 +30,9 @@ class Identities:
 
     def add_identity(self, role: Role, nickname: str, token_hash: str, numbered: bool = False) -> Identity:
         """Let somebody in; `token_hash` is the SHA-256 of the secret that their cookie holds. `numbered`: a nickname
-        that somebody has already gets a number. Raises BadInput where `MOST_ALIKE` have it."""
+        that somebody has already gets a number."""
         with self.database.writing() as connection:
-            name = _free(connection, nickname, _ANYBODY, True) if numbered else nickname
+            name = _free(connection, nickname, _ANYBODY) if numbered else nickname
             return _added(connection, role, name, token_hash, time.time())
 
     def identity(self, token_hash: str) -> Identity | None:
@@ -93,8 +93,7 @@ class Identities:
         known_by = _notebook(name)
         with self.database.writing() as connection:
             there = _known(connection, known_by)
-            # A notebook has no other name to offer: nobody can keep it out by taking this one often.
-            return there or _added(connection, "learner", _free(connection, name, ("learner",), False), known_by)
+            return there or _added(connection, "learner", _free(connection, name, ("learner",)), known_by)
 
     def of_notebooks(self, names: Iterable[str]) -> dict[int, str]:
         """The ids of those of these learners who were let in by their notebooks, with their names there."""
@@ -132,21 +131,15 @@ _TICKET = "ticket:"  # keys of the settings
 _CHANGES = "logged_out"
 
 
-def numbered(
-    connection: Connection, nickname: str, column: ColumnElement[str], among: Select[tuple[str]], capped: bool
-) -> str:
+def numbered(connection: Connection, nickname: str, column: ColumnElement[str], among: Select[tuple[str]]) -> str:
     """The nickname, with a number where one of `among` has it, which are selected from the table of `column`. One
-    query, whose work doesn't grow with the number of people. Where `MOST_ALIKE` have the nickname, raises BadInput if
-    that is `capped`; else the number is drawn."""
-    names = [nickname, *(f"{_base(nickname)} {number}" for number in range(2, MOST_ALIKE + 1))]
-    if (free := _first_free(connection, names, column, among)) is not None:
-        return free
-    if not capped:
-        drawn = random.sample(range(MOST_ALIKE + 1, 10_000), 50)
-        names = [f"{_base(nickname)} {number}" for number in drawn]
-        if (free := _first_free(connection, names, column, among)) is not None:
-            return free
-    raise BadInput(f"{MOST_ALIKE} people have the nickname {nickname} already; please take another one.")
+    query, whose work doesn't grow with the number of people; a few more where more than `COUNTED` have the nickname.
+    Nobody can keep others out by taking their nickname often: numbers that are drawn get longer until one is free."""
+    names, digits = [nickname, *(_behind(nickname, number) for number in range(2, COUNTED + 1))], len(str(COUNTED))
+    while (free := _first_free(connection, names, column, among)) is None:
+        digits += 1
+        names = [_behind(nickname, number) for number in random.sample(range(10 ** (digits - 1), 10**digits), _DRAWN)]
+    return free
 
 
 def _first_free(
@@ -156,9 +149,9 @@ def _first_free(
     return next((name for name in names if name not in taken), None)
 
 
-def _base(nickname: str) -> str:
-    """What a number is put behind."""
-    return nickname[: LONGEST_NICKNAME - 5]
+def _behind(nickname: str, number: int) -> str:
+    """A number behind a nickname, of which a long one loses its end."""
+    return f"{nickname[: LONGEST_NICKNAME - max(5, len(str(number)) + 1)]} {number}"
 
 
 def _set(connection: Connection, key: str, value: str) -> None:
@@ -176,10 +169,10 @@ def _notebook(name: str) -> str:
     return _NOTEBOOK + sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _free(connection: Connection, nickname: str, roles: Collection[Role], capped: bool) -> str:
-    """The nickname, with a number where somebody in one of these roles has it. Raises BadInput."""
+def _free(connection: Connection, nickname: str, roles: Collection[Role]) -> str:
+    """The nickname, with a number where somebody in one of these roles has it."""
     among = select(identities.c.nickname).where(identities.c.role.in_(roles)).distinct()
-    return numbered(connection, nickname, identities.c.nickname, among, capped)
+    return numbered(connection, nickname, identities.c.nickname, among)
 
 
 def _known(connection: Connection, token_hash: str, *conditions: ColumnElement[bool]) -> Identity | None:

@@ -106,8 +106,7 @@ class Quizzes:
         self, round_id: int, identity_id: int | None, nickname: str, attempt: int = 1, *, most: int | None = None
     ) -> QuizPlayer:
         """Let somebody take part. Who does already stays who they are, also where they were removed; a nickname that
-        somebody else has gets a number. Raises BadInput for a new one where there are `most` who weren't removed,
-        or too many with this nickname."""
+        somebody else has gets a number. Raises BadInput for a new one where there are `most` who weren't removed."""
         whose = (
             quiz_players.c.round_id == round_id,
             quiz_players.c.identity_id == identity_id,
@@ -122,7 +121,7 @@ class Quizzes:
                     "round_id": round_id,
                     "identity_id": identity_id,
                     "attempt": attempt,
-                    "nickname": _free(connection, round_id, nickname, most is not None),
+                    "nickname": _free(connection, round_id, nickname),
                     "joined_at": time.time(),
                     "removed": False,
                 }
@@ -191,7 +190,7 @@ def _forget(connection: Connection, player_ids: list[int]) -> int:
     return gone
 
 
-def _free(connection: Connection, round_id: int, nickname: str, capped: bool) -> str:
-    """The nickname, with a number where somebody in the round has it. Raises BadInput."""
+def _free(connection: Connection, round_id: int, nickname: str) -> str:
+    """The nickname, with a number where somebody in the round has it."""
     among = select(quiz_players.c.nickname).where(quiz_players.c.round_id == round_id)
-    return numbered(connection, nickname, quiz_players.c.nickname, among, capped)
+    return numbered(connection, nickname, quiz_players.c.nickname, among)

@@ -21,7 +21,7 @@ class Limits:
     threads: int = 8  # per rank
     minutes: float = 10.0  # of one run
     queued: int = 3  # unfinished runs of one learner
-    total: int = 200  # unfinished runs of all learners together
+    total: int = 400  # unfinished runs of all learners together
     everybody: bool = False  # whether the minutes hold for all runs, not only for learners'
 
 

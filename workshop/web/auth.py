@@ -68,8 +68,7 @@ def is_class_code(store: Store, code: str) -> bool:
 
 def let_in(store: Store, role: Role, nickname: str, former: str | None = None) -> tuple[Identity, str]:
     """An identity and the secret for its cookie; a nickname that somebody has already gets a number. Who brings the
-    `former` secret, and comes under the same nickname in the same role, stays who they were. Raises BadInput where too
-    many have the nickname."""
+    `former` secret, and comes under the same nickname in the same role, stays who they were."""
     cookie = secrets.token_urlsafe(32)
     if former and (known := store.let_in_again(hashed(former), hashed(cookie), role, nickname)) is not None:
         return known, cookie

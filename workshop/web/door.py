@@ -128,11 +128,6 @@ def set_cookie(response: Response, name: str, value: str) -> None:
     response.set_cookie(name, value, max_age=int(STAY), httponly=True, samesite="lax", path="/")
 
 
-def drop_cookie(response: Response, name: str) -> None:
-    response.headers["cache-control"] = "no-store"
-    response.delete_cookie(name, httponly=True, samesite="lax", path="/")
-
-
 def client_address(scope: Scope) -> str:
     """The address or network whose requests are counted together (`limits.network`)."""
     return network(scope["client"][0] if scope.get("client") else "")

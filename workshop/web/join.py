@@ -10,7 +10,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from workshop.errors import BadInput
 from workshop.web import auth, limits
 from workshop.web.code_form import CodeForm, Words
 from workshop.web.door import set_cookie
@@ -34,13 +33,8 @@ class Join(CodeForm):
         return await run_in_threadpool(auth.is_class_code, self.store, code)
 
     async def let_in(self, request: Request, found: Any, nickname: str, given: Mapping[str, str]) -> Response:
-        try:
-            identity, secret = await run_in_threadpool(
-                auth.let_in, self.store, "learner", nickname, self.secret(request)
-            )
-        except BadInput as error:
-            return self.page(request, str(error), given, 409)
-        limits.shared().same_person(identity, request.state.identity)
+        identity, secret = await run_in_threadpool(auth.let_in, self.store, "learner", nickname, self.secret(request))
+        limits.shared().same_person(identity, request.state.identity, self.secret(request))
         response = RedirectResponse(local(given.get("next", "")), 303)
         set_cookie(response, self.cookie, secret)
         return response

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from html import escape
 
 from starlette.concurrency import run_in_threadpool
@@ -11,8 +12,8 @@ from starlette.routing import BaseRoute, Route
 
 from workshop.store.records import Identity
 from workshop.store.store import Store
-from workshop.web import auth, plain, sent
-from workshop.web.door import drop_cookie, set_cookie
+from workshop.web import auth, limits, plain, sent
+from workshop.web.door import set_cookie
 
 PATH = "/leave"
 LOG_OUT = f'<a href="{PATH}">log out</a>'
@@ -44,7 +45,10 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         if given.get("who") != "all":
             await run_in_threadpool(store.log_out, identity.id)
             response: Response = RedirectResponse("/join", 303)
-            drop_cookie(response, cookie)
+            # A cookie that lets nobody in: the limits know by it who comes in again from this browser.
+            unknown = secrets.token_urlsafe(32)
+            limits.shared().logged_out(identity, unknown)
+            set_cookie(response, cookie, unknown)
             return response
         if identity.role != "instructor":
             return plain.page("Log out", "<p>Only the instructor can log everybody out.</p>", status=403)

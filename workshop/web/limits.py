@@ -20,6 +20,7 @@ from functools import cache
 from workshop.errors import BadInput
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
+from workshop.web.auth import hashed
 
 FACTOR = "WORKSHOP_PER_ADDRESS"  # a variable: so many times as much as below for each address, as behind a proxy
 JOINS_AT_ONCE, JOINS_A_SECOND = 500, 5.0  # new names from one address
@@ -41,7 +42,7 @@ SOCKETS = Limit("open live pages", 40, 4000)
 UPLOADS = Limit("bytes of uploaded files", 192 << 20, 2 << 30)
 QUESTIONS = Limit("questions to the mapper at once", 2, 40)
 SEATS = Limit("seats in this round", 1, 1000)
-RUNS = Limit("unfinished runs", 1 << 30, 150)
+RUNS = Limit("unfinished runs", 1 << 30, 400)
 
 
 class TooMany(BadInput):
@@ -140,6 +141,7 @@ class Limits:
     joins: Rate = field(default_factory=lambda: Rate(JOINS_AT_ONCE * factor(), JOINS_A_SECOND * factor()))
     _addresses: OrderedDict[int, str] = field(default_factory=OrderedDict)  # of identities, the last one seen
     _persons: dict[int, int] = field(default_factory=dict)  # of an identity, the first one of the same browser
+    _logged_out: OrderedDict[str, int] = field(default_factory=OrderedDict)  # persons, by hashes of browsers' cookies
 
     def seen(self, identity: Identity | None, address: str) -> Who:
         """Take note of where somebody is; returns who asks."""
@@ -156,10 +158,21 @@ class Limits:
         """Somebody who was seen before."""
         return Who(self._person(identity), self._addresses.get(identity.id, ""))
 
-    def same_person(self, new: Identity, before: Identity | None) -> None:
-        """Take note that a browser which had an identity got another one: another nickname renews no limit."""
-        if before is not None and before.role != "instructor" and new.id != before.id:
-            self._persons[new.id] = self._persons.get(before.id, before.id)
+    def same_person(self, new: Identity, before: Identity | None, cookie: str | None = None) -> None:
+        """Take note that a browser which had an identity, or the `cookie` of one that was logged out, got another one:
+        another nickname renews no limit."""
+        person = self._person(before)
+        if before is None and cookie:
+            person = self._logged_out.get(hashed(cookie))
+        if person is not None and new.id != person:
+            self._persons[new.id] = person
+
+    def logged_out(self, identity: Identity, cookie: str) -> None:
+        """Take note of the cookie that the browser of somebody has from now on who has logged out."""
+        if (person := self._person(identity)) is not None:
+            self._logged_out[hashed(cookie)] = person
+            if len(self._logged_out) > MOST_KNOWN:
+                self._logged_out.popitem(last=False)
 
     def check_run(self, store: Store, session: SessionRecord, identity: Identity) -> None:
         """Refuse a run where a learner, under whatever nickname, or everybody at their address, has as many unfinished

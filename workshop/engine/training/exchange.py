@@ -246,8 +246,9 @@ class HorovodExchange(Exchange):
 def why_not_horovod() -> str | None:
     """Why Horovod can't exchange gradients between these ranks, in half a sentence; None where it can."""
     ours = library()
-    if horovod.library() is None:
-        return horovod.build().why_not
+    found = horovod.build()  # of this rank's own environment
+    if found.state != "built":
+        return found.why_not
     if not ours.startswith("Open MPI"):
         return f"it is built with Open MPI, these ranks run under {ours}"
     with contextlib.suppress(Exception):  # whatever its library lacks when it is loaded

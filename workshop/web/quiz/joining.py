@@ -78,6 +78,7 @@ class Joining(CodeForm):
         identity, secret = request.state.identity, None
         if identity is None:
             identity, secret = auth.let_in(self.store, "player", nickname, self.secret(request))
+            limits.shared().same_person(identity, None, self.secret(request))
         return self.store.add_player(round_id, identity.id, nickname, most=MOST_PLAYERS), secret
 
     def page(self, request: Request, wrong: str, given: Mapping[str, str], status: int = 200, **more: str) -> Response:
