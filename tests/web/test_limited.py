@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from workshop.web.limited import SMALLEST, Limited
 from workshop.web.limits import Counts, Limit, Limits, Rate
 
 ADA = Identity(1, "learner", "Ada", 1.0)
+BOB, EVE = replace(ADA, id=3), replace(ADA, id=4)
 TEACHER = Identity(2, "instructor", "Instructor", 1.0)
 FILE = "/_stcore/upload_file/page/"
 
@@ -83,11 +84,16 @@ def test_so_many_at_once_and_then_again(kind: str) -> None:
             assert refused == {"type": "websocket.close", "code": 1013, "reason": refused["reason"]}
             assert "You have 2 things" in refused["reason"]
         assets = [asyncio.create_task(server.ask("/static/a.js", identity=ADA, type=kind))]
-        others = [asyncio.create_task(server.ask(identity=TEACHER, type=kind)) for _ in range(2)]
+        others = [asyncio.create_task(server.ask(identity=BOB, type=kind)) for _ in range(2)]
         await server.wait_for(5)
-        assert (await server.ask(type=kind)).get("status", 1013) in (429, 1013), "the address has five"
+        assert (await server.ask(identity=EVE, type=kind)).get("status", 1013) in (429, 1013), "the address has five"
+        strangers = [asyncio.create_task(server.ask(type=kind)) for _ in range(2)]
+        await server.wait_for(7)
+        assert (await server.ask(type=kind)).get("status", 1013) in (429, 1013), "strangers have half as many"
+        teachers = [asyncio.create_task(server.ask(identity=TEACHER, type=kind)) for _ in range(9)]
+        await server.wait_for(16)
         server.app.go.set()
-        await asyncio.gather(*tasks, *assets, *others)
+        await asyncio.gather(*tasks, *assets, *others, *strangers, *teachers)
         assert (await server.ask(identity=ADA, type=kind)).get("status", 200) == 200
 
     counts = Counts(Limit("things", 2, 5))

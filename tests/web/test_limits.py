@@ -103,7 +103,7 @@ def test_another_nickname_renews_no_limit() -> None:
     assert bounds.seen(identity(3), "10.0.0.1") == bounds.who(identity(2)) == first or first.identity == 1
     assert {bounds.who(identity(number)).identity for number in (1, 2, 3)} == {1}
     assert bounds.who(identity(4)).identity == 4
-    assert bounds.seen(identity(5, "instructor"), "10.0.0.1").identity is None
+    assert bounds.seen(identity(5, "instructor"), "10.0.0.1") == bounds.who(identity(5, "instructor")) == Who(None)
 
 
 def test_unfinished_runs_count_for_a_person_an_address_and_a_session(store: Store) -> None:

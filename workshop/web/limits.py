@@ -50,10 +50,20 @@ class TooMany(BadInput):
 
 @dataclass(frozen=True)
 class Who:
-    """Somebody who asks: `identity` is what tells them from others (None: the instructor, or nobody known yet)."""
+    """Somebody who asks: `identity` is what tells them from others (None: the instructor, or nobody known yet). The
+    instructor has no `address` either. A `stranger` has not joined: all strangers of an address share half of what the
+    address may have, and take nothing from those who have joined."""
 
     identity: Hashable | None
     address: str = ""
+    stranger: bool = False
+
+
+_WHOSE = {
+    "identity": "You have",
+    "address": "Your network has",
+    "strangers": "Visitors of your network who have not joined have",
+}
 
 
 class Counts:
@@ -70,8 +80,7 @@ class Counts:
             for key, most in self._keys(who):
                 there = self._taken.get(key, 0)
                 if there + amount > most:
-                    whose = "You have" if key[0] == "identity" else "Your network has"
-                    raise TooMany(f"{whose} {there:,} {self.limit.what}, and at most {most:,} are allowed.")
+                    raise TooMany(f"{_WHOSE[key[0]]} {there:,} {self.limit.what}, and at most {most:,} are allowed.")
             for key, _ in self._keys(who):
                 self._taken[key] = self._taken.get(key, 0) + amount
 
@@ -93,7 +102,11 @@ class Counts:
 
     def _keys(self, who: Who) -> list[tuple[tuple[str, Hashable], int]]:
         keys = [] if who.identity is None else [(("identity", who.identity), self.limit.identity)]
-        return keys + ([(("address", who.address), self.limit.address)] if who.address else [])
+        if who.address and who.stranger:
+            keys.append((("strangers", who.address), max(self.limit.address // 2, 1)))
+        elif who.address:
+            keys.append((("address", who.address), self.limit.address))
+        return keys
 
 
 class Rate:
@@ -150,10 +163,14 @@ class Limits:
             if len(self._addresses) > MOST_KNOWN:
                 gone, _ = self._addresses.popitem(last=False)
                 self._persons.pop(gone, None)
-        return Who(self._person(identity), address)
+        if identity is not None and identity.role == "instructor":
+            return Who(None)  # what a class does, or somebody beside it, must not keep the instructor out
+        return Who(self._person(identity), address, stranger=identity is None)
 
     def who(self, identity: Identity) -> Who:
         """Somebody who was seen before."""
+        if identity.role == "instructor":
+            return Who(None)
         return Who(self._person(identity), self._addresses.get(identity.id, ""))
 
     def same_person(self, new: Identity, before: Identity | None) -> None:
