@@ -147,5 +147,7 @@ def test_uploads_have_a_total_for_each_person_as_long_as_they_are_kept() -> None
         assert await upload("e", 3 * SMALLEST) == 200, "what the page forgot counts no more; this one wasn't kept"
         assert await upload("f", 4 * SMALLEST) == 200
         assert [await upload("g", ""), await upload("g", "-1"), await upload("g", "9" * 5000)] == [411] * 3
+        chunked = {"content_length": "1", "transfer_encoding": "chunked"}
+        assert (await server.ask(FILE + "g", "PUT", ADA, headers=chunked))["status"] == 411, "it may be longer"
 
     run(test, lambda _, file: file in kept, uploads=Counts(Limit("bytes", 10 * SMALLEST, 100 * SMALLEST)))

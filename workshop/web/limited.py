@@ -53,17 +53,20 @@ class Limited:
             counts.give_back(who)
 
     async def _upload(self, who: Who, scope: Scope, receive: Receive, send: Send) -> None:
-        length = Headers(scope=scope).get("content-length", "")
-        if not (length.isascii() and length.isdigit() and len(length) < 16):
-            await JSONResponse({"error": "An upload should tell its length first."}, 411)(scope, receive, send)
+        headers = Headers(scope=scope)
+        length = headers.get("content-length", "")
+        # Beside a transfer encoding the length holds nobody to anything.
+        if "transfer-encoding" in headers or not (length.isascii() and length.isdigit() and len(length) < 16):
+            error = {"error": "An upload should tell its length first, and have no transfer encoding."}
+            await JSONResponse(error, 411, {"connection": "close"})(scope, receive, send)
             return
         session, _, file = scope["path"].removeprefix(UPLOADS).partition("/")
         try:
             upload = self._uploads.begin(who, session, file, int(length))
         except TooMany as error:
             # What comes after this is not read: the connection is closed.
-            headers = {**_TO_WAIT, "connection": "close"}
-            await JSONResponse({"error": str(error)}, 413, headers)(scope, receive, send)
+            answer = JSONResponse({"error": str(error)}, 413, {**_TO_WAIT, "connection": "close"})
+            await answer(scope, receive, send)
             return
         try:
             await self.app(scope, receive, send)
