@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from workshop.errors import BadInput, WorkshopError
+from workshop.errors import BadInput
 from workshop.web.heavy import Gate
 from workshop.web.limits import Counts, Limit, TooMany, Who
 
@@ -50,7 +50,7 @@ def test_there_are_so_many_places(held: threading.Event) -> None:
 def test_whoever_does_not_wait_any_more_takes_their_work_back(held: threading.Event) -> None:
     one, done = gate(workers=1), []
     one.begin(BOB, held.wait)
-    with pytest.raises(WorkshopError, match="busy"):
+    with pytest.raises(TooMany, match="busy"):
         one.wait(ADA, lambda: done.append(1), 0.05)
 
     async def leave() -> None:

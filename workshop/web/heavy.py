@@ -13,7 +13,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
 
-from workshop.errors import WorkshopError
 from workshop.web import limits
 from workshop.web.limits import Counts, TooMany, Who
 
@@ -54,8 +53,8 @@ class Gate:
         return await asyncio.wrap_future(self.begin(who, work))
 
     def wait(self, who: Who, work: Callable[[], T], seconds: float) -> T:
-        """Have something done and wait for it in this thread. Raises TooMany, what the work raises, and WorkshopError
-        where it isn't done within so many seconds."""
+        """Have something done and wait for it in this thread. Raises what the work raises, and TooMany also where it
+        isn't done within so many seconds."""
         future = self.begin(who, work)
         try:
             return future.result(seconds)
@@ -63,7 +62,7 @@ class Gate:
             if future.done():  # the work's own
                 raise
             future.cancel()
-            raise WorkshopError(BUSY) from None
+            raise TooMany(BUSY) from None
 
 
 @cache
