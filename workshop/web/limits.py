@@ -74,11 +74,12 @@ class Counts:
         self._taken: dict[tuple[str, Hashable], int] = {}
         self._lock = threading.Lock()
 
-    def take(self, who: Who, amount: int = 1) -> None:
-        """Raises TooMany where somebody would have more than they may; nothing is taken then."""
+    def take(self, who: Who, amount: int = 1, besides: int = 0) -> None:
+        """Raises TooMany where somebody would have more than they may; nothing is taken then. `besides`: so much they
+        have that is counted somewhere else."""
         with self._lock:
             for key, most in self._keys(who):
-                there = self._taken.get(key, 0)
+                there = self._taken.get(key, 0) + besides
                 if there + amount > most:
                     raise TooMany(f"{_WHOSE[key[0]]} {there:,} {self.limit.what}, and at most {most:,} are allowed.")
             for key, _ in self._keys(who):
@@ -92,9 +93,9 @@ class Counts:
                     self._taken[key] = left
 
     @contextmanager
-    def held(self, who: Who, amount: int = 1) -> Iterator[None]:
-        """Take something for as long as a block lasts. Raises TooMany."""
-        self.take(who, amount)
+    def held(self, who: Who, amount: int = 1, besides: int = 0) -> Iterator[None]:
+        """Take something for as long as a block lasts. Raises TooMany as `take` does."""
+        self.take(who, amount, besides)
         try:
             yield
         finally:
@@ -148,7 +149,7 @@ class Limits:
     sockets: Counts = field(default_factory=lambda: Counts(SOCKETS))
     uploads: Counts = field(default_factory=lambda: Counts(UPLOADS))
     questions: Counts = field(default_factory=lambda: Counts(QUESTIONS))
-    seats: Counts = field(default_factory=lambda: Counts(SEATS))  # by round and address
+    seats: Counts = field(default_factory=lambda: Counts(SEATS))  # of those on their way in, by round and address
     runs: Counts = field(default_factory=lambda: Counts(RUNS))
     joins: Rate = field(default_factory=lambda: Rate(JOINS_AT_ONCE * factor(), JOINS_A_SECOND * factor()))
     _addresses: OrderedDict[int, str] = field(default_factory=OrderedDict)  # of identities, the last one seen
