@@ -1,4 +1,4 @@
-"""Middleware behind the door that holds everybody to the limits: requests, open pages, uploads and joins."""
+"""Middleware behind the door that holds everybody to the limits: requests, open pages and uploads."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from html import escape
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from workshop.web import plain
 from workshop.web.door import OPEN_FOLDERS, client_address
-from workshop.web.limits import Counts, Limits, TooMany, Who, later
+from workshop.web.limits import Counts, Limits, TooMany, Who
 
 UPLOADS = "/_stcore/upload_file/"  # Streamlit's: /SESSION/FILE
-JOINS = ("/join", "/quiz")
 SMALLEST = 64 << 10  # bytes that a file counts at least: many tiny ones take room, too
 TRY_LATER = 1013  # code of a close: there is too much to do
 _TO_WAIT = {"retry-after": "2", "cache-control": "no-store"}
@@ -45,8 +44,6 @@ class Limited:
         try:
             if scope["type"] == "http" and scope["method"] == "PUT" and scope["path"].startswith(UPLOADS):
                 await self._upload(who, scope, receive, send)
-            elif scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in JOINS:
-                await self._join(who, scope, receive, send)
             else:
                 await self.app(scope, receive, send)
         finally:
@@ -72,27 +69,6 @@ class Limited:
             await self.app(scope, receive, send)
         finally:
             self._uploads.ended(upload)
-
-    async def _join(self, who: Who, scope: Scope, receive: Receive, send: Send) -> None:
-        """A new name is what comes with a new cookie; all other answers cost nothing."""
-        if wait := self.limits.joins.wait(who.address):
-            page = plain.page("Please wait", f"<p>{escape(later(wait))}</p>", status=429)
-            page.headers["retry-after"] = str(int(wait) + 1)
-            await page(scope, receive, send)
-            return
-        joined = False
-
-        async def watched(message: Message) -> None:
-            nonlocal joined
-            if message["type"] == "http.response.start":
-                joined = any(name.lower() == b"set-cookie" for name, _ in message["headers"])
-            await send(message)
-
-        try:
-            await self.app(scope, receive, watched)
-        finally:
-            if not joined:
-                self.limits.joins.give_back(who.address)
 
 
 @dataclass(frozen=True)

@@ -141,6 +141,25 @@ def test_who_was_removed_leaves_their_seat_to_others_of_their_address(store: Sto
     assert Visitor(port).post("/quiz", form).status == 303
 
 
+def test_new_names_have_a_rate_and_other_answers_cost_nothing(store: Store, port: int) -> None:
+    first, second = hosting.host(store, DECK), hosting.host(store, DECK)
+    wrong, bad = {"code": "AAAAAA", "nickname": "Ada"}, {"code": first.code or "", "nickname": ""}
+    assert [Visitor(port).post("/quiz", form).status for form in (wrong, wrong, wrong, bad, bad, bad)] == [
+        *[403] * 3,
+        *[400] * 3,
+    ]
+    codes = [record.code or "" for record in (first, first, second)]
+    visitors = [Visitor(port) for _ in codes]
+    forms = [{"code": code, "nickname": "Ada"} for code in codes]
+    assert [one.post("/quiz", form).status for one, form in zip(visitors[:2], forms[:2], strict=True)] == [303, 303]
+    assert visitors[0].post("/quiz", forms[0]).status == 303, "who is in comes in again, and has no new name"
+    assert visitors[2].post("/quiz", forms[2]).status == 303
+    late = Visitor(port).post("/quiz", forms[2])
+    assert late.status == 429 and "Very many people have just joined" in late.text
+    assert int(late.headers["retry-after"]) > 0
+    assert Visitor(port).post("/quiz", wrong).status == 403, "a wrong code is told to be wrong"
+
+
 def test_codes_may_be_typed_as_people_type_and_the_form_needs_no_script(dashboard: Dashboard) -> None:
     record = begin(dashboard)
     code = record.code or ""
