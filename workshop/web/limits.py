@@ -39,7 +39,7 @@ CONNECTIONS = Limit("connections", 1 << 30, 6000)
 REQUESTS = Limit("requests at once", 60, 1000)
 SOCKETS = Limit("open live pages", 40, 4000)
 UPLOADS = Limit("bytes of uploaded files", 192 << 20, 2 << 30)
-QUESTIONS = Limit("questions to the mapper at once", 2, 40)
+QUESTIONS = Limit("questions to the mapper at once", 2, 200)
 SEATS = Limit("seats in this round", 1, 1000)
 RUNS = Limit("unfinished runs", 1 << 30, 150)
 
