@@ -3,6 +3,7 @@ and whoever doesn't read is cut off."""
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 import time
@@ -16,6 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket
+from uvicorn.server import ServerState
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -23,6 +25,7 @@ from tests.support import until
 from workshop.ports import free_port
 from workshop.web import limits
 from workshop.web.lines import LARGEST, LARGEST_OF_STREAMLIT, Requests, Sockets
+from workshop.web.server import configuration
 
 PATIENCE = 60.0  # seconds
 LARGE = 32 << 20  # bytes
@@ -201,3 +204,22 @@ def test_who_reads_slowly_gets_all(port: int) -> None:
             got += len(some)
             time.sleep(0.1 if got < LARGE >> 1 else 0)
     assert got >= LARGE
+
+
+@pytest.mark.parametrize(("proxy", "counted"), [("", 1), ("127.0.0.2", 1), ("127.0.0.1", 0)])
+def test_connections_of_the_proxy_are_not_counted(monkeypatch: pytest.MonkeyPatch, proxy: str, counted: int) -> None:
+    bounds = limits.Limits()
+    monkeypatch.setattr(limits, "shared", lambda: bounds)
+    config = configuration(PlainTextResponse("a"), "127.0.0.1", 0, proxy)
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        async with await loop.create_server(lambda: Requests(config, ServerState(), {}), "127.0.0.1", 0) as server:
+            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+            assert sum(bounds.connections._taken.values()) == counted
+            writer.close()
+            await writer.wait_closed()
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))

@@ -1,7 +1,8 @@
 """How much one person, and everybody behind one network address, may ask of this server: all limits, in one place.
 
 A class often sits behind one address, so limits per address are those of a large class. Limits per identity hold for
-learners and players; the instructor has none. What is counted is in memory, so a restart forgets it.
+learners and players; the instructor has none, and doesn't count for an address where it is known who they are. What is
+counted is in memory, so a restart forgets it.
 """
 
 from __future__ import annotations

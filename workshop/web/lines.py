@@ -73,7 +73,9 @@ class Requests(H11Protocol):
         self._limit: asyncio.TimerHandle | None = None
         self._silence: asyncio.TimerHandle | None = None
         self._waits_for: Any = None  # the part of a request that `_limit` is for, as h11 calls it
-        self._who = Who(None, limits.network(self.client[0] if self.client else ""))
+        peer = self.client[0] if self.client else ""
+        through_proxy = self.config.proxy_headers and peer == self.config.forwarded_allow_ips  # so everybody comes
+        self._who = Who(None, "" if through_proxy else limits.network(peer))
         try:
             limits.shared().connections.take(self._who)
         except TooMany:
