@@ -57,7 +57,9 @@ async def large(scope: Scope, receive: Receive, send: Send) -> None:
     under_way.append(scope["path"])
     try:
         if scope["type"] == "http":
-            await PlainTextResponse(b"a" * LARGE)(scope, receive, send)
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            for left in reversed(range(LARGE >> 20)):
+                await send({"type": "http.response.body", "body": b"a" * (1 << 20), "more_body": left > 0})
         else:
             socket = WebSocket(scope, receive, send)
             await socket.accept()
