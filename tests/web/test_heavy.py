@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from workshop.errors import BadInput, WorkshopError
+from workshop.errors import BadInput
 from workshop.web.heavy import Gate
 from workshop.web.limits import Counts, Limit, TooMany, Who
 
@@ -47,10 +47,23 @@ def test_there_are_so_many_places(held: threading.Event) -> None:
         one.begin(BOB, lambda: 1)
 
 
+def test_some_places_are_for_live_rounds(held: threading.Event) -> None:
+    one = gate(identity=100, address=100, workers=1, most=2, reserved=1)
+    first = [one.begin(ADA, held.wait) for _ in range(2)]
+    with pytest.raises(TooMany, match="busy"):
+        one.begin(BOB, lambda: 1)
+    last = one.begin(BOB, lambda: 2, reserved=True)
+    with pytest.raises(TooMany, match="busy"):
+        one.begin(BOB, lambda: 3, reserved=True)
+    held.set()
+    assert [future.result(60) for future in (*first, last)] == [True, True, 2]
+    assert asyncio.run(one.do(BOB, lambda: 4)) == 4, "places are given back"
+
+
 def test_whoever_does_not_wait_any_more_takes_their_work_back(held: threading.Event) -> None:
     one, done = gate(workers=1), []
     one.begin(BOB, held.wait)
-    with pytest.raises(WorkshopError, match="busy"):
+    with pytest.raises(TooMany, match="busy"):
         one.wait(ADA, lambda: done.append(1), 0.05)
 
     async def leave() -> None:

@@ -1,7 +1,9 @@
-"""Connections over a real server: half-sent requests are closed, whole ones are answered, long messages are refused."""
+"""Connections over a real server: half-sent requests are closed, whole ones are answered, long messages are refused,
+and whoever doesn't read is cut off."""
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 import time
@@ -12,8 +14,10 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route, WebSocketRoute
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket
+from uvicorn.server import ServerState
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -21,12 +25,18 @@ from tests.support import until
 from workshop.ports import free_port
 from workshop.web import limits
 from workshop.web.lines import LARGEST, LARGEST_OF_STREAMLIT, Requests, Sockets
+from workshop.web.server import configuration
 
 PATIENCE = 60.0  # seconds
+LARGE = 32 << 20  # bytes
 
 
 class Hasty(Requests):
-    HEAD, SILENCE, BODY = 3.0, 3.0, 8.0
+    HEAD, SILENCE, BODY, UNREAD = 3.0, 3.0, 8.0, 3.0
+
+
+class HastySockets(Sockets):
+    UNREAD = 3.0
 
 
 async def length(request: Request) -> Response:
@@ -39,6 +49,26 @@ async def lengths(websocket: WebSocket) -> None:
         await websocket.send_text(str(len(text)))
 
 
+under_way: list[str] = []  # paths
+
+
+async def large(scope: Scope, receive: Receive, send: Send) -> None:
+    """Far more than the buffers between a server and a client hold."""
+    under_way.append(scope["path"])
+    try:
+        if scope["type"] == "http":
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            for left in reversed(range(LARGE >> 20)):
+                await send({"type": "http.response.body", "body": b"a" * (1 << 20), "more_body": left > 0})
+        else:
+            socket = WebSocket(scope, receive, send)
+            await socket.accept()
+            for _ in range(LARGE >> 20):
+                await socket.send_bytes(b"a" * (1 << 20))
+    finally:
+        under_way.remove(scope["path"])
+
+
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     paths = ("/live", "/_stcore/stream")
@@ -46,10 +76,13 @@ def port() -> Iterator[int]:
         routes=[
             Route("/", length, methods=["GET", "POST"]),
             *(WebSocketRoute(path, lengths) for path in paths),
+            Mount("/large", large),
         ]
     )
     free = free_port()
-    server = uvicorn.Server(uvicorn.Config(app, port=free, log_level="error", lifespan="off", http=Hasty, ws=Sockets))
+    server = uvicorn.Server(
+        uvicorn.Config(app, port=free, log_level="error", lifespan="off", http=Hasty, ws=HastySockets)
+    )
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -154,3 +187,41 @@ def test_a_message_is_refused_before_it_is_sent_whole(port: int) -> None:
         with pytest.raises(ConnectionClosed) as error:
             line.recv(timeout=PATIENCE)
         assert error.value.rcvd is not None and error.value.rcvd.code == 1009
+
+
+UPGRADE = b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + b"a" * 22
+
+
+@pytest.mark.parametrize("more", [b"", UPGRADE + b"==\r\n"])
+def test_who_reads_nothing_is_cut_off(port: int, more: bytes) -> None:
+    with begun(port, b"GET /large/ HTTP/1.1\r\nHost: a\r\n" + more + b"\r\n"):
+        until(lambda: under_way, PATIENCE, "the request")
+        until(lambda: not under_way, PATIENCE, "the end of what nobody reads")
+
+
+def test_who_reads_slowly_gets_all(port: int) -> None:
+    got = 0
+    with begun(port, b"GET /large/ HTTP/1.1\r\nHost: a\r\n\r\n") as line:
+        while got < LARGE and (some := line.recv(LARGE >> 4)):
+            got += len(some)
+            time.sleep(0.1 if got < LARGE >> 1 else 0)
+    assert got >= LARGE
+
+
+@pytest.mark.parametrize(("proxy", "counted"), [("", 1), ("127.0.0.2", 1), ("127.0.0.1", 0)])
+def test_connections_of_the_proxy_are_not_counted(monkeypatch: pytest.MonkeyPatch, proxy: str, counted: int) -> None:
+    bounds = limits.Limits()
+    monkeypatch.setattr(limits, "shared", lambda: bounds)
+    config = configuration(PlainTextResponse("a"), "127.0.0.1", 0, proxy)
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        async with await loop.create_server(lambda: Requests(config, ServerState(), {}), "127.0.0.1", 0) as server:
+            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+            assert sum(bounds.connections._taken.values()) == counted
+            writer.close()
+            await writer.wait_closed()
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))

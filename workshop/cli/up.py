@@ -63,7 +63,8 @@ def up(
         typer.Option(
             metavar="ADDRESS",
             help="The address of a reverse proxy in front of the dashboard, such as 127.0.0.1. Its X-Forwarded-For is "
-            "then believed: wrong codes are counted by visitor. Without this option nobody's is.",
+            "then believed: all limits per address hold for each visitor's own. Without this option nobody's is, and "
+            "all visitors behind a proxy are one address.",
         ),
     ] = None,
     lab: Annotated[bool, typer.Option("--lab/--no-lab", help="Whether to start JupyterLab, too.")] = True,

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from workshop.errors import BadInput
 from workshop.store.identities import LONGEST_NICKNAME
 from workshop.store.store import Store
-from workshop.web import auth, plain, sent
+from workshop.web import auth, limits, plain, sent
 from workshop.web.attempts import Attempts, TooManyAttempts
 from workshop.web.door import client_address
 from workshop.web.nicknames import checked_nickname
@@ -95,7 +95,24 @@ class CodeForm(ABC):
             nickname = checked_nickname(given.get("nickname", ""))
         except BadInput as error:
             return self.page(request, str(error), given, 400)
-        return await self.let_in(request, found, nickname, given)
+        return await self._join(request, found, nickname, given)
+
+    async def _join(self, request: Request, found: Any, nickname: str, given: Mapping[str, str]) -> Response:
+        """Let in as many new names as an address may have. A new name is what comes with a new cookie; all other
+        answers cost nothing."""
+        joins, address = limits.shared().joins, client_address(request.scope)
+        if wait := joins.wait(address):
+            page = self.page(request, limits.later(wait), given, 429)
+            page.headers["retry-after"] = str(int(wait) + 1)
+            return page
+        joined = False
+        try:
+            response = await self.let_in(request, found, nickname, given)
+            joined = "set-cookie" in response.headers
+            return response
+        finally:
+            if not joined:
+                joins.give_back(address)
 
     def secret(self, request: Request) -> str | None:
         """What this browser's cookie holds, whether or not it is worth anything."""

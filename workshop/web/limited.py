@@ -1,4 +1,4 @@
-"""Middleware behind the door that holds everybody to the limits: requests, open pages, uploads and joins."""
+"""Middleware behind the door that holds everybody to the limits: requests, open pages and uploads."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from html import escape
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from workshop.web import plain
 from workshop.web.door import OPEN_FOLDERS, client_address
-from workshop.web.limits import Counts, Limits, TooMany, Who, later
+from workshop.web.limits import Counts, Limits, TooMany, Who
 
 UPLOADS = "/_stcore/upload_file/"  # Streamlit's: /SESSION/FILE
-JOINS = ("/join", "/quiz")
 SMALLEST = 64 << 10  # bytes that a file counts at least: many tiny ones take room, too
 TRY_LATER = 1013  # code of a close: there is too much to do
 _TO_WAIT = {"retry-after": "2", "cache-control": "no-store"}
@@ -45,51 +44,31 @@ class Limited:
         try:
             if scope["type"] == "http" and scope["method"] == "PUT" and scope["path"].startswith(UPLOADS):
                 await self._upload(who, scope, receive, send)
-            elif scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in JOINS:
-                await self._join(who, scope, receive, send)
             else:
                 await self.app(scope, receive, send)
         finally:
             counts.give_back(who)
 
     async def _upload(self, who: Who, scope: Scope, receive: Receive, send: Send) -> None:
-        length = Headers(scope=scope).get("content-length", "")
-        if not (length.isascii() and length.isdigit() and len(length) < 16):
-            await JSONResponse({"error": "An upload should tell its length first."}, 411)(scope, receive, send)
+        headers = Headers(scope=scope)
+        length = headers.get("content-length", "")
+        # Beside a transfer encoding the length holds nobody to anything.
+        if "transfer-encoding" in headers or not (length.isascii() and length.isdigit() and len(length) < 16):
+            error = {"error": "An upload should tell its length first, and have no transfer encoding."}
+            await JSONResponse(error, 411, {"connection": "close"})(scope, receive, send)
             return
         session, _, file = scope["path"].removeprefix(UPLOADS).partition("/")
         try:
             upload = self._uploads.begin(who, session, file, int(length))
         except TooMany as error:
             # What comes after this is not read: the connection is closed.
-            headers = {**_TO_WAIT, "connection": "close"}
-            await JSONResponse({"error": str(error)}, 413, headers)(scope, receive, send)
+            answer = JSONResponse({"error": str(error)}, 413, {**_TO_WAIT, "connection": "close"})
+            await answer(scope, receive, send)
             return
         try:
             await self.app(scope, receive, send)
         finally:
             self._uploads.ended(upload)
-
-    async def _join(self, who: Who, scope: Scope, receive: Receive, send: Send) -> None:
-        """A new name is what comes with a new cookie; all other answers cost nothing."""
-        if wait := self.limits.joins.wait(who.address):
-            page = plain.page("Please wait", f"<p>{escape(later(wait))}</p>", status=429)
-            page.headers["retry-after"] = str(int(wait) + 1)
-            await page(scope, receive, send)
-            return
-        joined = False
-
-        async def watched(message: Message) -> None:
-            nonlocal joined
-            if message["type"] == "http.response.start":
-                joined = any(name.lower() == b"set-cookie" for name, _ in message["headers"])
-            await send(message)
-
-        try:
-            await self.app(scope, receive, watched)
-        finally:
-            if not joined:
-                self.limits.joins.give_back(who.address)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """How much one person, and everybody behind one network address, may ask of this server: all limits, in one place.
 
 A class often sits behind one address, so limits per address are those of a large class. Limits per identity hold for
-learners and players; the instructor has none. What is counted is in memory, so a restart forgets it.
+learners and players; the instructor has none, and doesn't count for an address where it is known who they are. What is
+counted is in memory, so a restart forgets it.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ CONNECTIONS = Limit("connections", 1 << 30, 6000)
 REQUESTS = Limit("requests at once", 60, 1000)
 SOCKETS = Limit("open live pages", 40, 4000)
 UPLOADS = Limit("bytes of uploaded files", 192 << 20, 2 << 30)
-QUESTIONS = Limit("questions to the mapper at once", 2, 40)
+QUESTIONS = Limit("questions to the mapper at once", 2, 200)
 SEATS = Limit("seats in this round", 1, 1000)
 RUNS = Limit("unfinished runs", 1 << 30, 400)
 
@@ -51,10 +52,20 @@ class TooMany(BadInput):
 
 @dataclass(frozen=True)
 class Who:
-    """Somebody who asks: `identity` is what tells them from others (None: the instructor, or nobody known yet)."""
+    """Somebody who asks: `identity` is what tells them from others (None: the instructor, or nobody known yet). The
+    instructor has no `address` either. A `stranger` has not joined: all strangers of an address share half of what the
+    address may have, and take nothing from those who have joined."""
 
     identity: Hashable | None
     address: str = ""
+    stranger: bool = False
+
+
+_WHOSE = {
+    "identity": "You have",
+    "address": "Your network has",
+    "strangers": "Visitors of your network who have not joined have",
+}
 
 
 class Counts:
@@ -65,14 +76,14 @@ class Counts:
         self._taken: dict[tuple[str, Hashable], int] = {}
         self._lock = threading.Lock()
 
-    def take(self, who: Who, amount: int = 1) -> None:
-        """Raises TooMany where somebody would have more than they may; nothing is taken then."""
+    def take(self, who: Who, amount: int = 1, besides: int = 0) -> None:
+        """Raises TooMany where somebody would have more than they may; nothing is taken then. `besides`: so much they
+        have that is counted somewhere else."""
         with self._lock:
             for key, most in self._keys(who):
-                there = self._taken.get(key, 0)
+                there = self._taken.get(key, 0) + besides
                 if there + amount > most:
-                    whose = "You have" if key[0] == "identity" else "Your network has"
-                    raise TooMany(f"{whose} {there:,} {self.limit.what}, and at most {most:,} are allowed.")
+                    raise TooMany(f"{_WHOSE[key[0]]} {there:,} {self.limit.what}, and at most {most:,} are allowed.")
             for key, _ in self._keys(who):
                 self._taken[key] = self._taken.get(key, 0) + amount
 
@@ -84,9 +95,9 @@ class Counts:
                     self._taken[key] = left
 
     @contextmanager
-    def held(self, who: Who, amount: int = 1) -> Iterator[None]:
-        """Take something for as long as a block lasts. Raises TooMany."""
-        self.take(who, amount)
+    def held(self, who: Who, amount: int = 1, besides: int = 0) -> Iterator[None]:
+        """Take something for as long as a block lasts. Raises TooMany as `take` does."""
+        self.take(who, amount, besides)
         try:
             yield
         finally:
@@ -94,7 +105,11 @@ class Counts:
 
     def _keys(self, who: Who) -> list[tuple[tuple[str, Hashable], int]]:
         keys = [] if who.identity is None else [(("identity", who.identity), self.limit.identity)]
-        return keys + ([(("address", who.address), self.limit.address)] if who.address else [])
+        if who.address and who.stranger:
+            keys.append((("strangers", who.address), max(self.limit.address // 2, 1)))
+        elif who.address:
+            keys.append((("address", who.address), self.limit.address))
+        return keys
 
 
 class Rate:
@@ -136,7 +151,7 @@ class Limits:
     sockets: Counts = field(default_factory=lambda: Counts(SOCKETS))
     uploads: Counts = field(default_factory=lambda: Counts(UPLOADS))
     questions: Counts = field(default_factory=lambda: Counts(QUESTIONS))
-    seats: Counts = field(default_factory=lambda: Counts(SEATS))  # by round and address
+    seats: Counts = field(default_factory=lambda: Counts(SEATS))  # of those on their way in, by round and address
     runs: Counts = field(default_factory=lambda: Counts(RUNS))
     joins: Rate = field(default_factory=lambda: Rate(JOINS_AT_ONCE * factor(), JOINS_A_SECOND * factor()))
     _addresses: OrderedDict[int, str] = field(default_factory=OrderedDict)  # of identities, the last one seen
@@ -152,10 +167,14 @@ class Limits:
             if len(self._addresses) > MOST_KNOWN:
                 gone, _ = self._addresses.popitem(last=False)
                 self._persons.pop(gone, None)
-        return Who(self._person(identity), address)
+        if identity is not None and identity.role == "instructor":
+            return Who(None)  # what a class does, or somebody beside it, must not keep the instructor out
+        return Who(self._person(identity), address, stranger=identity is None)
 
     def who(self, identity: Identity) -> Who:
         """Somebody who was seen before."""
+        if identity.role == "instructor":
+            return Who(None)
         return Who(self._person(identity), self._addresses.get(identity.id, ""))
 
     def same_person(self, new: Identity, before: Identity | None, cookie: str | None = None) -> None:

@@ -193,6 +193,7 @@ def test_many_placements_at_once_ask_the_mapper_once(store: Store, port: int, mo
             refused = send(ada, "/answer", **answer, answer={"map_by": "core", "bind_to": "core"})
             assert refused.status == 429 and "questions to the mapper at once" in refused.text
         assert [see(one, "/state")["attempt"] for one in (ada, bob)] == [attempt, 1]
+        assert see(ada, "/question/put-them")["answer"] is None, "what nobody has answered needs no mapper"
         assert send(ada, "/answer", question="called", attempt=attempt, answer="mpirun").status == 200
     finally:
         go.set()

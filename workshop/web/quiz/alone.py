@@ -113,28 +113,35 @@ def _worth(kept: QuizAnswer | None) -> dict[str, Any]:
 
 async def _answered(store: Store, request: Request, act: Act, given: Mapping[str, Any]) -> dict[str, Any]:
     """What `_done` gives; whatever may ask the mapper goes through the gate for that. Raises WorkshopError."""
-    if not await run_in_threadpool(_is_heavy, request, given.get("question")):
+    if not await run_in_threadpool(_is_heavy, store, request, given.get("question")):
         return await run_in_threadpool(_done, store, request, act, given)
     who = limits.shared().who(request.state.identity)
     return await heavy.gate().do(who, lambda: _done(store, request, act, given))
 
 
-def _is_heavy(request: Request, question: Any) -> bool:
-    """Whether this is about a question of placement. Raises WorkshopError."""
+def _is_heavy(store: Store, request: Request, question: Any) -> bool:
+    """Whether this is about a placement that the mapper may have to judge: what is looked at before it is answered is
+    not. Raises WorkshopError."""
     if not isinstance(question, str):
         return False
     deck, _ = _deck(request)
-    return any(one.id == question and isinstance(one, Place) for one in deck.questions)
+    if not any(one.id == question and isinstance(one, Place) for one in deck.questions):
+        return False
+    return request.method == "POST" or question in _mine(store, request).answers()
 
 
 def _done(store: Store, request: Request, act: Act, given: Mapping[str, Any]) -> dict[str, Any]:
     """What whoever looks at the page asks for. Raises WorkshopError."""
-    identity, name = request.state.identity, request.path_params["deck"]
-    deck, folder = _deck(request)
-    mine = alone.begin(store, deck, Whose.of(identity), folder)
+    mine = _mine(store, request)
     if request.method == "POST" and given.get("attempt") != mine.player.attempt:
         raise StartedOver("You have started this quiz over on another page; load this one again.")
-    return act(There(name, mine), given)
+    return act(There(request.path_params["deck"], mine), given)
+
+
+def _mine(store: Store, request: Request) -> Alone:
+    """The attempt of whoever looks at the page. Raises WorkshopError."""
+    deck, folder = _deck(request)
+    return alone.begin(store, deck, Whose.of(request.state.identity), folder)
 
 
 def _deck(request: Request) -> tuple[Deck, Path]:

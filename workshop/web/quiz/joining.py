@@ -43,6 +43,7 @@ class Joining(CodeForm):
         return await run_in_threadpool(self.store.round_by_code, typed) if typed else None
 
     async def let_in(self, request: Request, found: Any, nickname: str, given: Mapping[str, str]) -> Response:
+        address = client_address(request.scope)
         try:
             room = await self.rooms.room(found.id)
             # All this before the store gets to know somebody who can't come in.
@@ -52,21 +53,16 @@ class Joining(CodeForm):
                     raise BadInput("The host has locked this round: nobody new can join it now.")
                 if identity is None and room.seats.count >= MOST_PLAYERS:
                     raise full(MOST_PLAYERS)
-                bounds = limits.shared()
-                seat = limits.Who(None, f"{found.id}/{bounds.seen(identity, client_address(request.scope)).address}")
-                bounds.seats.take(seat)
-                try:
+                seat, there = limits.Who(None, f"{found.id}/{address}"), room.seats.count_of(address)
+                with limits.shared().seats.held(seat, besides=there):
                     player, secret = await run_in_threadpool(self._add, request, found.id, nickname)
-                except BaseException:
-                    bounds.seats.give_back(seat)
-                    raise
             else:
                 player, secret = await run_in_threadpool(self._add, request, found.id, nickname)
         except BadInput as error:
             return self.page(request, str(error), given, 409)
         if player.removed:
             return self.page(request, "The host removed you from this round; you can't join it again.", given, 403)
-        room.join(player)
+        room.join(player, address)
         response = RedirectResponse(f"/quiz/{found.id}", 303)
         if secret is not None:
             set_cookie(response, self.cookie, secret)

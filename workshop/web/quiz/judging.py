@@ -34,7 +34,7 @@ class Judging:
                 return
             for key, answer in missing.items():
                 who = Who(self)  # a question has its own share, whoever hosts it
-                self._marks |= await heavy.gate().do(who, partial(self._grade, {key: answer}))
+                self._marks |= await heavy.gate().do(who, partial(self._grade, {key: answer}), reserved=True)
 
     def mark(self, answer: Any) -> Mark:
         """Of an answer that was judged. Raises KeyError."""

@@ -116,10 +116,10 @@ class Room(Telling):
         if self.hold.lost.is_set():  # while they were on their way in
             client.close(ELSEWHERE)
 
-    def join(self, player: QuizPlayer) -> Seat:
-        """Take note of somebody who joined."""
+    def join(self, player: QuizPlayer, address: str = "") -> Seat:
+        """Take note of somebody who joined, from there."""
         self.touch()
-        return self.seats.add(player)
+        return self.seats.add(player, address)
 
     def forget(self, player: int) -> None:
         """Take note that somebody's data was removed. Under the lock."""

@@ -20,6 +20,7 @@ class Seat:
     identity_id: int | None
     nickname: str
     removed: bool
+    address: str = ""  # from which they joined; "" for those who were there before the room was opened
     clients: set[Client] = field(default_factory=set)
 
 
@@ -38,9 +39,9 @@ class Seats:
         self.ranking: Ranking
         self.count_points()
 
-    def add(self, player: QuizPlayer) -> Seat:
+    def add(self, player: QuizPlayer, address: str = "") -> Seat:
         if player.id not in self.all:
-            seat = Seat(player.id, player.identity_id, player.nickname, player.removed)
+            seat = Seat(player.id, player.identity_id, player.nickname, player.removed, address)
             self.all[player.id] = self._of[player.identity_id] = seat
         return self.all[player.id]
 
@@ -59,6 +60,10 @@ class Seats:
     @property
     def count(self) -> int:
         return sum(not seat.removed for seat in self.all.values())
+
+    def count_of(self, address: str) -> int:
+        """How many of those who take part joined from an address."""
+        return sum(seat.address == address and not seat.removed for seat in self.all.values())
 
     def keep(self, answer: QuizAnswer) -> None:
         self._answers.setdefault(answer.question, {})[answer.player_id] = answer
