@@ -149,7 +149,7 @@ def test_a_federation_on_our_own_ranks_from_start_to_its_end(workshop_home: Path
     assert 0 < told["accuracy"]["held_out"] <= 1
     assert told["verdict"]["verdict"].startswith("Federated learning came to")
 
-    begun = workshop("federation", "start", *SMALL, "--rounds", "10000")
+    begun = workshop("federation", "start", *SMALL, "--epochs", "50", "--rounds", "200")
     assert begun.returncode == 0, begun.stderr
     assert max(map(len, begun.stdout.splitlines())) <= 80
     assert f"stop    workshop federation stop {started['run'] + 1}" in begun.stdout

@@ -21,7 +21,7 @@ from uvicorn.server import ServerState
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from tests.support import until
+from tests.support import limit, until
 from workshop.ports import free_port
 from workshop.web import limits
 from workshop.web.lines import LARGEST, LARGEST_OF_STREAMLIT, Requests, Sockets
@@ -81,7 +81,9 @@ def port() -> Iterator[int]:
     )
     free = free_port()
     server = uvicorn.Server(
-        uvicorn.Config(app, port=free, log_level="error", lifespan="off", http=Hasty, ws=HastySockets)
+        uvicorn.Config(
+            app, port=free, log_level="error", lifespan="off", http=Hasty, ws=HastySockets, timeout_graceful_shutdown=1
+        )
     )
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -90,7 +92,7 @@ def port() -> Iterator[int]:
         yield free
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(limit(20))
     assert not thread.is_alive()
     assert not limits.shared().connections._taken
 
@@ -210,6 +212,7 @@ def test_who_reads_slowly_gets_all(port: int) -> None:
 
 @pytest.mark.parametrize(("proxy", "counted"), [("", 1), ("127.0.0.2", 1), ("127.0.0.1", 0)])
 def test_connections_of_the_proxy_are_not_counted(monkeypatch: pytest.MonkeyPatch, proxy: str, counted: int) -> None:
+    until(lambda: not limits.shared().connections._taken, 20, "the end of other tests' connections")
     bounds = limits.Limits()
     monkeypatch.setattr(limits, "shared", lambda: bounds)
     config = configuration(PlainTextResponse("a"), "127.0.0.1", 0, proxy)
