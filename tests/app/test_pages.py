@@ -195,10 +195,10 @@ def test_the_session_page_says_how_far_horovod_is(
     open_page: Open, session: SessionRecord, monkeypatch: pytest.MonkeyPatch, role: str
 ) -> None:
     said = []
-    for state in (Build("running", percent=45), Build("failed", "No g++; see /root/log."), Build("built")):
+    for state in (Build("running", percent=45), Build("failed", "No g++; see /srv/log."), Build("built")):
         monkeypatch.setattr(horovod, "build", lambda state=state: state)
         said.append([found.value.replace("\\", "") for found in open_page("session", role).info])
     running, failed, built = said
     assert ["45 % so far" in words for words in running] == [True]
-    assert ["/root/log" in words for words in failed] == [role == "instructor"]
+    assert ["/srv/log" in words for words in failed] == [role == "instructor"]
     assert built == []
