@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import socket
@@ -18,7 +19,7 @@ from tests.support import until
 from workshop.placement import Placement
 from workshop.session import lifecycle, processes
 from workshop.session.fork import request, stub
-from workshop.session.fork.forked import forkable
+from workshop.session.fork.forked import PR_SET_CHILD_SUBREAPER, forkable
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
 
@@ -63,6 +64,17 @@ def test_a_request_over_its_socket_and_one_that_breaks_off() -> None:
         with pytest.raises(ConnectionError):
             request.read(ours, b"secret")
         assert len(os.listdir("/proc/self/fd")) == len(before), "what came along is closed"
+
+
+def test_a_request_of_a_stub_that_waits_no_longer() -> None:
+    ours, theirs = socket.socketpair()
+    with closing(ours), open(os.devnull) as null:
+        told = body(numbers=b"0")
+        with closing(theirs):
+            socket.send_fds(theirs, [len(told).to_bytes(8, "big")], [null.fileno()])
+            theirs.sendall(told)
+        with pytest.raises(ConnectionError):
+            request.read(ours, b"secret")
 
 
 def test_which_variables_forked_ranks_can_have() -> None:
@@ -163,10 +175,42 @@ def test_kill_9_of_the_server(shared: Session) -> None:
     before.kill()
     ended = shared.wait(run)
     assert ended.status == "failed" and ended.error is not None
-    assert ended.error["type"] == "RankDied" and "SIGKILL" in ended.error["message"]
+    assert ended.error["type"] == "RankServerDied" and str(before.pid) in ended.error["message"]
     until(lambda: not any(processes.alive(one) for one in there), 20, "the ranks to end with it")
     works(shared)
     assert server(shared) != before
+
+
+@pytest.mark.real
+def test_kill_9_of_a_rank_while_the_server_is_stopped(shared: Session) -> None:
+    run = clustered(shared)
+    shared.started(run, "inertia")
+    one, before = ranks(shared.store.run(run.id))[1], server(shared)
+    before.suspend()  # so the launcher is not told
+    one.kill()
+    ended = shared.wait(run)
+    assert ended.error is not None and (ended.error["type"], ended.error["rank"]) == ("RankDied", 1), ended.error
+    assert f"process {one.pid}" in ended.error["message"] and "SIGKILL" in ended.error["message"]
+    works(shared)
+    assert server(shared) != before, "one that doesn't answer is replaced"
+
+
+@pytest.mark.real
+def test_an_end_leaves_nothing_for_others_to_collect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKSHOP_HOME", str(tmp_path))
+    monkeypatch.delenv("WORKSHOP_DATABASE_URL", raising=False)
+    adopt = ctypes.CDLL(None).prctl
+    adopt(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        with Store.open() as store, lifecycle.private_session(store, TWO) as record:
+            session = Session(store, record, tmp_path)
+            run = session.submit("mnist", TWO, data="digits", steps=4, checkpoint="off", trace=0)
+            assert session.wait(run, 240).status == "completed"
+            forked = {child.pid for child in server(session).children(recursive=True)}
+            assert len(forked) == 3, "two ranks and the process from which they are forked"
+        assert not forked & {child.pid for child in psutil.Process().children()}
+    finally:
+        adopt(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 @pytest.mark.real
@@ -201,8 +245,11 @@ def test_ranks_that_train_have_imported_once_and_have_their_threads(shared: Sess
     assert counted[0] == counted[1]
 
     assert ranks(works(shared))[0].ppid() == server(shared).pid, "ranks that don't train have nothing of it"
+    run = shared.submit("mnist", placement, **params | {"steps": 100_000})
+    shared.started(run, "loss")
     trainer.kill()
-    until(lambda: not processes.alive(trainer), 20, "the one with the libraries of training to end")
+    ended = shared.wait(run)
+    assert ended.error is not None and ended.error["type"] == "RankServerDied", ended.error
     works(shared)
     run = trained(placement)
     assert ranks(run)[0].parent() != trainer

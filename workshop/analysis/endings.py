@@ -39,6 +39,10 @@ _KNOWN = {
         "The session lost its controller in the middle of the run.",
         "Start the run again; the session brings up new ranks by itself.",
     ),
+    "RankServerDied": (
+        "The process from which the session forks its ranks ended in the middle of the run.",
+        "Start the run again; the session brings up new ranks by itself.",
+    ),
     "SiteLost": (
         "The place where the ranks ran is gone.",
         "The session has ended with it: start it again where all hosts are there, then the run.",

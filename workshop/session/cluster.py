@@ -183,6 +183,7 @@ class Cluster:
         engines = self.engines = Engines(placement, set_id, engines_tag, self._cluster.engines[set_id])
         temporary.remember(self._folder, engines.launcher.pid)
         engines.trained = trains
+        engines.parent = self.server.parent(trains) if self.server is not None and more else None
         try:
             self._connect(engines)
             self._controllers = processes.family(self._cluster.controller.pid)

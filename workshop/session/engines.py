@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import psutil
+
 from workshop import mpi
 from workshop.errors import WorkshopError
 from workshop.memory import Gauge
@@ -42,6 +44,7 @@ class Engines:
         self.rank_map: dict[str, Any] = {}
         self.machine: dict[str, Any] = {}
         self.vigil: Vigil | None = None
+        self.parent: psutil.Process | None = None  # from which they were forked, if they were
         self.used = False  # whether anything has run on them
         self.trained = False  # whether what training needs was imported before they were forked
         self._gauge = Gauge()
@@ -60,27 +63,37 @@ class Engines:
         return {report["rank"]: report["pid"] for report in self.rank_map.get("ranks", []) if report["host"] == here}
 
     @property
+    def lost(self) -> bool:
+        """Whether the kernel has told that one of them ended, where all are on this machine."""
+        return self.vigil is not None and self.vigil.first is not None
+
+    @property
     def output(self) -> str:
         """What mpirun and the ranks printed, once they have ended; ipyparallel removes the file then."""
         return self.launcher.get_output(remove=False) if self.died.is_set() else ""
 
     def death(self) -> Death | None:
-        """Which rank died first, once they have ended; None where the launcher says of none that it did.
+        """Which rank died first; None where the launcher has ended and says of none that it did.
 
         Where a launcher tells a single process, that may be one that it has ended itself. What this machine saw counts
         for more, where all ranks are on it; elsewhere no rank is blamed.
         """
+        first = self.vigil.first if self.vigil is not None else None
         died = self.mpi.death(self.output)
         if died is not None and died.rank in self.local:
             died = replace(died, pid=self.local[died.rank])  # the launcher may have started but the rank's stub
-        if died is None or died.rank is not None or self.vigil is None or self.vigil.first is None:
+        if first is None or (self.died.is_set() if died is None else died.rank is not None):
             return died
-        pid, number = self.vigil.first
+        pid, number = first
+        number = number or (died.signal if died is not None else None)
         rank = next((report["rank"] for report in self.rank_map.get("ranks", []) if report["pid"] == pid), None)
-        return Death(rank, pid, died.host, number or died.signal)
+        host = died.host if died is not None else socket.gethostname()
+        return Death(rank, pid, host, number) if number is not None else None
 
     def how(self) -> str:
         """How their launcher has ended, as the end of a sentence: in its own words where it gave a reason."""
+        if not self.died.is_set():
+            return "has not noticed that a rank ended"
         code = self._exit_code or 0
         number = -code if code < 0 else code - 128  # as Python tells it, as shells do
         if self.mpi.refuses(self.output):

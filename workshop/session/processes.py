@@ -45,6 +45,14 @@ def alive(process: psutil.Process) -> bool:
         return False
 
 
+def is_stopped(pid: int | None) -> bool:
+    """Whether a process of this machine was stopped by a signal."""
+    try:
+        return pid is not None and psutil.Process(pid).status() == psutil.STATUS_STOPPED
+    except psutil.Error:
+        return False
+
+
 def command(process: psutil.Process) -> list[str]:
     """Its command line; empty for one that has ended."""
     try:

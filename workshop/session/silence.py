@@ -10,9 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-import psutil
-
 from workshop.session.patience import patient
+from workshop.session.processes import is_stopped
 
 SILENT = 30.0  # seconds of an idle machine; a rank that loads a library on a busy one can be deaf for long
 GAP = 1.0  # seconds between two looks that count, at most
@@ -44,14 +43,6 @@ class Silence:
         if rank is None or self._silent[rank] <= SILENT:
             return None
         return rank if is_stopped(rank) or self._silent[rank] > patient(SILENT) else None
-
-
-def is_stopped(pid: int | None) -> bool:
-    """Whether a process of this machine was stopped by a signal."""
-    try:
-        return pid is not None and psutil.Process(pid).status() == psutil.STATUS_STOPPED
-    except psutil.Error:
-        return False
 
 
 def words(rank: int, host: str, pid: int | None) -> str:

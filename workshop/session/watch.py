@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workshop import rankmap
 from workshop.engine.reporter import EXIT_ORPHANED, SILENCE
 from workshop.errors import OUT_OF_MEMORY
-from workshop.session import shortage, silence
+from workshop.session import processes, shortage, silence
 from workshop.session.lookout import Lookout
 from workshop.session.patience import patient
 from workshop.session.shortage import Shortage
@@ -106,8 +106,10 @@ class Watch:
         if not cluster.alive:
             return self._last_words() if self.failed else death(self.conductor, self.lookout, self.killed)
         if self.result.ready() and not self.result.successful():
-            # Its controller may know of a rank's death before mpirun has said so.
-            if cluster.engines is not None and cluster.engines.died.wait(patient(GRACE)):
+            # The kernel tells of a rank's death before the launcher does, which never does where the rank's server was
+            # stopped by a signal.
+            engines = cluster.engines
+            if engines is not None and (engines.died.wait(patient(GRACE)) or engines.lost):
                 return death(self.conductor, self.lookout, self.killed)
             # The engine itself gave up, for instance because the conductor could not store what it said.
             failure = problem("EngineError", str(self.result.exception() or "a rank gave up without a word"))
@@ -165,7 +167,7 @@ class Watch:
             return None
         local, hosts = engines.local, {report["rank"]: report["host"] for report in engines.rank_map["ranks"]}
         heard = {rank: last for rank, last in dict(self.conductor.channel.heard).items() if rank in hosts}
-        rank = self.silence.look(heard, lambda rank: silence.is_stopped(local.get(rank)))
+        rank = self.silence.look(heard, lambda rank: processes.is_stopped(local.get(rank)))
         if rank is None:
             return None
         words = silence.words(rank, hosts[rank], local.get(rank))
@@ -185,7 +187,7 @@ def stopped(conductor: Conductor) -> Outcome:
 def death(conductor: Conductor, lookout: Lookout, killed: int) -> Outcome:
     """Of what a conductor's ranks have died. `killed` is what `Site.kills` said before."""
     engines = conductor.cluster.engines
-    died = engines.death() if engines is not None and engines.died.is_set() else None
+    died = engines.death() if engines is not None else None
     here = died is None or died.host == socket.gethostname()
     by_force = died is None or died.signal == signal.SIGKILL
     if here and by_force and (found := lookout.killed(died.rank if died else None)):
@@ -196,6 +198,9 @@ def death(conductor: Conductor, lookout: Lookout, killed: int) -> Outcome:
     if lost := conductor.lost():
         return Outcome("failed", error=problem("SiteLost", lost), reusable=False)
     assert engines is not None, "whoever watches ranks has some"
+    if engines.parent is not None and not processes.alive(engines.parent):
+        message = f"process {engines.parent.pid}, from which the ranks are forked, has ended, and the ranks with it"
+        return Outcome("failed", error=problem("RankServerDied", message), reusable=False)
     if died is not None and by_force and not here and conductor.site.kills() > killed:
         return _out_of_memory(shortage.killed(died.host, died.rank, {}))
     if died is None and (left := engines.mpi.left(engines.output)):

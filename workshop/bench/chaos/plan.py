@@ -13,7 +13,16 @@ IDLE = 0.2  # share of events that happen just before a run
 LATEST = {"kmeans": 5.0, "mnist": 14.0}  # seconds after the submission: a bit longer than a run takes
 SHORTEST, LONGEST = 0.5, 20.0  # seconds for which a process is stopped
 # How runs end that lost a process, by what they say of it.
-LOST = ("RankDied", "EnginesDied", "RanksNotStarted", "ControllerDied", "RankSilent", "ConductorSilent", "EngineError")
+LOST = (
+    "RankDied",
+    "EnginesDied",
+    "RanksNotStarted",
+    "RankServerDied",
+    "ControllerDied",
+    "RankSilent",
+    "ConductorSilent",
+    "EngineError",
+)
 
 
 @dataclass(frozen=True)

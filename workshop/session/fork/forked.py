@@ -22,6 +22,7 @@ from workshop.session.processes import ENGINES_TAG
 ROOM = "WORKSHOP_ROOM"  # a long variable of the server, in whose place the kernel shows those of a rank
 ROOM_BYTES = 2048
 SHOWN = (ENGINES_TAG,)  # variables by which others find ranks, beside those that the server has as well
+PR_SET_CHILD_SUBREAPER = 36
 HIGH = 512  # descriptors from here on are nobody's
 # What no library reads before the fork: the MPIs are loaded afterwards.
 FREE = ("OMPI_", "PRTE_", "PMIX_", "I_MPI_", "MPICH_", "MPIR_", "HYDRA_", "UCX_", "FI_", "HOROVOD_")
@@ -37,6 +38,11 @@ def die_with(parent: int) -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def adopt_orphans() -> None:
+    """Have the kernel make this process the parent of all that its children leave behind, prctl(2)."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def take_on(request: Request, own: Collection[int]) -> None:

@@ -13,9 +13,12 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import psutil
+
 from workshop.placement import THREAD_VARIABLES, Placement
+from workshop.session import processes
 from workshop.session.fork import forked, stub
-from workshop.session.fork.server import TRAINED
+from workshop.session.fork.server import LEAVE, WORD
 
 PLAIN = [sys.executable, "-m", "workshop.engine.host"]  # a rank that imports for itself
 FORKED = [sys.executable, "-I", "-S", stub.__file__]
@@ -34,12 +37,18 @@ class RankServer:
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         self._asked = self._tried = False
-        self.trained = False  # whether ranks that start to train now have imported what that needs
+        self._trainer = 0  # the process that has imported what training needs
         self._told = threading.Condition()
 
     @property
     def alive(self) -> bool:
-        return self._process is not None and self._process.poll() is None
+        """Whether it runs, and forks ranks at once: it would not while it is stopped by a signal."""
+        return self._process is not None and self._process.poll() is None and not self._stopped
+
+    @property
+    def trained(self) -> bool:
+        """Whether ranks that start to train now have imported what that needs."""
+        return self._trainer != 0
 
     def start(self) -> None:
         """Start it, unless it is there. It imports while others go on; stubs wait until it has."""
@@ -80,7 +89,7 @@ class RankServer:
         """Wait until it imports nothing, however that ended; at most `IMPORTED` seconds, and not after `give_up`."""
         deadline = time.monotonic() + IMPORTED
         with self._told:
-            while self._asked and not self.trained and not give_up() and time.monotonic() < deadline:
+            while self._asked and not self.trained and self.alive and not give_up() and time.monotonic() < deadline:
                 self._told.wait(0.2)
 
     def forks(self, placement: Placement) -> bool:
@@ -93,28 +102,45 @@ class RankServer:
             return PLAIN, {}
         return FORKED, {stub.SERVER: str(self._folder / (TRAINING if trains else RANKS))}
 
+    def parent(self, trains: bool) -> psutil.Process | None:
+        """The process that ranks are forked from, whose end they don't outlive; None where that is gone."""
+        number = (trains and self._trainer) or (self._process.pid if self._process is not None else None)
+        try:
+            return psutil.Process(number) if number is not None else None
+        except psutil.NoSuchProcess:
+            return None
+
+    @property
+    def _stopped(self) -> bool:
+        assert self._process is not None, "it was started"
+        return any(map(processes.is_stopped, (self._process.pid, self._trainer)))
+
     def stop(self) -> None:
         """End it, and with it its ranks."""
+        alive = self.alive
         process, self._process = self._process, None
         if process is not None:
-            process.kill()
-            process.wait()
             assert process.stdin is not None, "it is a pipe"
             process.stdin.close()
+            if alive:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(2 * LEAVE)
+            process.kill()
+            process.wait()
         with self._told:
-            self.trained = self._asked = False
+            self._trainer, self._asked = 0, False
 
     def _hear(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None, "it is a pipe"
         with process.stdout as stream:
-            while word := stream.read(1):
-                self._tell(process, word == TRAINED)
-        self._tell(process, False)
+            while len(word := stream.read(WORD.size)) == WORD.size:
+                self._tell(process, *WORD.unpack(word))
+        self._tell(process, 0)
 
-    def _tell(self, process: subprocess.Popen[bytes], trained: bool) -> None:
+    def _tell(self, process: subprocess.Popen[bytes], trainer: int) -> None:
         with self._told:
             if process is self._process:  # else another one has been started meanwhile
-                self.trained = self._asked = trained
+                self._trainer, self._asked = trainer, trainer != 0
                 self._told.notify_all()
 
 

@@ -40,7 +40,9 @@ def read(line: socket.socket, token: bytes) -> Request:
     try:
         if len(head) != 8 or flags & socket.MSG_CTRUNC:
             raise ValueError("The stub of a rank sent no request.")
-        return parsed(_received(line, int.from_bytes(head, "big")), given, token)
+        asked = parsed(_received(line, int.from_bytes(head, "big")), given, token)
+        _expect_stub(line)
+        return asked
     except BaseException:
         _close(given)
         raise
@@ -74,6 +76,16 @@ def _received(line: socket.socket, length: int) -> bytes:
             raise ConnectionError("The stub of a rank hung up.")
         body += more
     return bytes(body)
+
+
+def _expect_stub(line: socket.socket) -> None:
+    """Raises ConnectionError where the stub has hung up: it has waited for too long, and is a rank itself by now."""
+    try:
+        there = line.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return
+    if not there:
+        raise ConnectionError("The stub of a rank hung up.")
 
 
 def _close(descriptors: Iterable[int]) -> None:

@@ -6,8 +6,11 @@ child becomes the rank. The server tells the stub how its rank has ended, and ki
 Ranks end with the server.
 
 A byte on standard input asks for the libraries of training. A child imports them and forks the ranks that are asked
-for at the second socket; standard output tells when it does (`TRAINED`), and when it has ended (`PLAIN`). So ranks that
-don't train have none of these in their memory. No thread may be started here, since a fork would lose it.
+for at the second socket; standard output tells its number when it does, and 0 when it has ended (`WORD`). So ranks
+that don't train have none of these in their memory. No thread may be started here, since a fork would lose it.
+
+When standard input ends, all processes that were forked end, and the server collects them: in a container, the first
+process may collect nobody.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -29,7 +33,8 @@ from workshop.session.fork import forked, request
 from workshop.session.fork.request import Request
 from workshop.session.guard import end_with_parent
 
-TRAINED, PLAIN = b"+", b"-"
+WORD = struct.Struct("i")  # the number of a process
+LEAVE = 1.0  # seconds within which those that were forked end
 REAPED = 2.0  # seconds for which others can still read how a rank has ended
 FIRST = ("ipyparallel.serialize", "workshop.engine.cells", "workshop.engine.host", "workshop.engine.ipython")
 # No module that imports MPI is among these: a placement says which MPI that is.
@@ -44,7 +49,7 @@ class Server:
         listening: Sequence[socket.socket],
         token: bytes,
         asked: int | None = None,
-        tell: Callable[[bytes], None] = lambda word: None,
+        tell: Callable[[int], None] = lambda pid: None,
     ) -> None:
         """`listening` are the sockets for ranks, the last one for those that train. On `asked`, a descriptor, somebody
         asks for what those need; its end is the server's end."""
@@ -72,7 +77,7 @@ class Server:
                         return became
                 elif ready == self._asked:
                     if not os.read(ready, 1):
-                        os._exit(0)  # the conductor is gone, and ranks go with their parent
+                        self._end()
                     if self._trained is None and (trained := self._train()) is not None:
                         return trained.serve()
                 elif ready == self._trained:
@@ -143,18 +148,18 @@ class Server:
             for name in LIBRARIES:
                 import_module(name)
         settle()
-        os.write(there, TRAINED)
+        os.write(there, b"+")
         return Server(self._listening[-1:], self._token)
 
     def _hear(self) -> None:
         """What the child says that has the libraries of training: that it is ready, or nothing more."""
         assert self._trained is not None, "it was ready"
-        self._resting = os.read(self._trained, 1) == TRAINED
+        self._resting = os.read(self._trained, 1) != b""
         if not self._resting:
             os.close(self._trained)
             os.waitpid(self._child, 0)
             self._trained = None
-        self._tell(TRAINED if self._resting else PLAIN)
+        self._tell(self._child if self._resting else 0)
 
     def _pass_on(self, ready: int) -> None:
         """A signal that a stub was sent; or the stub is gone, and its rank goes, too."""
@@ -185,6 +190,18 @@ class Server:
                 self._over.remove((when, pid))
                 self._over.append((now + REAPED, pid))
 
+    def _end(self) -> None:
+        """Nobody asks for ranks any longer: end all that are there, and go."""
+        # Ranks that train are killed when the child is that has forked them, and are ours then.
+        for pid in [*self._ranks, *([self._child] if self._trained is not None else [])]:
+            os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + LEAVE
+        with contextlib.suppress(ChildProcessError):  # all are collected
+            while time.monotonic() < deadline:
+                if not os.waitpid(-1, os.WNOHANG)[0]:
+                    time.sleep(0.005)
+        os._exit(0)
+
     def _forget(self, pid: int) -> None:
         self._ranks.pop(pid).close()
         self._over.append((time.monotonic() + REAPED, pid))
@@ -205,6 +222,7 @@ def main() -> None:
     """Serve; in a child, be a rank."""
     parent, *doors = map(int, sys.argv[1:4])
     end_with_parent(parent)
+    forked.adopt_orphans()
     for name in FIRST:
         import_module(name)
     settle()
@@ -212,8 +230,8 @@ def main() -> None:
     for door in listening:
         door.setblocking(False)
 
-    def tell(word: bytes) -> None:
-        os.write(1, word)
+    def tell(pid: int) -> None:
+        os.write(1, WORD.pack(pid))
 
     Server(listening, Path(sys.argv[4]).read_bytes(), 0, tell).serve()
     from workshop.engine import host

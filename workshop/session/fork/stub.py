@@ -14,7 +14,7 @@ import sys
 SERVER = "WORKSHOP_RANK_SERVER"  # the path of the socket at which a session's server listens
 TOKEN = "ranks.token"  # the file beside it, which proves that somebody may ask
 PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-LIMIT = 60.0  # seconds within which a server that has taken a rank must have begun it
+LIMIT = 30.0  # seconds of an idle machine within which a server must have begun a rank; it imports for one at first
 
 
 def descriptors():
