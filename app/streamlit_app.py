@@ -1,4 +1,4 @@
-"""The dashboard: this file only declares the pages. Served by `python -m workshop.web`."""
+"""The dashboard: this file only declares the pages. Served by `python -m workshop.server`."""
 
 import streamlit as st
 from parts import frame

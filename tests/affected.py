@@ -13,8 +13,8 @@ ROOT = Path(__file__).parent.parent
 # Tests of what is no module of the package.
 FOLDERS = {
     "app": ("tests/app/", "tests/browser/"),
-    "labs": ("tests/labs/", "tests/labs_package/"),
-    "notebooks": ("tests/labs/", "tests/labs_package/"),
+    "labs": ("tests/labs/", "tests/course/"),
+    "notebooks": ("tests/labs/", "tests/course/"),
 }
 
 

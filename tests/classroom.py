@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from workshop.labs.standing import Classroom
+from workshop.course.class_progress import Classroom
 from workshop.store.records import Progress, QuizAnswer
 from workshop.store.store import Store
 from workshop.store.tables import progress

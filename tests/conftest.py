@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from tests import watchdog
 from tests.support import limit
 from workshop import workloads
-from workshop.session import processes
+from workshop.core import processes
 from workshop.store.store import Store
 
 # pytest is a world of one. What it needs for that must not reach the mpiruns that tests start.

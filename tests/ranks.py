@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from tests.support import limit
+from workshop.core.placement import Placement
 from workshop.mpi import openmpi
-from workshop.placement import Placement
 
 ROOT = Path(__file__).parent.parent
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import psutil
 
 from tests.support import limit, until
-from workshop import config
-from workshop.errors import WorkshopError
-from workshop.placement import Placement
-from workshop.session import client, loopback, processes, segments
-from workshop.session.lease import Held
+from workshop.core import config, processes
+from workshop.core.errors import WorkshopError
+from workshop.core.placement import Placement
+from workshop.runtime import client, loopback, shared_memory
+from workshop.runtime.lease import Held
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
@@ -48,7 +48,7 @@ class Session:
 
     def segments(self) -> list[Path]:
         """The shared memory of the ranks that are up."""
-        return segments.remembered(config.session_folder(self.record.id))
+        return shared_memory.remembered(config.session_folder(self.record.id))
 
 
 def why_gone(held: Held) -> str:

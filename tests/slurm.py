@@ -28,8 +28,8 @@ import psutil
 
 from tests.support import limit, need, until
 from tests.watchdog import temporary_folder
-from workshop.ports import free_ports
-from workshop.session.guard import end_with_parent, guarded
+from workshop.core.parent_death import end_with_parent, guarded
+from workshop.core.ports import free_ports
 
 NODES = ("wsn1", "wsn2", "wsn3")
 CPUS = 2  # of each node, whatever this machine has

@@ -20,12 +20,13 @@ from sqlalchemy import create_engine
 
 from tests.control_groups import control_group, inside
 from tests.support import limit, need, until
-from workshop import config, doctor
+from workshop import doctor
+from workshop.core import config
+from workshop.core.memory import Gauge
+from workshop.core.ports import free_port
 from workshop.doctor import Check
-from workshop.memory import Gauge
 from workshop.mpi import horovod
-from workshop.ports import free_port
-from workshop.session.supervisor import only_one
+from workshop.runtime.supervisor import only_one
 from workshop.store import tables
 from workshop.store.store import Store
 

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from workshop.cli.main import app
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.federated_failures import FederatedFailure, federated_failure, federated_failures
 from workshop.workloads import workload
 

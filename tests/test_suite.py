@@ -28,13 +28,13 @@ def test_the_first_tier_reaches_every_module() -> None:
 
 
 def test_a_module_that_nothing_names_is_not_reached() -> None:
-    assert "workshop.errors" in reach.reached(["tests/test_errors.py"])
-    assert "workshop.web.join" not in reach.reached(["tests/test_errors.py"])
+    assert "workshop.core.errors" in reach.reached(["tests/test_errors.py"])
+    assert "workshop.server.join" not in reach.reached(["tests/test_errors.py"])
 
 
 def test_a_program_is_reached_by_its_name() -> None:
     """No test imports the conductor: a session starts it as a program."""
-    assert "workshop.session.conductor" in reach.reached(["tests/session/test_session.py"])
+    assert "workshop.runtime.conductor" in reach.reached(["tests/session/test_session.py"])
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_which_files_are_of_the_first_tier(source: str, first: bool, tmp_path: P
     ("changed", "test", "concerned"),
     [
         ("workshop/quiz/deck.py", "tests/quiz/test_deck.py", True),  # imports it
-        ("workshop/session/conductor.py", "tests/session/test_session.py", True),  # the folder that mirrors it
+        ("workshop/runtime/conductor.py", "tests/session/test_session.py", True),  # the folder that mirrors it
         ("workshop/quiz/deck.py", "tests/test_errors.py", False),
         ("tests/notebook/kernel.py", "tests/notebook/test_px.py", True),
         ("tests/study/conftest.py", "tests/study/test_runner.py", True),

@@ -31,15 +31,15 @@ MACHINE = (
     "cli/test_tune.py",
     "demo",
     "labs/test_notebooks.py",
-    "session/test_hosts.py",
-    "session/test_lookout.py",
-    "session/test_out_of_memory.py",
-    "session/test_preflight.py",
-    "session/test_slurm_site",
+    "runtime/launchers/test_ssh.py",
+    "runtime/test_memory_monitor.py",
+    "runtime/test_out_of_memory.py",
+    "runtime/test_preflight.py",
+    "runtime/launchers/test_slurm_site",
     "study",
     "test_doctor.py",
-    "test_memory.py",
-    "web/test_runners.py",
+    "core/test_memory.py",
+    "server/test_study_processes.py",
 )
 GROUP = "machine"
 SHARING = ("workloads/openfl",)  # folders whose files look at the same runs of ranks (tests/ranks.py)

@@ -22,16 +22,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from workshop import config, topology
-from workshop.analysis import words
-from workshop.errors import BadInput, WorkshopError
+from workshop.core import config, processes, topology, words
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.memory import Gauge, size
+from workshop.core.placement import Host, Placement
 from workshop.federation import environment
-from workshop.memory import Gauge, size
 from workshop.mpi import horovod, openmpi
-from workshop.placement import Host, Placement
-from workshop.session import hosts as sites
-from workshop.session import loopback, processes
-from workshop.session.supervisor import check_port, only_one
+from workshop.runtime import loopback
+from workshop.runtime.launchers import ssh as sites
+from workshop.runtime.supervisor import check_port, only_one
 from workshop.store.store import Store
 
 GIB = 2**30

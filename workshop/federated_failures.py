@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 
 OPENFL = "openfl"  # the workload that needs an environment of its own
 DIGITS: Mapping[str, Any] = {"data": "digits", "model": "dense"}  # a few seconds

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from parts import frame, picking
 
-from workshop.web.cards import Card, Part
+from workshop.report.cards import Card, Part
 
 LONG = 14  # rows of a table above which it scrolls
 SENTENCE = 40  # characters from which a cell holds one

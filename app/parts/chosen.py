@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import streamlit as st
 from parts import frame
 
-from workshop.errors import WorkshopError
+from workshop.core.errors import WorkshopError
+from workshop.server.numbers import number
 from workshop.store.records import StudyRecord
-from workshop.web.numbers import number
 
 
 def chosen(studies: Sequence[StudyRecord], kind: str, other: str, newest: str) -> StudyRecord | None:

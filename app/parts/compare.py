@@ -7,12 +7,12 @@ from typing import Any
 import streamlit as st
 from parts import cards, frame
 
-from workshop.figures.curves import by_time, overlay
+from workshop.report.figures.curves import by_time, overlay
+from workshop.report.panels import side_by_side
+from workshop.report.panels.told import HELD_OUT, curve_names
+from workshop.report.snapshot import Sight
+from workshop.report.wording import metrics, seen, who
 from workshop.store.records import RunRecord
-from workshop.web.panels import side_by_side
-from workshop.web.panels.told import HELD_OUT, curve_names
-from workshop.web.sight import Sight
-from workshop.web.words import metrics, seen, who
 
 STEP, TIME = "by step", "by time"
 

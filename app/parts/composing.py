@@ -11,13 +11,13 @@ import streamlit as st
 from parts import frame
 from parts.fields import model_form
 
-from workshop import machines
-from workshop.errors import BadInput, WorkshopError
-from workshop.machines import Described
+from workshop.core import machines
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.machines import Described
+from workshop.core.placement import Host, Placement, hosts_from
 from workshop.mpi import command_lines
 from workshop.mpi.words import parse
-from workshop.placement import Host, Placement, hosts_from
-from workshop.web.words import dumps
+from workshop.report.wording import dumps
 
 MACHINE = "2x4x2"
 EXAMPLE = Placement(

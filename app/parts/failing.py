@@ -8,15 +8,14 @@ from typing import Any
 import streamlit as st
 from parts import frame
 
-from workshop import topology
-from workshop.analysis import words
-from workshop.errors import WorkshopError
-from workshop.failures import Failure, failures
+from workshop.core import topology, words
+from workshop.core.errors import WorkshopError
+from workshop.core.placement import Host, Placement
 from workshop.mpi import prefix
-from workshop.placement import Host, Placement
+from workshop.report.failures import Failure, failures
+from workshop.report.wording import STATUS
+from workshop.server import actions
 from workshop.store.records import Identity, RunRecord, SessionRecord
-from workshop.web import actions
-from workshop.web.words import STATUS
 
 EVERY = 3.0  # seconds between looks while one of these runs goes on
 RECENT = 300  # runs among which those of these placements are looked for

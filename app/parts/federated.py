@@ -9,17 +9,18 @@ import streamlit as st
 from parts import cards, federated_predict, frame, tuning
 from parts.federated_begin import PARTITIONS
 
-from workshop.analysis import words
-from workshop.errors import BadInput, WorkshopError
+from workshop.core import words
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.report.cards import Card
+from workshop.report.wording import waiting
+from workshop.server import actions
+from workshop.server.study_processes import RUNNERS
 from workshop.store.records import Identity, SessionRecord, StudyRecord
+from workshop.study import export
+from workshop.study.cards.ways import cards as cards_of
 from workshop.study.kinds import Sofar
 from workshop.study.trials import remaining
 from workshop.study.ways.kind import WaysReport, seconds, ways_report
-from workshop.web import actions, export
-from workshop.web.cards import Card
-from workshop.web.runners import RUNNERS
-from workshop.web.studies.ways import cards as cards_of
-from workshop.web.words import waiting
 from workshop.workloads import workloads
 
 EVERY = 2.0  # seconds after which a study that goes on is looked at again; all visitors share a look

@@ -7,12 +7,12 @@ from typing import Any, get_args
 import streamlit as st
 from parts import frame
 
-from workshop.analysis import words
-from workshop.errors import WorkshopError
+from workshop.core import words
+from workshop.core.errors import WorkshopError
+from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
 from workshop.study.ways import beginning
 from workshop.study.ways.plan import MEASURES, SEEDS, SETTINGS
-from workshop.web import actions
 from workshop.workloads import Workload, workloads
 
 TASKS = {"federated": "Handwritten digits", "segmentation": "Tumours in scans"}

@@ -6,10 +6,10 @@ import streamlit as st
 from parts import frame
 from parts.failing import BROKEN, EVERY, FIXED, RECENT
 
-from workshop.errors import WorkshopError
+from workshop.core.errors import WorkshopError
 from workshop.federated_failures import FederatedFailure, Which, federated_failures
+from workshop.server import actions
 from workshop.store.records import Identity, RunRecord, SessionRecord
-from workshop.web import actions
 
 SIDES: tuple[tuple[Which, str], ...] = (("broken", BROKEN), ("fixed", FIXED))
 

@@ -8,9 +8,9 @@ import streamlit as st
 from parts import cards, federated_failing, frame
 
 from workshop.federation import environment
+from workshop.report.panels import inversion, segmentation
+from workshop.report.snapshot import Sight
 from workshop.store.records import Identity, RunRecord, SessionRecord
-from workshop.web.panels import inversion, segmentation
-from workshop.web.sight import Sight
 from workshop.workloads import workloads
 
 # What makes the cards of a run that have its pictures.

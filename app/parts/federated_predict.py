@@ -6,11 +6,11 @@ import streamlit as st
 from parts import frame
 from parts.cards import FIGURE
 
-from workshop.errors import WorkshopError
-from workshop.figures.guesses import guesses as drawn_guesses
+from workshop.core.errors import WorkshopError
+from workshop.report.figures.guesses import guesses as drawn_guesses
 from workshop.store.records import Identity, StudyRecord
-from workshop.study.path import guesses
-from workshop.study.path.guesses import SHOWN
+from workshop.study.guided import guesses
+from workshop.study.guided.guesses import SHOWN
 from workshop.study.ways.guesses import ASKS, answer
 from workshop.study.ways.kind import WaysReport
 

@@ -12,7 +12,7 @@ import streamlit as st
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.workloads.forms import EARLIER, LONGEST_NUMBER, applies, extra, is_run_number
 
 UPLOAD = "upload"

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import streamlit as st
 
-from workshop import web
+from workshop import server
+from workshop.server import logout
+from workshop.server.auth_middleware import IDENTITY_HEADER
+from workshop.server.recording_notice import marked as mark
 from workshop.store.recorded import Recorded
 from workshop.store.recorded import recorded as recorded_in
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
-from workshop.web import leave
-from workshop.web.door import IDENTITY_HEADER
-from workshop.web.recorded import marked as mark
 
-MARK = Path(web.__file__).parent / "static" / "mark.svg"
+MARK = Path(server.__file__).parent / "static" / "mark.svg"
 STYLE = Path(__file__).with_name("style.css")
 SCRIPTS = [Path(__file__).with_name(name) for name in ("menu.js", "out.js")]
 
@@ -75,7 +75,7 @@ def heading(title: str, words: str = "") -> Identity:
         st.header(title, anchor=False, width="stretch")
         icon = ":material/school:" if identity.role == "instructor" else ":material/person:"
         st.markdown(f"{icon} {plain(identity.nickname)}", width="content")
-        st.html(f'<a href="{leave.PATH}" target="_self">Log out</a>', width="content")
+        st.html(f'<a href="{logout.PATH}" target="_self">Log out</a>', width="content")
     if words:
         st.markdown(words)
     return identity

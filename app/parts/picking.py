@@ -8,10 +8,10 @@ from typing import Any
 import streamlit as st
 from parts import cards, frame
 
-from workshop.analysis.oversubscription import threads_of
-from workshop.errors import WorkshopError
-from workshop.web.cards import Part
-from workshop.web.machine_view import machine_card
+from workshop.core.errors import WorkshopError
+from workshop.report.analysis.oversubscription import threads_of
+from workshop.report.cards import Part
+from workshop.report.machine_picture import machine_card
 
 HOW = "Click at a mark to see its runs, and where their ranks were."
 

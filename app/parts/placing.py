@@ -7,8 +7,8 @@ from typing import Any
 
 from parts.fields import model_form
 
+from workshop.core.placement import Placement
 from workshop.mpi import prefix
-from workshop.placement import Placement
 
 FOLDED = ("mpi", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "environment")
 

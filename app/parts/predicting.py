@@ -10,18 +10,17 @@ from parts import composing, frame
 from parts.cards import FIGURE
 from parts.composing import Composed
 
-from workshop import topology
-from workshop.analysis import words
-from workshop.analysis.oversubscription import oversubscription
-from workshop.errors import WorkshopError
-from workshop.figures.machine import machine_picture, sharing_words
+from workshop.core import topology, words
+from workshop.core.errors import WorkshopError
+from workshop.core.placement import Placement
 from workshop.mpi import mapper
 from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports.masks import mask
-from workshop.placement import Placement
+from workshop.report.analysis.oversubscription import oversubscription
+from workshop.report.figures.machine import machine_picture, sharing_words
+from workshop.server import limits, worker_gate
+from workshop.server.limits import TooMany, Who
 from workshop.store.records import Identity
-from workshop.web import heavy, limits
-from workshop.web.limits import TooMany, Who
 
 LONGEST = 5.0  # seconds for one answer: whoever asks about the largest machines keeps a processor busy as long
 PATIENCE = 4 * LONGEST  # seconds to wait for one's turn
@@ -45,7 +44,7 @@ def _asked(placement: str, machine: str, _who: Who) -> Prediction:
     TooMany."""
     where, described = Placement.model_validate_json(placement), composing.read_machine(machine)
     try:
-        return heavy.gate().wait(_who, lambda: mapper.predict(where, described, LONGEST), PATIENCE)
+        return worker_gate.gate().wait(_who, lambda: mapper.predict(where, described, LONGEST), PATIENCE)
     except TooMany:
         raise  # isn't kept for others
     except WorkshopError as error:

@@ -7,15 +7,15 @@ from pathlib import Path
 import streamlit as st
 from parts import frame
 
-from workshop.analysis import words
-from workshop.errors import WorkshopError
-from workshop.quiz import reading, shelf
+from workshop.core import words
+from workshop.core.errors import WorkshopError
+from workshop.quiz import catalogue, reader
 from workshop.quiz.deck import Deck
 from workshop.quiz.live import scoring
-from workshop.quiz.reading import BadDeck
+from workshop.quiz.reader import BadDeck
+from workshop.server.actions import only_instructor
+from workshop.server.quiz import round_start
 from workshop.store.records import Identity
-from workshop.web.actions import only_instructor
-from workshop.web.quiz import hosting
 
 FILE = "a file of mine"
 
@@ -44,19 +44,19 @@ def form(identity: Identity) -> None:
 
 def _chosen() -> tuple[Deck | None, Path | str]:
     """The deck and the folder of its pictures; None before a file was given. Raises BadInput."""
-    name = st.selectbox("Questions", [*shelf.decks(), FILE], format_func=_title)
+    name = st.selectbox("Questions", [*catalogue.decks(), FILE], format_func=_title)
     if name != FILE:
-        return shelf.deck(name)
+        return catalogue.deck(name)
     given = st.file_uploader("A deck as YAML; its pictures can't come along", type=["yaml", "yml"])
     if given is None:
         return None, ""
-    if given.size > reading.LARGEST:
-        raise BadDeck(given.name, (reading.Problem(None, "", f"it is larger than {reading.LARGEST >> 20} MB"),))
-    return reading.parse(given.getvalue().decode("utf-8", "replace"), given.name), ""
+    if given.size > reader.LARGEST:
+        raise BadDeck(given.name, (reader.Problem(None, "", f"it is larger than {reader.LARGEST >> 20} MB"),))
+    return reader.parse(given.getvalue().decode("utf-8", "replace"), given.name), ""
 
 
 def _title(name: str) -> str:
-    deck = shelf.decks().get(name)
+    deck = catalogue.decks().get(name)
     return deck.title if isinstance(deck, Deck) else name
 
 
@@ -83,7 +83,7 @@ def _problems(error: BadDeck) -> None:
 def _begin(identity: Identity, deck: Deck, folder: Path | str, speed_bonus: bool, ranking: bool) -> None:
     try:
         only_instructor(identity)
-        made = hosting.host(frame.store(), deck, folder, speed_bonus=speed_bonus, ranking=ranking)
+        made = round_start.host(frame.store(), deck, folder, speed_bonus=speed_bonus, ranking=ranking)
     except WorkshopError as error:
         st.error(frame.plain(str(error)))
         return

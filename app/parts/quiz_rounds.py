@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 import streamlit as st
 from parts import frame
 
-from workshop.analysis import words
-from workshop.errors import WorkshopError
+from workshop.core import words
+from workshop.core.errors import WorkshopError
+from workshop.server.quiz import round_end
 from workshop.store.records import Identity, QuizRound
-from workshop.web.quiz import ending
 
 RECENT = 20  # rounds that are listed
 PHASES = {"lobby": "in the lobby", "question": "a question is open", "podium": "at the podium"}
@@ -66,7 +66,7 @@ def _round(this: QuizRound, identity: Identity) -> None:
 
 def _end(this: QuizRound, identity: Identity) -> None:
     try:
-        ending.end(frame.store(), identity, this.id)
+        round_end.end(frame.store(), identity, this.id)
     except WorkshopError as error:
         st.error(frame.plain(str(error)))
     else:

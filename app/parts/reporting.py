@@ -6,12 +6,12 @@ import streamlit as st
 from parts import frame, predicting
 from parts.composing import Composed
 
-from workshop.analysis.difference import AS_MEANT, Difference, aligned, difference, sentences
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.mpi import reports
 from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports import Read
-from workshop.web.panels.predicted import LEGEND
+from workshop.report.analysis.difference import AS_MEANT, Difference, aligned, difference, sentences
+from workshop.report.panels.predicted import LEGEND
 
 WHAT = """
 Paste what your `mpirun` printed, with whatever stands around it: Open MPI's `--report-bindings` or

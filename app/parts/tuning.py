@@ -9,18 +9,18 @@ from dataclasses import dataclass
 import streamlit as st
 from parts import frame
 
-from workshop.errors import BadInput, WorkshopError
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.report.wording import waiting
+from workshop.server import actions
+from workshop.server.study_processes import RUNNERS
 from workshop.store.records import Identity, SessionRecord, StudyRecord
+from workshop.study.guided import wanting
+from workshop.study.guided.expecting import by_step
+from workshop.study.guided.kind import PathReport, path_report
+from workshop.study.guided.plan import STEPS, Estimate
+from workshop.study.guided.planning import going_on, total
 from workshop.study.kinds import Sofar
-from workshop.study.path import wanting
-from workshop.study.path.expecting import by_step
-from workshop.study.path.kind import PathReport, path_report
-from workshop.study.path.plan import STEPS, Estimate
-from workshop.study.path.planning import going_on, total
 from workshop.study.trials import remaining
-from workshop.web import actions
-from workshop.web.runners import RUNNERS
-from workshop.web.words import waiting
 
 EVERY = 3.0  # seconds after which a study that goes on is looked at again; all visitors share a look
 WHERE = "The instructor runs the steps; what they find appears here by itself."

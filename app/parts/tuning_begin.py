@@ -7,13 +7,13 @@ from typing import Any
 import streamlit as st
 from parts import frame
 
-from workshop.analysis import words
-from workshop.errors import WorkshopError
+from workshop.core import words
+from workshop.core.errors import WorkshopError
+from workshop.report.wording import waiting
+from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
-from workshop.study.path import wanting
-from workshop.study.path.plan import OURS, WORKLOAD, Setting
-from workshop.web import actions
-from workshop.web.words import waiting
+from workshop.study.guided import wanting
+from workshop.study.guided.plan import OURS, WORKLOAD, Setting
 from workshop.workloads import workload
 
 SETTINGS = {False: "Quick", True: "Thorough"}

@@ -7,16 +7,16 @@ from parts import cards, frame, tuning
 from parts.cards import FIGURE
 from parts.tuning import EVERY, WHERE, Seen
 
-from workshop.analysis import words
-from workshop.errors import WorkshopError
-from workshop.figures.guesses import guesses as drawn_guesses
+from workshop.core import words
+from workshop.core.errors import WorkshopError
+from workshop.report.figures.guesses import guesses as drawn_guesses
+from workshop.report.wording import waiting
 from workshop.store.records import Identity, SessionRecord
-from workshop.study.path import guesses
-from workshop.study.path.guesses import SHOWN, Ask, Choice
-from workshop.study.path.kind import StepReport
-from workshop.study.path.steps import OTHERS, SOURCE
-from workshop.web.studies.path import step_cards
-from workshop.web.words import waiting
+from workshop.study.cards.path import step_cards
+from workshop.study.guided import guesses
+from workshop.study.guided.guesses import SHOWN, Ask, Choice
+from workshop.study.guided.kind import StepReport
+from workshop.study.guided.steps import OTHERS, SOURCE
 
 LAB = "The lab text and a script that does without this platform are in the folder `labs/sgan`."
 STATE = {

@@ -7,12 +7,12 @@ import streamlit as st
 from parts import frame
 from parts.compare import compare
 
-from workshop.analysis import words
-from workshop.errors import WorkshopError
-from workshop.placement import Placement
+from workshop.core import words
+from workshop.core.errors import WorkshopError
+from workshop.core.placement import Placement
+from workshop.report.wording import STATUS, dumps, seen, who
+from workshop.server.numbers import number
 from workshop.store.records import RunRecord
-from workshop.web.numbers import number
-from workshop.web.words import STATUS, dumps, seen, who
 
 MOST = 300  # runs in the table
 ALL = "all"

@@ -3,7 +3,7 @@
 import streamlit as st
 from parts import frame
 
-from workshop.web.words import state_words
+from workshop.report.wording import state_words
 
 identity = frame.heading("Distributed Training Workshop")
 session = frame.choose_session()

@@ -5,9 +5,9 @@ from parts import composing, failing, frame, predicting, reporting
 from parts.composing import Composed
 from parts.live import run_view
 
-from workshop.errors import WorkshopError
+from workshop.core.errors import WorkshopError
+from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
-from workshop.web import actions
 
 WORDS = (
     "Where would ranks run on a machine that you have, or don't have? Open MPI's own mapper answers here, without "

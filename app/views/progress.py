@@ -4,10 +4,10 @@ import streamlit as st
 from parts import frame
 from parts.live import class_view, learner_view
 
-from workshop.errors import WorkshopError
-from workshop.labs import taking_back
+from workshop.core.errors import WorkshopError
+from workshop.course import progress_reset
+from workshop.server import actions
 from workshop.store.records import Identity
-from workshop.web import actions
 
 NOT_THEIRS = (
     "How the class stands is the instructor's page. What you have solved is marked in your own notebooks, and your "
@@ -44,7 +44,7 @@ def _begin_anew(identity: Identity, learner: str) -> None:
         chosen = st.selectbox("Lab", [ALL, *labs], format_func=str, width=320)
         lab = None if chosen == ALL else chosen
         try:
-            plan = taking_back.plan(store, learner, lab)
+            plan = progress_reset.plan(store, learner, lab)
         except WorkshopError as error:
             st.error(frame.plain(str(error)))
             return

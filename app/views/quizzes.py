@@ -3,8 +3,8 @@
 import streamlit as st
 from parts import frame, quiz_begin, quiz_rounds
 
-from workshop.analysis import words
-from workshop.quiz import alone, shelf
+from workshop.core import words
+from workshop.quiz import alone, catalogue
 from workshop.quiz.alone import Score, Whose
 from workshop.quiz.deck import Deck
 from workshop.store.records import Identity
@@ -35,7 +35,7 @@ def main() -> None:
 def _decks(identity: Identity) -> None:
     """The labs' decks, each with how far one is."""
     st.subheader("Learn alone", anchor=False)
-    found = shelf.decks()
+    found = catalogue.decks()
     if not found:
         st.info("There are no quizzes here yet.", icon=":material/info:")
     good = {name: deck for name, deck in found.items() if isinstance(deck, Deck)}

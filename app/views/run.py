@@ -7,11 +7,11 @@ from parts.fields import UPLOAD, Uploads, model_form
 from parts.live import run_view
 from parts.placing import placement_form
 
-from workshop.errors import BadInput, WorkshopError
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.report.wording import who
+from workshop.server import actions
+from workshop.server.numbers import number
 from workshop.store.records import Identity, RunRecord, SessionRecord
-from workshop.web import actions
-from workshop.web.numbers import number
-from workshop.web.words import who
 from workshop.workloads import Workload, workloads
 from workshop.workloads.forms import going_on, param_of_runs
 

@@ -7,11 +7,11 @@ from parts import frame
 from parts.live import session_view
 from parts.placing import placement_form
 
-from workshop.errors import WorkshopError
+from workshop.core.errors import WorkshopError
+from workshop.core.placement import Placement
 from workshop.mpi import horovod
-from workshop.placement import Placement
+from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
-from workshop.web import actions
 
 EVERY = 2.0  # seconds between looks at who has the ranks
 COMPILED = 10.0  # seconds between looks at how far Horovod is

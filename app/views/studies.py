@@ -5,22 +5,22 @@ import time
 import streamlit as st
 from parts import cards, frame, resting
 
-from workshop.analysis import words
-from workshop.errors import WorkshopError
+from workshop.core import words
+from workshop.core.errors import WorkshopError
+from workshop.report.cards import Card
+from workshop.report.wording import waiting
+from workshop.server.numbers import number
 from workshop.store.records import Identity, StudyRecord
+from workshop.study import export
+from workshop.study.cards import cards as cards_of
+from workshop.study.cards.path import guessed
+from workshop.study.cards.unknown import unknown
+from workshop.study.guided import guesses
+from workshop.study.guided.kind import PathReport
 from workshop.study.kinds import KINDS, Report, expected, read, report, title
-from workshop.study.path import guesses
-from workshop.study.path.kind import PathReport
 from workshop.study.trials import remaining
 from workshop.study.ways.guesses import ASKS
 from workshop.study.ways.kind import WaysReport
-from workshop.web import export
-from workshop.web.cards import Card
-from workshop.web.numbers import number
-from workshop.web.studies import cards as cards_of
-from workshop.web.studies.path import guessed
-from workshop.web.studies.unknown import unknown
-from workshop.web.words import waiting
 
 MOST = 100  # studies in the list
 EVERY = 3.0  # seconds after which a study that goes on is looked at again; all visitors share a look

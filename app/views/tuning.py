@@ -4,8 +4,8 @@ import streamlit as st
 from parts import frame, resting, tuning, tuning_begin, tuning_step
 from parts.chosen import chosen
 
-from workshop.study.path.plan import KIND
-from workshop.study.path.steps import SOURCE, STEPS
+from workshop.study.guided.plan import KIND
+from workshop.study.guided.steps import SOURCE, STEPS
 
 WORDS = (
     "From a naive start to the machine's limit, one step after the other: predict what comes out, run it, see, "

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from workshop.labs.checking import Hint, exercise
-from workshop.labs.trying import confirmed, is_empty, rehearsed
+from workshop.course.exercise_checks import Hint, exercise
+from workshop.course.trials import confirmed, is_empty, rehearsed
 
 # Exercise 1.
 

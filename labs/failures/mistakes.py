@@ -1,6 +1,6 @@
 """Typical wrong answers of lab 6, and what each of them is told."""
 
-from workshop.labs.checking import Mistake
+from workshop.course.exercise_checks import Mistake
 
 RIGHT = {
     "A": "a slow rank",

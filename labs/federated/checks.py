@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from workshop.labs.checking import Hint, exercise
-from workshop.labs.trying import confirmed, rehearsed, worlds
+from workshop.course.exercise_checks import Hint, exercise
+from workshop.course.trials import confirmed, rehearsed, worlds
 
 EMPTY = "Nothing is there yet: put your code in place of `...  # your code` in {}, and return what the text asks for."
 

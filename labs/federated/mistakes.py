@@ -1,6 +1,6 @@
 """Typical wrong answers of lab 5, each with a piece of the hint that it has to get."""
 
-from workshop.labs.checking import Mistake
+from workshop.course.exercise_checks import Mistake
 
 _STREAM = """
 import numpy as np

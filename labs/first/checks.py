@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from workshop.labs.checking import Hint, exercise
-from workshop.labs.trying import call, called, confirmed, is_empty, rehearsed, worlds
+from workshop.course.exercise_checks import Hint, exercise
+from workshop.course.trials import call, called, confirmed, is_empty, rehearsed, worlds
 
 # Exercise 1: who am I
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workshop.labs.checking import Mistake
+from workshop.course.exercise_checks import Mistake
 
 MISTAKES = {
     "whoami": [

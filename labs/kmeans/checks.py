@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from workshop.labs.checking import Hint, exercise
-from workshop.labs.rehearsal import Rehearsal
-from workshop.labs.trying import call, called, confirmed, is_empty, rehearsed, worlds
+from workshop.course.exercise_checks import Hint, exercise
+from workshop.course.simulated_ranks import Rehearsal
+from workshop.course.trials import call, called, confirmed, is_empty, rehearsed, worlds
 
 NAMES = ("sums", "counts", "inertia")
 

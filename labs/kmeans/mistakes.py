@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workshop.labs.checking import Mistake
+from workshop.course.exercise_checks import Mistake
 
 # Exercise 2: all but the lines that are wrong.
 PARTIAL = """%%ranks

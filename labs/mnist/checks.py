@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from workshop.labs.checking import Hint, exercise
-from workshop.labs.trying import confirmed, rehearsed, worlds
+from workshop.course.exercise_checks import Hint, exercise
+from workshop.course.trials import confirmed, rehearsed, worlds
 
 # Images, ranks and batch: with a remainder and without, with a rank that has nothing left in the last step.
 DEALS = ((1437, 2, 64), (1437, 4, 64), (129, 2, 64), (256, 4, 64), (10, 4, 3), (8, 1, 8))

@@ -1,6 +1,6 @@
 """Typical wrong answers of lab 2, and what each of them is told."""
 
-from workshop.labs.checking import Mistake
+from workshop.course.exercise_checks import Mistake
 
 RATE = "def rate_at(step, rate, size, steps_per_epoch, warmup):\n"
 SIZES = "def batch_sizes(images, rank, size, batch):\n"

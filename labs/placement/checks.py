@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
-from workshop import machines
-from workshop.analysis.oversubscription import oversubscription
-from workshop.errors import BadInput
-from workshop.labs.checking import Hint, exercise
-from workshop.labs.trying import called
+from workshop.core import machines
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
+from workshop.course.exercise_checks import Hint, exercise
+from workshop.course.trials import called
 from workshop.mpi import mapper
-from workshop.placement import Placement
+from workshop.report.analysis.oversubscription import oversubscription
 
 # Hosts, sockets of each, cores of each socket.
 MACHINES = (

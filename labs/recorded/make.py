@@ -28,30 +28,30 @@ from urllib.parse import urlencode
 
 from websockets.sync.client import ClientConnection, connect
 
-from workshop import config, topology
 from workshop.bench.quiz import Host
 from workshop.bench.viewers import HOST, served
-from workshop.errors import WorkshopError
-from workshop.failures import failures
+from workshop.core import config, topology
+from workshop.core.errors import WorkshopError
+from workshop.core.placement import Placement
+from workshop.course import catalogue, description
 from workshop.federated_failures import federated_failures
-from workshop.labs import course, describe
-from workshop.placement import Placement
-from workshop.quiz import reading
-from workshop.quiz.asked import ask, solution
+from workshop.quiz import reader
 from workshop.quiz.deck import Choice, Deck, Match, Number, Order, Place, Predict, Text
-from workshop.session import client, lifecycle
+from workshop.quiz.question_view import ask, solution
+from workshop.report.failures import failures
+from workshop.runtime import client, lifecycle
+from workshop.server.auth import hashed, new_secrets
+from workshop.server.quiz import round_start
 from workshop.store.records import Identity, QuizRound, RunRecord, SessionRecord
 from workshop.store.store import Store
+from workshop.study.guided.guesses import Choice as Several
+from workshop.study.guided.guesses import Number as Numeric
+from workshop.study.guided.guesses import about
+from workshop.study.guided.planning import found_of
+from workshop.study.guided.steps import STEPS
 from workshop.study.kinds import Sofar
-from workshop.study.path.guesses import Choice as Several
-from workshop.study.path.guesses import Number as Numeric
-from workshop.study.path.guesses import about
-from workshop.study.path.planning import found_of
-from workshop.study.path.steps import STEPS
 from workshop.study.runner import read as trials_of
 from workshop.study.ways.guesses import ASKS
-from workshop.web.auth import hashed, new_secrets
-from workshop.web.quiz import hosting
 
 NAME = "class"  # of the session
 LEARNERS = 8
@@ -185,15 +185,15 @@ def _guess(chance: random.Random, wanted: Numeric | Several) -> float | str:
 
 def live_round(room: Classroom) -> None:
     """A deck with the class: five to nine answers to every question, some of which are measured."""
-    path = reading.shipped()["kmeans"]
-    deck = reading.read(path)
+    path = reader.shipped()["kmeans"]
+    deck = reader.read(path)
     measured = [question.id for question in deck.questions if isinstance(question, Predict)][:1]
     others = [question.id for question in deck.questions if not isinstance(question, (Predict, Place))][:QUESTIONS]
     kept = [question for question in deck.questions if question.id in (*others, *measured)]
     short = deck.model_copy(update={"questions": tuple(kept)})
     with served() as (_, port):
         token, _ = new_secrets(room.store)
-        record = hosting.host(room.store, short, path.parent, session=NAME)
+        record = round_start.host(room.store, short, path.parent, session=NAME)
         with ExitStack() as stack:
             host = Host(stack.enter_context(socket_of(_cookie(port, "GET", f"/?token={token}"), port, record, "host")))
             players = [
@@ -301,10 +301,10 @@ def socket_of(cookie: str, port: int, record: QuizRound, view: str = "player") -
 def progress(room: Classroom) -> None:
     """Most have come some way; learner-4 is stuck, learner-8 has opened one notebook only."""
     for place, learner in enumerate(room.learners):
-        for number, folder in enumerate(course.folders(config.labs_folder())):
+        for number, folder in enumerate(catalogue.folders(config.labs_folder())):
             if number > (STUCK_IN if place == STUCK else max(6 - place, 0)):
                 break
-            lab = describe.read(folder)
+            lab = description.read(folder)
             room.store.keep_opened(learner.nickname, folder.name)
             if place == LEARNERS - 1:
                 break

@@ -8,8 +8,8 @@ from itertools import pairwise
 from statistics import mean, median
 from typing import Any
 
-from workshop.labs.checking import Hint, exercise
-from workshop.labs.trying import called
+from workshop.course.exercise_checks import Hint, exercise
+from workshop.course.trials import called
 
 Runs = Sequence[tuple[str, float]]
 

@@ -1,6 +1,6 @@
 """Wrong answers that people give to the exercises on tuning, and a piece of the hint that each gets."""
 
-from workshop.labs.checking import Mistake
+from workshop.course.exercise_checks import Mistake
 
 _GROUPS = """from statistics import mean, median
 

@@ -9,12 +9,12 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from tests.server import seed
 from tests.support import limit
-from tests.web import seed
-from workshop import config
+from workshop.core import config
+from workshop.server import auth
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
-from workshop.web import auth
 
 Open = Callable[..., AppTest]
 

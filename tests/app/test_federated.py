@@ -11,9 +11,9 @@ from tests.app.conftest import Open
 from tests.app.test_pages import labels
 from tests.app.test_studies import plain, tables
 from tests.app.test_tuning import click
+from tests.server import seed as class_seed
+from tests.server import test_segmentation as segmentation
 from tests.study.ways import seed
-from tests.web import seed as class_seed
-from tests.web import test_segmentation as segmentation
 from workshop.federated_failures import federated_failures
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from workshop import config
-from workshop.errors import BadInput
-from workshop.placement import Placement
+from workshop.core import config
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.workloads import workload
 
 

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import Open
-from tests.web import seed
+from tests.server import seed
 from workshop.mpi import horovod
 from workshop.mpi.horovod import Build
 from workshop.store.records import SessionRecord

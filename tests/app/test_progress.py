@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests import classroom
 from tests.app.conftest import Open
 from tests.app.test_pages import labels, words
-from workshop import config
+from workshop.core import config
 from workshop.store.store import Store
 
 NAME = "Zoë <b>bold</b> *a*"

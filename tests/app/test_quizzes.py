@@ -12,10 +12,10 @@ from tests.app.test_pages import labels
 from tests.app.test_studies import plain
 from tests.app.test_tuning import click
 from tests.quiz.nine import DECK, YAML
-from workshop.quiz import alone, reading
+from workshop.quiz import alone, reader
 from workshop.quiz.alone import Whose
+from workshop.server.quiz import round_start
 from workshop.store.store import Store
-from workshop.web.quiz import hosting
 
 BROKEN = "deck: mine\ntitle: Mine\nquestions:\n  - {id: a, type: single, text: What}\n  - {id: A b, type: number}\n"
 
@@ -25,7 +25,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "decks"
     folder.mkdir()
     (folder / "nine.yaml").write_text(YAML)
-    monkeypatch.setattr(reading, "shipped", lambda: {path.stem: path for path in sorted(folder.glob("*.yaml"))})
+    monkeypatch.setattr(reader, "shipped", lambda: {path.stem: path for path in sorted(folder.glob("*.yaml"))})
     return folder
 
 
@@ -50,7 +50,7 @@ def test_learners_see_decks_and_how_far_they_are(open_page: Open, store: Store) 
 
 
 def test_learners_join_what_goes_on(open_page: Open, store: Store) -> None:
-    going, over = hosting.host(store, DECK), hosting.host(store, DECK)
+    going, over = round_start.host(store, DECK), round_start.host(store, DECK)
     store.set_round_state(over.id, over.state, ended=True)
     page = open_page("quizzes")
     assert links(page)[f"/quiz?code={going.code}"] == "Join"

@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 from tests.app.conftest import Open
 from tests.app.test_pages import words
 from tests.study import seed
-from tests.study.path import world as path
-from tests.web.studies import seed as grids
+from tests.study.cards import seed as grids
+from tests.study.guided import world as path
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import Open
 from tests.app.test_pages import words
-from tests.web import training
+from tests.server import training
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

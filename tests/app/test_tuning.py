@@ -10,12 +10,12 @@ from streamlit.testing.v1 import AppTest
 from tests.app.conftest import Open
 from tests.app.test_pages import labels
 from tests.app.test_studies import plain
-from tests.study.path import world
-from tests.web import seed
+from tests.server import seed
+from tests.study.guided import world
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.study.path import wanting
-from workshop.study.path.plan import STEPS, Setting
+from workshop.study.guided import wanting
+from workshop.study.guided.plan import STEPS, Setting
 
 
 @pytest.fixture

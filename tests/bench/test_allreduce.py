@@ -6,7 +6,7 @@ import pytest
 
 from tests import mpis
 from workshop.bench import allreduce
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.workloads.allreduce import WORKLOAD
 
 SMALL = WORKLOAD.check({"largest": 4096, "repeats": 3, "methods": "own,ring"})

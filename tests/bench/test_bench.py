@@ -16,7 +16,7 @@ import pytest
 
 from workshop import bench
 from workshop.bench.crew import crew, once
-from workshop.errors import WorkshopError
+from workshop.core.errors import WorkshopError
 
 RANK = """
 import os, sys

@@ -16,7 +16,7 @@ from tests.support import until
 from workshop.bench import chaos
 from workshop.bench.chaos import left
 from workshop.bench.chaos.plan import ACTIONS, LATEST, LONGEST, TARGETS, Event, plan, true_status
-from workshop.session import processes
+from workshop.core import processes
 
 EVENT = Event(1, "rank", "kill", "kmeans", after=2.0, seconds=3.0, busy=False, choice=0.5)
 
@@ -85,7 +85,7 @@ def test_earlier_ranks_and_second_servers_are_left_behind() -> None:
     started = [
         subprocess.Popen(sleep, stdin=subprocess.PIPE, env=os.environ | {processes.ENGINES_TAG: tag}) for tag in tags
     ]
-    web = [*sleep, "workshop.web"]
+    web = [*sleep, "workshop.server"]
     started += [subprocess.Popen(web, stdin=subprocess.PIPE) for _ in range(2)]
     found = [psutil.Process(one.pid) for one in started]
     try:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from workshop.bench import federated
-from workshop.errors import BadInput, WorkshopError
+from workshop.core.errors import BadInput, WorkshopError
 from workshop.federation import environment
 
 SMALL = {"data": "digits", "images": 300, "model": "dense", "partition": "iid", "rounds": 2, "epochs": 1}

@@ -6,7 +6,7 @@ import pytest
 
 from tests import mpis
 from workshop.bench import kmeans, kmeans_rank
-from workshop.errors import WorkshopError
+from workshop.core.errors import WorkshopError
 
 pytestmark = pytest.mark.real
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.support import need
 from workshop.bench import mnist
-from workshop.errors import WorkshopError
+from workshop.core.errors import WorkshopError
+from workshop.core.placement import Placement
 from workshop.mpi import horovod
-from workshop.placement import Placement
 
 STEPS = 20
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from workshop.bench import quiz
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 
 
 @pytest.mark.real

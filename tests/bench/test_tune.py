@@ -8,9 +8,9 @@ import pytest
 
 from tests.study.conftest import own_lock
 from tests.study.tune import cases
-from workshop import topology
 from workshop.bench import tune
-from workshop.errors import WorkshopError
+from workshop.core import topology
+from workshop.core.errors import WorkshopError
 from workshop.store.records import RunRecord
 from workshop.study.trials import Cell
 from workshop.study.tune.space import key, label

@@ -13,11 +13,11 @@ from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
 from tests.support import limit, need, starts_processes
 from workshop.bench.viewers import served
-from workshop.placement import Placement
-from workshop.session import lifecycle
+from workshop.core.placement import Placement
+from workshop.runtime import lifecycle
+from workshop.server.auth import new_secrets
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.web.auth import new_secrets
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [

@@ -20,9 +20,9 @@ from itertools import pairwise
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import started
-from tests.session.test_up import WORKSHOP
+from tests.runtime.test_up import WORKSHOP
 from tests.support import limit
-from workshop.ports import free_ports
+from workshop.core.ports import free_ports
 
 PATIENCE = limit(120) * 1000  # milliseconds
 

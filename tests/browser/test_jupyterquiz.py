@@ -15,7 +15,7 @@ from tests.quiz.decks import NASTY
 from workshop.quiz import rendering
 from workshop.quiz.deck import Deck
 from workshop.quiz.formats import write
-from workshop.quiz.reading import read, shipped
+from workshop.quiz.reader import read, shipped
 
 CODE = "```python\nif a < b:\n    print('$a')\n```"
 

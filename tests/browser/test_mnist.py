@@ -10,11 +10,11 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Class, NewPage, join
+from tests.server import seed, training
 from tests.support import limit, until
-from tests.web import seed, training
 from workshop.bench.viewers import served
+from workshop.server.auth import new_secrets
 from workshop.store.store import Store
-from workshop.web.auth import new_secrets
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(400))]
 
@@ -81,7 +81,7 @@ def test_training_from_the_page(workshop: Class, new_page: NewPage) -> None:
     assert len(json.loads(Path(started.value.path()).read_text())["traceEvents"]) > 100
 
     # Digits that were misread: sharp pictures with words.
-    (run,) = workshop.store.runs(session_id=workshop.session.id)
+    (run,) = workshop.store.runs(session_id=workshop.runtime.id)
     digits = page.locator("[data-card=misclassified] img")
     expect(digits).to_have_count(min(run.metrics["misclassified"], 24))
     first = digits.first

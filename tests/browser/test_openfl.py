@@ -14,8 +14,8 @@ from tests.cli.test_cli import answer, workshop
 from tests.conftest import leftovers
 from tests.support import limit, until
 from workshop.bench.viewers import served
+from workshop.server.auth import new_secrets
 from workshop.store.store import Store
-from workshop.web.auth import new_secrets
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(400))]
 SMALL = ["--data", "digits", "--images", "300", "--model", "dense", "--epochs", "1", "--rounds", "3"]

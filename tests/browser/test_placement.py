@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Class, NewPage, join
 from tests.support import limit
-from workshop.figures import theme
+from workshop.report.figures import theme
 
 pytestmark = pytest.mark.real
 

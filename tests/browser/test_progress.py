@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 from tests import classroom
 from tests.browser.conftest import NewPage
 from tests.conftest import leftovers
+from tests.server.dashboard import Dashboard
 from tests.support import limit, starts_processes
-from tests.web.dashboard import Dashboard
 from workshop.bench.viewers import served
 from workshop.store.store import Store
 

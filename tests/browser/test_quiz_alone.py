@@ -13,10 +13,10 @@ from tests.browser.conftest import NewPage
 from tests.conftest import leftovers
 from tests.support import limit
 from workshop.bench.viewers import served
-from workshop.quiz import shelf
+from workshop.quiz import catalogue
 from workshop.quiz.deck import Deck, Predict, Single
+from workshop.server.auth import new_secrets
 from workshop.store.store import Store
-from workshop.web.auth import new_secrets
 
 PATIENCE = limit(30) * 1000  # milliseconds
 
@@ -31,7 +31,7 @@ def url(workshop_home: Path) -> Iterator[str]:
 
 @pytest.fixture
 def deck() -> Deck:
-    found = shelf.decks()["kmeans"]
+    found = catalogue.decks()["kmeans"]
     assert isinstance(found, Deck)
     return found
 

@@ -13,9 +13,9 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NewPage
 from tests.support import limit, starts_processes
 from workshop.bench.viewers import served
-from workshop.session import replay
+from workshop.runtime import replay
+from workshop.server.auth import new_secrets
 from workshop.store.store import Store
-from workshop.web.auth import new_secrets
 from workshop.workloads import workloads
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]

@@ -8,13 +8,13 @@ import pytest
 from playwright.sync_api import FloatRect, Locator, expect
 
 from tests.browser.conftest import NewPage
+from tests.server import seed as class_seed
 from tests.study import seed
+from tests.study.cards import seed as grids
 from tests.support import limit, until
-from tests.web import seed as class_seed
-from tests.web.studies import seed as grids
 from workshop.bench.viewers import served
+from workshop.server.auth import new_secrets
 from workshop.store.store import Store
-from workshop.web.auth import new_secrets
 
 pytestmark = pytest.mark.real
 

@@ -8,12 +8,12 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NewPage
-from tests.study.path import world
+from tests.server import seed
+from tests.study.guided import world
 from tests.support import limit
-from tests.web import seed
 from workshop.bench.viewers import served
+from workshop.server.auth import new_secrets
 from workshop.store.store import Store
-from workshop.web.auth import new_secrets
 
 pytestmark = pytest.mark.real
 

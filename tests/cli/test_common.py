@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from workshop import topology
 from workshop.cli import common
-from workshop.placement import Placement, default_for
+from workshop.core import topology
+from workshop.core.placement import Placement, default_for
 
 NOTHING: dict[str, Any] = dict.fromkeys(("ranks", "map_by", "per_resource", "cores_per_rank", "bind_to", "threads"))
 

@@ -84,7 +84,7 @@ def test_hosts_that_stay(workshop_home: Path, how: signal.Signals) -> None:
 
 def is_conductor(process: psutil.Process) -> bool:
     with suppress(psutil.NoSuchProcess):
-        return "workshop.session.conductor" in process.cmdline()
+        return "workshop.runtime.conductor" in process.cmdline()
     return False
 
 

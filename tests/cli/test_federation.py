@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.analysis.test_openfl import certificate
 from tests.cli.test_cli import answer, workshop
 from tests.conftest import leftovers
+from tests.report.analysis.test_openfl import certificate
+from tests.server import seed
+from tests.server.test_openfl import KEY, begun
 from tests.support import until
-from tests.web import seed
-from tests.web.test_openfl import KEY, begun
 from workshop.cli.main import run
 from workshop.federation import environment
 from workshop.store.records import SessionRecord

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.labs_package import labs
-from workshop import config
+from tests.course import labs
 from workshop.cli.main import run
+from workshop.core import config
 
 
 @pytest.fixture

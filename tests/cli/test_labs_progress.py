@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests import classroom
-from workshop import config
 from workshop.cli.main import run
-from workshop.errors import BadInput
-from workshop.labs import copies, taking_back
-from workshop.labs.folder import Folder
+from workshop.core import config
+from workshop.core.errors import BadInput
+from workshop.course import copies, progress_reset
+from workshop.course.learner_folder import Folder
 from workshop.notebook import learner as of_this_machine
 from workshop.store.recorded import Recorded, mark
 from workshop.store.store import Store
@@ -27,7 +27,7 @@ def originals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A notebook for each lab of the course, without what their texts link to."""
     folder = tmp_path / "originals"
     folder.mkdir()
-    for name in taking_back._notebooks(None):
+    for name in progress_reset._notebooks(None):
         (folder / name).write_text(json.dumps({"cells": [], "metadata": {"lab": name}, "nbformat": 4}))
     monkeypatch.setattr(config, "notebooks_folder", lambda: folder)
     monkeypatch.delenv("WORKSHOP_CLASS_NOTEBOOKS", raising=False)
@@ -188,7 +188,7 @@ def test_a_class_has_a_folder_for_everybody(
     if os.geteuid() == 0:
         os.chown(folder, owner, owner)
     store.keep_opened("bob", "first")
-    done = taking_back.take_back(store, "bob", "first")
+    done = progress_reset.take_back(store, "bob", "first")
     assert done.aside == ("0-first (set aside).ipynb",) and done.forgotten == 1
     assert (folder / done.aside[0]).read_text() == "Bob's"
     assert (folder / FIRST).read_bytes() == (originals / FIRST).read_bytes()
@@ -205,8 +205,8 @@ def test_a_nickname_that_is_short_for_a_longer_name_finds_the_folder(
     for name in names:
         short = of_this_machine.nickname(name)
         assert len(short) < len(name)
-        assert taking_back.folder_of(short) == tmp_path / f"of-{name}.d" / "notebooks"
-    assert taking_back.folder_of(of_this_machine.nickname(f"{names[0]}0")) is None
+        assert progress_reset.folder_of(short) == tmp_path / f"of-{name}.d" / "notebooks"
+    assert progress_reset.folder_of(of_this_machine.nickname(f"{names[0]}0")) is None
 
 
 def test_a_folder_that_refuses_keeps_the_progress(
@@ -250,5 +250,5 @@ def test_a_class_folder_names_the_learner_once(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_who_owns_this_machine_has_the_folder_of_it(mine: Path) -> None:
-    assert of_this_machine.name() == "ada" and taking_back.folder_of("ada") == mine
-    assert taking_back.folder_of("bob") is None
+    assert of_this_machine.name() == "ada" and progress_reset.folder_of("ada") == mine
+    assert progress_reset.folder_of("bob") is None

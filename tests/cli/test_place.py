@@ -13,7 +13,7 @@ import pytest
 
 from tests.lstopo import written
 from tests.support import limit
-from workshop import machines, topology
+from workshop.core import machines, topology
 
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 
@@ -169,6 +169,9 @@ def test_it_costs_the_help_nothing() -> None:
         capture_output=True,
         text=True,
     ).stdout.split()
-    assert not {"workshop.mpi.mapper", "workshop.machines", "workshop.failures", "xml.etree.ElementTree"} & set(
-        imported
-    )
+    assert not {
+        "workshop.mpi.mapper",
+        "workshop.core.machines",
+        "workshop.report.failures",
+        "xml.etree.ElementTree",
+    } & set(imported)

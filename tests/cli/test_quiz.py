@@ -12,7 +12,7 @@ import yaml
 from tests.cli.test_cli import workshop
 from tests.quiz.formats.carried import png
 from workshop.cli.main import run
-from workshop.quiz.reading import shipped
+from workshop.quiz.reader import shipped
 
 DECK = """\
 deck: two

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import leftovers
+from tests.server.dashboard import Visitor
 from tests.store import classroom
 from tests.support import limit, starts_processes, until
-from tests.web.dashboard import Visitor
 from workshop.cli.main import run
 from workshop.cli.record import terms
-from workshop.ports import free_port
-from workshop.session import replay
+from workshop.core.ports import free_port
+from workshop.runtime import replay
 from workshop.store.store import Store
 
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")

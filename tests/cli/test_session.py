@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.test_cli import answer, workshop
-from tests.web import seed
+from tests.server import seed
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

@@ -14,11 +14,11 @@ from tests.cli.test_cli import answer, workshop
 from tests.study import seed
 from workshop.cli.main import run
 from workshop.cli.show_study import watch_study
-from workshop.placement import Placement
+from workshop.core.placement import Placement
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.study.judging import Progress
 from workshop.study.scaling.plan import KIND, plan
+from workshop.study.trial_monitor import Progress
 from workshop.workloads import workload
 
 SCALING = ["study", "run", "scaling", "--workload"]

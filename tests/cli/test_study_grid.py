@@ -13,7 +13,7 @@ from tests.cli.test_cli import workshop
 from tests.study.grid.cases import kept, run_all
 from workshop.cli.main import run
 from workshop.cli.show_study import show_study
-from workshop.placement import Placement
+from workshop.core.placement import Placement
 from workshop.store.records import SessionRecord, Trial
 from workshop.store.store import Store
 from workshop.study.grid.plan import plan

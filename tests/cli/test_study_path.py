@@ -13,7 +13,7 @@ import pytest
 from tests.study.conftest import own_lock
 from tests.support import limit
 from workshop.store.store import Store
-from workshop.study.path.plan import Setting
+from workshop.study.guided.plan import Setting
 
 __all__ = ["own_lock"]
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")

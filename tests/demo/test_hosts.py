@@ -16,10 +16,10 @@ import pytest
 
 from tests.hosts import emulated
 from tests.support import limit, until
+from workshop.core.errors import BadInput
 from workshop.demo import remote
 from workshop.demo.hosts import EmulatedHosts
 from workshop.demo.link import Link
-from workshop.errors import BadInput
 
 OWNER = """
 import sys, time

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workshop.core.errors import BadInput
 from workshop.demo import link
 from workshop.demo.link import Link, Traffic
-from workshop.errors import BadInput
 
 TABLE = """\
 Inter-|   Receive                                                |  Transmit

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from tests.support import limit, until
-from workshop.analysis.threads import KINDS
+from workshop.core.placement import Placement
+from workshop.core.rank_map import Task, tasks
 from workshop.engine import origins
 from workshop.engine.context import RankContext
 from workshop.engine.origins import Origin, Origins
 from workshop.engine.threads import Census, count, of_thread, told, working
 from workshop.mpi import openmpi
-from workshop.placement import Placement
-from workshop.rankmap import Task, tasks
+from workshop.report.analysis.threads import KINDS
 
 # Imports what names none of its threads, has each of them work, and prints what the census says.
 LIBRARIES = """

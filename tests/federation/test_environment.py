@@ -14,8 +14,8 @@ import pytest
 
 from tests import openfl
 from tests.support import limit, until
-from workshop import config
-from workshop.errors import BadInput, WorkshopError
+from workshop.core import config
+from workshop.core.errors import BadInput, WorkshopError
 from workshop.federation import environment, plan
 
 PIN = re.compile(r"[a-z0-9-]+==[0-9][0-9a-z.]*")

@@ -15,7 +15,7 @@ import pytest
 
 from tests import openfl
 from tests.support import limit, starts_processes, until
-from workshop.errors import WorkshopError
+from workshop.core.errors import WorkshopError
 from workshop.federation import fx
 from workshop.federation.fx import Fx, shown
 

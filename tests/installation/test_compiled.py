@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import limit
-from workshop import config
+from workshop.core import config
 from workshop.installation import compiled
 
 pytestmark = pytest.mark.real

@@ -18,13 +18,13 @@ import psutil
 import pytest
 
 from tests.support import limit, need, until
-from workshop.errors import WorkshopError
+from workshop.core.errors import WorkshopError
 from workshop.installation import horovod as building
 from workshop.installation.horovod import HorovodBuild
 from workshop.mpi import horovod
 from workshop.mpi.horovod import Build
-from workshop.session import measuring
-from workshop.session.supervisor import Supervisor
+from workshop.runtime import measurement_lock
+from workshop.runtime.supervisor import Supervisor
 
 pytestmark = pytest.mark.real
 PATIENCE = limit(60)  # seconds
@@ -183,11 +183,11 @@ def test_all_of_a_step_ends_with_who_builds(tmp_path: Path) -> None:
 
 
 def test_it_stands_still_while_a_run_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "LOCK", tmp_path / "lock")
+    monkeypatch.setattr(measurement_lock, "LOCK", tmp_path / "lock")
     steps = building._Steps(tmp_path / "log", gives_way=True)
     command = ["bash", "-c", f"echo $$ > {tmp_path}/pid; until [ -e {tmp_path}/end ]; do sleep 0.1; done"]
     step = threading.Thread(target=steps.take, args=(command, "the engine"))
-    with measuring.measuring_lock():
+    with measurement_lock.measuring_lock():
         step.start()
         pid = int(until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(), PATIENCE, "the step"))
         until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED, PATIENCE, "the step to stand still")

@@ -21,7 +21,7 @@ import psutil
 from websockets.sync.client import connect
 
 from tests.support import limit, need, until
-from workshop.ports import free_ports
+from workshop.core.ports import free_ports
 
 PATIENCE = limit(120)  # seconds
 CONFIGURATION = """

@@ -16,8 +16,8 @@ import psutil
 from websockets.sync.client import ClientConnection, connect
 
 from tests.support import limit, until
+from workshop.core.ports import free_port
 from workshop.jupyter.child import JupyterLab
-from workshop.ports import free_port
 
 PATIENCE = limit(120)  # seconds
 

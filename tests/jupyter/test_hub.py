@@ -13,12 +13,12 @@ from traitlets.config import Config
 from tests import postgres
 from tests.jupyter.hubs import PATIENCE, Hub, hub
 from tests.support import limit, starts_processes, until
-from workshop import config
-from workshop.errors import BadInput
+from workshop.core import config
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.jupyter import hub as configuration
 from workshop.jupyter.settings import DASHBOARD
-from workshop.placement import Placement
-from workshop.session import lifecycle
+from workshop.runtime import lifecycle
 from workshop.store.records import Limits
 from workshop.store.store import Store
 

@@ -20,12 +20,12 @@ import pytest
 from tests.conftest import leftovers
 from tests.jupyter.lab import Lab, process, running, words
 from tests.support import limit, starts_processes, until
-from workshop import config
-from workshop.errors import WorkshopError
+from workshop.core import config
+from workshop.core.errors import WorkshopError
+from workshop.core.ports import free_ports
 from workshop.jupyter.child import JupyterLab
-from workshop.ports import free_ports
+from workshop.server import auth
 from workshop.store.store import Store
-from workshop.web import auth
 
 pytestmark = pytest.mark.real
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
@@ -209,8 +209,8 @@ def test_it_ends_with_up_whatever_it_has_started(workshop_home: Path) -> None:
         assert frames.split() == ["'self'", lab.url, lab.url.replace("127.0.0.1", "localhost")]
         kernel = lab.kernel()
         private = (
-            "from workshop.store.store import Store\nfrom workshop.session import lifecycle\n"
-            "from workshop.placement import Placement\n"
+            "from workshop.store.store import Store\nfrom workshop.runtime import lifecycle\n"
+            "from workshop.core.placement import Placement\n"
             "print(lifecycle.start_session(Store.open(), 'mine', Placement(), private=True, attached=True)[0].name)"
         )
         assert "mine" in lab.run(kernel, private)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from workshop import config
-from workshop.errors import BadInput
+from workshop.core import config
+from workshop.core.errors import BadInput
 from workshop.jupyter import prepare, settings, workspace
 
 

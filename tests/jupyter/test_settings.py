@@ -17,7 +17,7 @@ from tests.mpis import left_by_killed
 from tests.notebook.kernel import kernel
 from tests.notebook.sessions import ended
 from tests.support import limit
-from workshop import config
+from workshop.core import config
 from workshop.jupyter import settings
 from workshop.jupyter.panel import Engines
 from workshop.mpi import openmpi

@@ -21,8 +21,8 @@ import nbformat
 from nbclient import NotebookClient
 
 from tests.support import limit
-from workshop import config
-from workshop.labs import build, copies, course, describe
+from workshop.core import config
+from workshop.course import build, catalogue, copies, description
 
 CELL = 300  # seconds that a cell may take, on a machine that does much else
 MEANT = "raises-exception"  # the tag of a cell that is meant to fail
@@ -93,12 +93,12 @@ def _words(output: Any) -> str:
 def notebook(folder: Path, solutions: bool = False) -> Path:
     """The notebook of a lab's folder, as learners get it or with its solutions."""
     there = config.notebooks_folder() / build.SOLUTIONS if solutions else config.notebooks_folder()
-    return there / course.file_name(describe.read(folder), folder)
+    return there / catalogue.file_name(description.read(folder), folder)
 
 
 def main() -> None:
     seconds = {}
-    for folder in course.folders(config.labs_folder()):
+    for folder in catalogue.folders(config.labs_folder()):
         if len(sys.argv) > 1 and folder.name not in sys.argv[1:]:
             continue
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workshop import config
-from workshop.labs import checking, source
-from workshop.labs.checking import Exercise, Mistake
+from workshop.core import config
+from workshop.course import exercise_checks, source
+from workshop.course.exercise_checks import Exercise, Mistake
 
 LABS = {path.parent.name: path.parent for path in sorted(config.labs_folder().glob(f"*/{source.FILE}"))}
 LEFT_OUT = ("workshop", "sklearn")  # exercises need neither, and they take their time
@@ -36,12 +36,12 @@ class Task:
 
     def answer(self, code: str) -> Any:
         """What this code defines in place of the exercise's cell."""
-        return checking.answer(code, self.exercise.id, self.names)
+        return exercise_checks.answer(code, self.exercise.id, self.names)
 
 
 def tasks(lab: str) -> Iterator[Task]:
     """The exercises of a lab, in the order of its notebook."""
-    checks = checking.load(LABS[lab])
+    checks = exercise_checks.load(LABS[lab])
     names: dict[str, Any] = {}
     for cell in source.read(LABS[lab] / source.FILE):
         if cell.kind != "code":
@@ -50,8 +50,8 @@ def tasks(lab: str) -> Iterator[Task]:
             names |= _imported(cell.text)
             continue
         for exercise in checks.values():
-            given = checking.answer(source.solved(cell.text), exercise.id, names)
-            if given is not checking.MISSING and exercise.id not in names:
+            given = exercise_checks.answer(source.solved(cell.text), exercise.id, names)
+            if given is not exercise_checks.MISSING and exercise.id not in names:
                 yield Task(exercise, cell.text, dict(names))
                 names[exercise.id] = given
 
@@ -71,7 +71,7 @@ def _imported(text: str) -> dict[str, Any]:
 
 
 def mistakes(lab: str, id: str) -> list[Mistake]:
-    return list(checking.mistakes(LABS[lab])[id])
+    return list(exercise_checks.mistakes(LABS[lab])[id])
 
 
 def main(output: str) -> None:
@@ -88,7 +88,8 @@ def main(output: str) -> None:
             codes = {mistake.name: mistake.code for mistake in mistakes(lab, task.exercise.id)}
             answers = {"solved": source.solved(task.text), "unsolved": source.unsolved(task.text)} | codes
             came = {
-                name: checking.run_on_ranks(task.exercise, comm, task.answer(code)) for name, code in answers.items()
+                name: exercise_checks.run_on_ranks(task.exercise, comm, task.answer(code))
+                for name, code in answers.items()
             }
             found.setdefault(lab, {})[task.exercise.id] = {name: [one.kind, one.said] for name, one in came.items()}
     if comm.Get_rank() == 0:

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 from tests.support import limit
-from workshop import topology
+from workshop.core import topology
+from workshop.core.placement import THREAD_VARIABLES, Placement
 from workshop.mpi import openmpi
-from workshop.placement import THREAD_VARIABLES, Placement
 
 # Runs a script once for each line of words, in one process: importing TensorFlow takes seconds.
 REPEATED = """

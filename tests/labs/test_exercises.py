@@ -14,7 +14,7 @@ import pytest
 from tests.labs import exercises
 from tests.labs.exercises import LABS, Task, mistakes
 from tests.ranks import ROOT, run_ranks
-from workshop.labs import checking, course
+from workshop.course import catalogue, exercise_checks
 from workshop.mpi import openmpi
 
 ONE_SENTENCE = 450  # characters of a hint at most
@@ -27,11 +27,11 @@ def tasks(lab: str) -> dict[str, Task]:
 
 def local() -> list[tuple[str, str]]:
     """Labs and exercises whose checks need no ranks."""
-    return [(lab, id) for lab in LABS for id, check in checking.load(LABS[lab]).items() if not check.ranks]
+    return [(lab, id) for lab in LABS for id, check in exercise_checks.load(LABS[lab]).items() if not check.ranks]
 
 
 def of_ranks() -> list[tuple[str, str]]:
-    return [(lab, id) for lab in LABS for id, check in checking.load(LABS[lab]).items() if check.ranks]
+    return [(lab, id) for lab in LABS for id, check in exercise_checks.load(LABS[lab]).items() if check.ranks]
 
 
 each_local = pytest.mark.parametrize(("lab", "id"), local())
@@ -39,20 +39,20 @@ each_local = pytest.mark.parametrize(("lab", "id"), local())
 
 @pytest.mark.real
 def test_nothing_is_wrong_with_the_course() -> None:
-    assert course.problems(next(iter(LABS.values())).parent) == []
+    assert catalogue.problems(next(iter(LABS.values())).parent) == []
 
 
 @pytest.mark.parametrize("lab", LABS)
 def test_every_check_has_an_exercise(lab: str) -> None:
-    assert list(tasks(lab)) == list(checking.load(LABS[lab]))
+    assert list(tasks(lab)) == list(exercise_checks.load(LABS[lab]))
 
 
 @pytest.mark.real
 @each_local
 def test_solution_is_right_and_an_empty_exercise_is_told_so(lab: str, id: str) -> None:
     task = tasks(lab)[id]
-    assert checking.run(task.exercise, task.solved) == checking.RIGHT
-    empty = checking.run(task.exercise, task.unsolved)
+    assert exercise_checks.run(task.exercise, task.solved) == exercise_checks.RIGHT
+    empty = exercise_checks.run(task.exercise, task.unsolved)
     assert empty.kind == "empty", empty
 
 
@@ -61,7 +61,7 @@ def test_solution_is_right_and_an_empty_exercise_is_told_so(lab: str, id: str) -
 def test_typical_mistakes_get_their_hints(lab: str, id: str) -> None:
     task = tasks(lab)[id]
     for mistake in mistakes(lab, id):
-        found = checking.run(task.exercise, task.answer(mistake.code))
+        found = exercise_checks.run(task.exercise, task.answer(mistake.code))
         assert not found.right, mistake.name
         assert mistake.hint in found.said, (mistake.name, found)
         assert len(found.said) <= ONE_SENTENCE, found.said

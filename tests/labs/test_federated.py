@@ -15,7 +15,7 @@ import pytest
 from tests.labs import script
 from tests.labs.script import answer
 from tests.support import limit
-from workshop import config
+from workshop.core import config
 
 SCRIPT = config.labs_folder() / "federated" / "train.py"
 run = partial(script.run, SCRIPT)

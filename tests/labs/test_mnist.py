@@ -12,7 +12,7 @@ import pytest
 from tests.labs import script
 from tests.labs.script import answer
 from tests.support import need
-from workshop import config
+from workshop.core import config
 from workshop.mpi import horovod
 
 SCRIPT = config.labs_folder() / "mnist" / "train.py"

@@ -17,10 +17,10 @@ from tests.labs.executing import execute, notebook
 from tests.labs.exercises import LABS
 from tests.labs.test_text import commands, unknown
 from tests.support import limit, until
-from workshop import config
-from workshop.labs import build, checking, copies, describe, source
-from workshop.placement import Placement
-from workshop.quiz import reading
+from workshop.core import config
+from workshop.core.placement import Placement
+from workshop.course import build, copies, description, exercise_checks, source
+from workshop.quiz import reader
 from workshop.workloads import workloads
 
 each_lab = pytest.mark.parametrize("lab", LABS)
@@ -67,7 +67,7 @@ def test_what_is_measured_was_guessed(lab: str) -> None:
 def test_questions_that_a_run_sheet_names_are_in_its_deck(lab: str) -> None:
     text = (LABS[lab] / "runsheet.md").read_text(encoding="utf-8")
     part = re.split(r"^#+ .*[Qq]uiz.*$", text, maxsplit=1, flags=re.MULTILINE)[-1].split("\n## ")[0]
-    known = {question.id for question in reading.read(LABS[lab] / reading.FILE).questions}
+    known = {question.id for question in reader.read(LABS[lab] / reader.FILE).questions}
     named = {name for name in re.findall(r"`([a-z]+(?:-[a-z0-9]+)+)`", part)}
     assert named <= known, named - known
 
@@ -85,11 +85,11 @@ def test_learners_begin_with_nothing(lab: str) -> None:
     cells = nbformat.read(notebook(LABS[lab]), as_version=4).cells
     given = [cell.source for cell in cells if source.EXERCISE in cell.metadata.get("tags", [])]
     tasks = list(exercises.tasks(lab))
-    assert [task.exercise.id for task in tasks] == list(checking.load(LABS[lab]))
+    assert [task.exercise.id for task in tasks] == list(exercise_checks.load(LABS[lab]))
     for task in tasks:
         if not task.exercise.ranks:
             (code,) = [text for text in given if text == source.unsolved(task.text)]
-            found = checking.run(task.exercise, task.answer(code))
+            found = exercise_checks.run(task.exercise, task.answer(code))
             assert (found.kind, found.said[:20]) == ("empty", "Nothing is there yet"), found
 
 
@@ -99,7 +99,7 @@ def test_learners_who_fill_in_nothing_come_to_the_end(tmp_path: Path, workshop_h
     """Also where exercises are on ranks: every check says so, and no other cell fails for it."""
     done = execute(notebook(LABS["first"]), tmp_path)
     assert done.errors == []
-    assert list(done.checks) == list(describe.read(LABS["first"]).exercises)
+    assert list(done.checks) == list(description.read(LABS["first"]).exercises)
     for id, said in done.checks.items():
         assert f"{id} is empty. Nothing is there yet" in said
     until(lambda: not leftovers(workshop_home), ENDS, "the notebook's sessions to end")
@@ -116,7 +116,7 @@ def test_solutions_run(lab: str, tmp_path: Path, workshop_home: Path) -> None:
     done = execute(notebook(LABS[lab], solutions=True), mine)
     print(f"lab {lab}: {done.seconds:.0f} s, {len(done.cells)} cells")
     assert done.errors == []
-    assert list(done.checks) == list(describe.read(LABS[lab]).exercises)
+    assert list(done.checks) == list(description.read(LABS[lab]).exercises)
     for id, said in done.checks.items():
         assert f"{id} is right." in said
     until(lambda: not leftovers(workshop_home), ENDS, "the notebook's sessions to end")

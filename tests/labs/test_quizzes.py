@@ -20,15 +20,15 @@ import workshop
 from tests.labs import quiz_checks
 from tests.labs.test_text import COMMAND, unknown
 from tests.support import limit
-from workshop.placement import THREAD_VARIABLES
-from workshop.quiz import expressions, reading, truth
+from workshop.core.placement import THREAD_VARIABLES
+from workshop.quiz import expressions, reader, truth
 from workshop.quiz.deck import Base, Choice, Deck, Match, Multiple, Number, Order, Place, Poll, Predict, Single, Text
-from workshop.quiz.drawing import Asked, ask, combinations
 from workshop.quiz.grading import grade, value_of
+from workshop.quiz.randomisation import Asked, ask, combinations
 from workshop.quiz.rendering import plain
 from workshop.quiz.typed import alike
 
-DECKS = reading.shipped()
+DECKS = reader.shipped()
 SEEDS = ("a", "b", "c", "d")  # of learners, for questions with numbers of their own
 LIMIT = limit(300)  # seconds for a deck's code
 ENOUGH = 15  # questions of a deck
@@ -46,7 +46,7 @@ LABS = ("failures", "federated", "first", "kmeans", "mnist", "placement", "sgan"
 
 @cache
 def deck(name: str) -> Deck:
-    return reading.read(DECKS[name])
+    return reader.read(DECKS[name])
 
 
 def questions(kind: type[Base]) -> list[Any]:
@@ -66,7 +66,7 @@ def test_every_lab_has_a_deck_of_its_own_name() -> None:
 @pytest.mark.real
 @each_deck
 def test_a_deck_is_read_without_a_problem_the_mappers_included(name: str) -> None:
-    reading.read(DECKS[name], thorough=True)
+    reader.read(DECKS[name], thorough=True)
 
 
 @each_deck

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from tests.labs import script
-from workshop import config
+from workshop.core import config
 
 LABS = config.labs_folder()
 PI, KMEANS, BINDINGS, DEADLOCK = (

@@ -16,7 +16,7 @@ from PIL import Image
 from tests.labs import script
 from tests.labs.script import answer
 from tests.support import limit, need
-from workshop import config
+from workshop.core import config
 from workshop.mpi import horovod
 
 SCRIPT = config.labs_folder() / "sgan" / "train.py"

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import typer
 
-from workshop import config
 from workshop.cli.main import app
-from workshop.failures import failures
+from workshop.core import config
 from workshop.federated_failures import federated_failures
+from workshop.report.failures import failures
 from workshop.workloads import workloads
 
 # The texts of a lab, and how many commands there are at least in one of them.

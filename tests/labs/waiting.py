@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from workshop.labs import checking
-from workshop.labs.trying import confirmed, rehearsed
+from workshop.course import exercise_checks
+from workshop.course.trials import confirmed, rehearsed
 
 CODE = """
 import threading
@@ -31,11 +31,13 @@ def main(output: str) -> None:
 
     comm = MPI.COMM_WORLD.Dup()
 
-    def tell(outcome: checking.Outcome) -> None:
+    def tell(outcome: exercise_checks.Outcome) -> None:
         Path(output).write_text(json.dumps([comm.Get_rank(), outcome.kind, outcome.said]))
         print("told", flush=True)
 
-    checking.run_on_ranks(checking.Exercise("total", check, True), comm, checking.answer(CODE, "total"), tell=tell)
+    exercise_checks.run_on_ranks(
+        exercise_checks.Exercise("total", check, True), comm, exercise_checks.answer(CODE, "total"), tell=tell
+    )
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from types import ModuleType
 from typing import Any
 
 from tests.support import until
-from workshop import topology
+from workshop.core import topology
+from workshop.core.placement import Placement
 from workshop.mpi.openmpi import Death
-from workshop.placement import Placement
 
 ENDED = 120  # seconds
 CORES = topology.allowed_cores(topology.machine())

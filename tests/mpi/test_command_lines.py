@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from tests import mpis
 from tests.mpi.test_words import placements
 from tests.support import limit, need
-from workshop import machines, topology
+from workshop.core import machines, topology
+from workshop.core.placement import Placement, hosts_from
 from workshop.mpi import command_lines, horovod, openmpi, prefix
-from workshop.placement import Placement, hosts_from
 
 MACHINE = machines.read("2x4x2")
 EXAMPLE = Placement(

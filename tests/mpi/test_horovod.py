@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import need
-from workshop import config
+from workshop.core import config
 from workshop.mpi import horovod
 from workshop.mpi.horovod import Build
 

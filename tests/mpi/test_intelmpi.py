@@ -11,9 +11,9 @@ from tests import mpis
 from tests.mpi.ranks import CORES, kill, report
 from tests.mpi.test_mpich import HOSTS, TWO_SOCKETS
 from tests.support import need
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.mpi import intelmpi, of
-from workshop.placement import Placement
 
 
 @pytest.fixture

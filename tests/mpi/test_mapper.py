@@ -15,15 +15,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests import mpis
+from tests.core.test_machines import renumbered, shapes
 from tests.lstopo import written
 from tests.support import limit, need
-from tests.test_machines import renumbered, shapes
-from workshop import machines, topology
-from workshop.errors import BadInput, WorkshopError
-from workshop.machines import Described
+from workshop.core import machines, topology
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.machines import Described
+from workshop.core.placement import Placement, hosts_from
 from workshop.mpi import advice, mapper, openmpi, reports, rules
 from workshop.mpi.reports import masks
-from workshop.placement import Placement, hosts_from
 
 pytestmark = pytest.mark.real
 HOSTS = hosts_from("hostA:2,hostB:2,hostC:2")

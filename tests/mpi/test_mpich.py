@@ -10,9 +10,9 @@ import pytest
 from tests import mpis
 from tests.mpi.ranks import CORES, kill, report
 from tests.support import need
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.mpi import mpich, of
-from workshop.placement import Placement
 
 HOSTS = [{"name": name, "slots": 2} for name in ("hostA", "hostB", "hostC")]
 TWO_SOCKETS = {

@@ -16,10 +16,10 @@ import pytest
 
 from tests.mpis import left_by_killed
 from tests.support import limit, need, until
-from workshop import topology
-from workshop.errors import BadInput
+from workshop.core import topology
+from workshop.core.errors import BadInput
+from workshop.core.placement import POLLING, Placement
 from workshop.mpi import openmpi
-from workshop.placement import POLLING, Placement
 
 CORES = topology.allowed_cores(topology.machine())
 REPORT = (

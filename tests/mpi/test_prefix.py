@@ -12,7 +12,7 @@ import pytest
 
 from tests import mpis
 from tests.support import limit, need
-from workshop.errors import BadInput, WorkshopError
+from workshop.core.errors import BadInput, WorkshopError
 from workshop.mpi import listing, prefix
 
 SAY = """

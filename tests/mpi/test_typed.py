@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.test_machines import renumbered
-from workshop import machines
-from workshop.errors import BadInput
-from workshop.machines import Described
+from tests.core.test_machines import renumbered
+from workshop.core import machines
+from workshop.core.errors import BadInput
+from workshop.core.machines import Described
 from workshop.mpi import mapper, openmpi, reports, words
 
 pytestmark = pytest.mark.real

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workshop import machines
-from workshop.errors import BadInput
+from workshop.core import machines
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement, hosts_from
 from workshop.mpi import command_lines, words
-from workshop.placement import Placement, hosts_from
 
 MACHINE = machines.read("2x4x2")
 HOSTS = hosts_from("hostA:2,hostB:2,hostC:2")

@@ -16,8 +16,8 @@ import pytest
 from tests.conftest import leftovers
 from tests.notebook.kernel import Kernel
 from tests.support import limit, until
-from workshop.placement import Placement
-from workshop.session import lifecycle
+from workshop.core.placement import Placement
+from workshop.runtime import lifecycle
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 

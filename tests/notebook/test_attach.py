@@ -15,10 +15,10 @@ import pytest
 from tests.conftest import leftovers
 from tests.notebook.kernel import Kernel, kernel
 from tests.notebook.sessions import WORK, ended, going, meanwhile, process_of, running, shown
+from tests.server import seed
 from tests.support import limit, starts_processes, until
-from tests.web import seed
-from workshop.placement import Placement
-from workshop.session import processes
+from workshop.core import processes
+from workshop.core.placement import Placement
 from workshop.store.records import Limits, SessionRecord
 from workshop.store.store import Store
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.web import seed
-from workshop.errors import BadInput
+from tests.server import seed
+from workshop.core.errors import BadInput
 from workshop.notebook.comparing import Compared, compare
 from workshop.notebook.shown import RunShown
 from workshop.store.records import RunRecord

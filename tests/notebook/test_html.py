@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 from PIL import Image
 
 from workshop.notebook import html, pictures
-from workshop.web.cards import Card, figure, picture
-from workshop.web.cards import pictures as row
+from workshop.report.cards import Card, figure, picture
+from workshop.report.cards import pictures as row
 
 
 def png(side: int, seed: int = 0) -> bytes:

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.labs_package import labs
+from tests.course import labs
 from tests.notebook.kernel import Kernel, kernel
 from tests.support import limit, starts_processes
-from workshop import config
-from workshop.errors import BadInput
-from workshop.labs.checking import MISSING
+from workshop.core import config
+from workshop.core.errors import BadInput
+from workshop.course.exercise_checks import MISSING
 from workshop.notebook import guesses
 from workshop.notebook.lab import Lab, lab
 from workshop.store.store import Store
@@ -221,7 +221,7 @@ def test_opened_where_nothing_can_be_written_any_more(small: Lab, tmp_path: Path
 
 STUCK = """
 import time
-from workshop.labs.checking import Hint, exercise
+from workshop.course.exercise_checks import Hint, exercise
 
 @exercise("total", ranks=True)
 def total(comm, given):
@@ -271,7 +271,7 @@ def test_exercises_on_ranks(notebook: Kernel) -> None:
 def test_a_rank_that_told_before_the_others_were_stuck(notebook: Kernel, tmp_path: Path) -> None:
     labs.small(tmp_path, checks=STUCK)
     notebook.run(
-        "from pathlib import Path\nfrom workshop import config\nfrom workshop.labs import checking\n"
+        "from pathlib import Path\nfrom workshop import config\nfrom workshop.course import checking\n"
         f"kept = config.labs_folder, checking.SECONDS\nconfig.labs_folder = lambda: Path({str(tmp_path)!r})\n"
         "checking.SECONDS = 2.0\nsmall = workshop.lab('small')"
     )

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workshop
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.notebook import learner
+from workshop.server import auth
+from workshop.server.nicknames import checked_nickname
 from workshop.store.identities import LONGEST_NICKNAME
 from workshop.store.store import Store
-from workshop.web import auth
-from workshop.web.nicknames import checked_nickname
 
 LONG = "anna-sophie.von-und-zu-hohenberg"  # longer than a nickname, as accounts may be
 

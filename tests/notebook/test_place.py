@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import workshop
-from workshop.errors import BadInput
-from workshop.placement import Placement
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 
 
 def cores(placed: Any) -> list[tuple[str, list[int]]]:

@@ -12,10 +12,10 @@ import pytest
 
 from tests.notebook.kernel import Kernel, kernel
 from tests.quiz.nine import IDS, SECRETS, YAML, right
+from tests.server import seed
 from tests.support import limit, starts_processes
-from tests.web import seed
-from workshop.placement import Placement
-from workshop.session import lifecycle
+from workshop.core.placement import Placement
+from workshop.runtime import lifecycle
 from workshop.store.store import Store
 
 SHOW = "import workshop\nsession = workshop.attach()\nsession.quiz({path!r})"

@@ -19,7 +19,8 @@ from tests.conftest import PROBES, leftovers
 from tests.notebook.kernel import Kernel, kernel
 from tests.notebook.sessions import patient, running, state
 from tests.support import limit, starts_processes, until
-from workshop.session import client, processes
+from workshop.core import processes
+from workshop.runtime import client
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 

@@ -72,7 +72,7 @@ def test_ones_own_runs_are_a_table(class_notebook: Kernel, done: list[dict[str, 
 
 def test_names_of_both_kinds_in_one_call(class_notebook: Kernel, class_store: Store) -> None:
     asked = (
-        "import numpy\nfrom workshop.placement import Placement\n"
+        "import numpy\nfrom workshop.core.placement import Placement\n"
         "given = Placement(ranks=1, threads=2, environment={'OMP_PLACES': 'cores'}).as_json()\n"
         f"session.run('kmeans', {WORK}, seed=numpy.int64(3), **given)"
     )

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.analysis.cases import machine
-from tests.web import seed
-from workshop import topology
-from workshop.errors import WorkshopError
+from tests.report.analysis.cases import machine
+from tests.server import seed
+from workshop.core import topology
+from workshop.core.errors import WorkshopError
 from workshop.notebook.planning import PLANS
 from workshop.notebook.session import Session
 from workshop.store.store import Store

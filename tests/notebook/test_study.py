@@ -9,7 +9,7 @@ import pytest
 from tests.notebook.kernel import Kernel
 from tests.notebook.sessions import PLOTLY, displays, meanwhile, press_stop, process_of, shown
 from tests.support import until
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.notebook.session import Session
 from workshop.notebook.studying import StudyShown
 from workshop.store.records import SessionRecord

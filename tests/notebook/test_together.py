@@ -11,13 +11,13 @@ import pytest
 
 from tests.notebook.kernel import Kernel, kernel
 from tests.notebook.sessions import WORK, ended, running, shown
+from tests.server.dashboard import Dashboard, sections
 from tests.support import limit
-from tests.web.dashboard import Dashboard, sections
 from workshop.bench.viewers import served
-from workshop.session import client
+from workshop.runtime import client
+from workshop.server import actions
 from workshop.store.records import Identity, RunRecord
 from workshop.store.store import Store
-from workshop.web import actions
 
 RUNS = 2  # of each
 LIMIT = limit(240)  # seconds

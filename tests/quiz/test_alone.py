@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from tests.quiz.nine import DECK, IDS, SECRETS, right
-from tests.web import seed
-from workshop.errors import BadInput
+from tests.server import seed
+from workshop.core.errors import BadInput
 from workshop.quiz import alone
 from workshop.quiz.alone import Alone, Whose
 from workshop.quiz.deck import Deck
+from workshop.server import auth
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.web import auth
 
 NOW = tuple(id for id in IDS if id != "how-long")  # those that are judged at once
 

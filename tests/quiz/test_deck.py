@@ -7,11 +7,11 @@ from typing import Any, get_args
 import pytest
 from pydantic import ValidationError
 
-from workshop.errors import bad_input
-from workshop.placement import Placement
+from workshop.core.errors import bad_input
+from workshop.core.placement import Placement
 from workshop.quiz.deck import Deck
-from workshop.quiz.mending import TYPES
 from workshop.quiz.parts import Composed, Range, Tolerance
+from workshop.quiz.validation import TYPES
 
 TEXT = {"type": "text", "text": "?", "accept": ["x"]}
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.quiz.nine import YAML
-from workshop.quiz import asked as asking
-from workshop.quiz import grading, reading
-from workshop.quiz.asked import Asked
+from workshop.quiz import grading, reader
+from workshop.quiz import question_view as asking
 from workshop.quiz.distribution import distribution, thinned
+from workshop.quiz.question_view import Asked
 
-DECK = reading.parse(YAML, "nine.yaml")
+DECK = reader.parse(YAML, "nine.yaml")
 
 
 def of(kind: str, seed: str = "seed") -> Asked:

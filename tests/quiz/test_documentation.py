@@ -10,11 +10,11 @@ import pytest
 
 from tests.labs import quiz_checks
 from tests.labs.test_text import commands, unknown
-from workshop import config
-from workshop.quiz import reading
+from workshop.core import config
+from workshop.quiz import reader
 from workshop.quiz.deck import Deck, Number, Question
-from workshop.quiz.drawing import ask
 from workshop.quiz.grading import grade
+from workshop.quiz.randomisation import ask
 
 TEXT = config.labs_folder().parent / "docs" / "quizzes.md"
 BLOCKS = re.findall(r"^```yaml\n(.*?)^```$", TEXT.read_text(), re.DOTALL | re.MULTILINE)
@@ -25,7 +25,7 @@ def deck(block: str) -> Deck:
     """A block that is a deck, or the questions of one; its pictures are beside the text, and its placements are asked
     of the mapper."""
     text = block if block.startswith("deck:") else WHOLE + block
-    return reading.parse(text, TEXT.name, TEXT.parent, thorough=True)
+    return reader.parse(text, TEXT.name, TEXT.parent, thorough=True)
 
 
 @pytest.mark.real
@@ -55,7 +55,7 @@ def test_an_example_with_code_is_right() -> None:
 
 def test_a_mistake_in_an_example_would_be_noticed() -> None:
     broken = textwrap.dedent(BLOCKS[1]).replace("right: true", "right: false")
-    with pytest.raises(reading.BadDeck, match="single choice"):
+    with pytest.raises(reader.BadDeck, match="single choice"):
         deck(broken)
 
 

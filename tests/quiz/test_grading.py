@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from workshop.quiz.asked import Asked, ask
 from workshop.quiz.deck import Deck
 from workshop.quiz.grading import Mark, closeness, grade, ordered, within
 from workshop.quiz.parts import Tolerance
+from workshop.quiz.question_view import Asked, ask
 
 NUMBERS = st.floats(-1e9, 1e9)
 

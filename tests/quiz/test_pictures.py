@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.quiz import pictures
 from workshop.quiz.parts import Picture
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 
 from tests.quiz.decks import decks
 from tests.quiz.nine import YAML
-from workshop import yaml_files
-from workshop.quiz import reading, schema
+from workshop.core import yaml_files
+from workshop.quiz import reader, schema
 from workshop.quiz.deck import Deck
 
 VALIDATOR = jsonschema.Draft202012Validator(schema.schema())
@@ -23,7 +23,7 @@ VALIDATOR = jsonschema.Draft202012Validator(schema.schema())
 def test_the_file_is_fresh() -> None:
     told = "write it anew: python -c 'from workshop.quiz import schema; schema.shipped().write_text(schema.text())'"
     assert schema.shipped().read_text() == schema.text(), told
-    assert json.loads(schema.text()) == reading.schema()
+    assert json.loads(schema.text()) == reader.schema()
     VALIDATOR.check_schema(schema.schema())
 
 
@@ -35,7 +35,7 @@ def test_everything_is_explained() -> None:
             assert about.get("description"), f"{name}.{field}"
 
 
-@pytest.mark.parametrize("path", reading.shipped().values(), ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", reader.shipped().values(), ids=lambda path: path.parent.name)
 def test_decks_of_the_labs_name_the_schema_and_keep_to_it(path: Any) -> None:
     text = path.read_text()
     first = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", text.partition("\n")[0])
@@ -44,13 +44,13 @@ def test_decks_of_the_labs_name_the_schema_and_keep_to_it(path: Any) -> None:
 
 
 def document(text: str) -> Any:
-    return yaml_files.document(*yaml_files.compose(text, reading.DEEPEST))
+    return yaml_files.document(*yaml_files.compose(text, reader.DEEPEST))
 
 
 @settings(max_examples=30, deadline=None)
 @given(decks())
 def test_decks_keep_to_it(deck: Deck) -> None:
-    assert [error.message for error in VALIDATOR.iter_errors(document(reading.dump(deck)))] == []
+    assert [error.message for error in VALIDATOR.iter_errors(document(reader.dump(deck)))] == []
 
 
 @pytest.mark.parametrize(

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
+from tests.server import seed
 from tests.sessions import Session
-from tests.web import seed
-from workshop.errors import BadInput
-from workshop.placement import Placement
-from workshop.quiz import checking, truth
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
+from workshop.quiz import prediction_checks, truth
 from workshop.quiz.deck import Predict
-from workshop.session import client, lifecycle
+from workshop.runtime import client, lifecycle
+from workshop.server import auth
 from workshop.store.records import Identity, Limits, SessionRecord
 from workshop.store.store import Store
 from workshop.store.tables import runs
-from workshop.web import auth
 
 SMALL = {"data": "blobs", "points": 2000, "features": 2, "clusters": 3, "iterations": 3}
 
@@ -143,7 +143,7 @@ def test_runs_that_were_not_made_together_are_told_and_made_anew(
     asked = question("four.x / one.x", four=four(ranks=4), one=four(ranks=1))
     old = complete(store, up, learner, ranks=4, metrics={"x": 4})
     made_earlier(store, old, 3600)
-    assert checking.measuring(store, asked, learner.id, None).words.endswith("2 runs of your own are missing.")
+    assert prediction_checks.measuring(store, asked, learner.id, None).words.endswith("2 runs of your own are missing.")
     new = complete(store, up, learner, ranks=1, metrics={"x": 1})
     said = truth.value(store, asked, {"four": old, "one": new})
     assert said.value == 4 and re.search(r"they were made 6\d min apart, so what else the machine did", said.words)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.quiz import typed
 
 

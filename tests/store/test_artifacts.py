@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from sqlalchemy import func, select
 
 from tests.store.test_events import new_run
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.store.artifacts import LARGEST
 from workshop.store.store import Store
 from workshop.store.tables import blobs

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import event, text
 
 from tests.support import limit
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.store.records import Event, Series
 from workshop.store.store import Store
 from workshop.store.tables import SPANS

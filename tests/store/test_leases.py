@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.store.records import Lease
 from workshop.store.store import Store
 

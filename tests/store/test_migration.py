@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import create_engine, inspect, text
 
 from tests.support import limit
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.store import tables
 from workshop.store.records import Trial
 from workshop.store.store import Store

@@ -13,7 +13,7 @@ from sqlalchemy import create_engine, text
 from tests.postgres import PASSWORD, Server
 from tests.store.test_events import new_run
 from tests.support import limit, until
-from workshop.errors import BadInput, WorkshopError
+from workshop.core.errors import BadInput, WorkshopError
 from workshop.store import database, tables
 from workshop.store.mounts import network_filesystem
 from workshop.store.store import Store
@@ -89,7 +89,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     code = (
         "import os, sys\n"
         "from workshop.store.store import Store\n"
-        "from workshop.errors import BadInput\n"
+        "from workshop.core.errors import BadInput\n"
         "if os.geteuid() == 0: os.setuid(65534)\n"
         "try: Store.open(sys.argv[1])\n"
         "except BadInput as refused: print(refused)\n"

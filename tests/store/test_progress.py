@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workshop.errors import BadInput
-from workshop.labs.checking import RIGHT as CHECKED_RIGHT
+from workshop.core.errors import BadInput
+from workshop.course.exercise_checks import RIGHT as CHECKED_RIGHT
 from workshop.store.progress import LARGEST_VALUE, RIGHT
 from workshop.store.store import Store
 

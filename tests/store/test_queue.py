@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis.cases import run
+from tests.report.analysis.cases import run
 from workshop.store.queue import expected_wait, owner, turns
 
 queues = st.lists(st.sampled_from("abcd"), max_size=12).map(lambda owners: list(enumerate(owners, 1)))

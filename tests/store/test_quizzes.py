@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.store.test_processes import GATE, OPEN, together
-from workshop.errors import BadInput, WorkshopError
+from workshop.core.errors import BadInput, WorkshopError
 from workshop.store.records import QuizAnswer, QuizStanding
 from workshop.store.sessions import SILENT
 from workshop.store.store import Store
@@ -34,7 +34,7 @@ print(json.dumps(kept))
 
 JOINER = (
     OPEN
-    + "from workshop.errors import BadInput\nstore = Store.open(sys.argv[1])\n"
+    + "from workshop.core.errors import BadInput\nstore = Store.open(sys.argv[1])\n"
     + GATE
     + """
 came = []

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
+from tests.server import seed
 from tests.store import classroom
 from tests.store.classroom import HOSTS, PEOPLE, PLACES, Left
-from tests.web import seed
-from workshop.errors import BadInput
-from workshop.placement import Placement
-from workshop.session import client, lifecycle
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
+from workshop.runtime import client, lifecycle
 from workshop.store import recording, recording_file, tables
 from workshop.store.recorded import now, recorded
 from workshop.store.records import Trial

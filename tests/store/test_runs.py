@@ -7,7 +7,7 @@ import math
 import pytest
 
 from tests.store.test_sessions import silence
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 

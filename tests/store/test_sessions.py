@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.store.records import Limits
 from workshop.store.sessions import SILENT
 from workshop.store.store import Store

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tests.store.test_sessions import silence
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.store.records import RunRecord, SessionRecord, StudyRecord, Trial
 from workshop.store.sessions import SILENT
 from workshop.store.store import Store

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.session.conftest import session
+from tests.runtime.conftest import session
 from tests.watchdog import temporary_folder
 
 __all__ = ["session"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workshop.placement import Placement
+from workshop.core.placement import Placement
 from workshop.store.records import Trial
 from workshop.study.kinds import Kind, Sofar, Watched
 from workshop.study.scaling.kind import KIND as SCALING

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.analysis import cases
-from workshop.placement import Placement
+from tests.report.analysis import cases
+from workshop.core.placement import Placement
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study.scaling.plan import KIND, plan

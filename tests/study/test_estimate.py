@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tests.web import seed as class_seed
+from tests.server import seed as class_seed
 from workshop.store.store import Store
 from workshop.store.tables import runs
 from workshop.study.estimate import SECONDS, seconds_each

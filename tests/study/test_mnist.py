@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.support import need
-from workshop.placement import Placement
-from workshop.session import lifecycle
+from workshop.core.placement import Placement
+from workshop.core.topology import allowed_cores, machine
+from workshop.runtime import lifecycle
 from workshop.store.store import Store
 from workshop.study import runner
 from workshop.study.kinds import report
 from workshop.study.scaling.plan import KIND, plan
-from workshop.topology import allowed_cores, machine
 from workshop.workloads import workload
 
 pytestmark = pytest.mark.real

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.web import seed as class_seed
-from workshop.errors import BadInput
+from tests.server import seed as class_seed
+from workshop.core.errors import BadInput
 from workshop.store.records import Trial
 from workshop.store.store import Store
 from workshop.study.place import check_place

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis import cases
+from tests.report.analysis import cases
 from workshop.store.records import RunRecord, Trial
 from workshop.study import results
 from workshop.study.results import CellResult, best, noise, ratio, ties

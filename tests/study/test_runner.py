@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
+from tests.server import seed as class_seed
 from tests.sessions import Session
 from tests.support import limit, until
-from tests.web import seed as class_seed
-from workshop.errors import BadInput, WorkshopError
-from workshop.placement import Placement
-from workshop.session import lifecycle
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.placement import Placement
+from workshop.runtime import lifecycle
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.store.tables import studies

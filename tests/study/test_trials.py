@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis import cases
+from tests.report.analysis import cases
 from workshop.store.records import RunRecord, Trial
 from workshop.study.trials import Cell, interleave, missing, remaining, status
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from typing import Any, TypeVar
 
-from workshop import topology
+from workshop.core import topology
 
 T = TypeVar("T")
 CONFIDENCE = 0.95

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from workshop import bench, mpi, topology
-from workshop.analysis.allreduce import Curve, message, rate
-from workshop.analysis.words import percent, seconds
+from workshop import bench, mpi
 from workshop.bench.crew import Order, crew
-from workshop.errors import BadInput, WorkshopError
+from workshop.core import topology
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.placement import Placement
+from workshop.core.words import percent, seconds
 from workshop.mpi import listing, prefix
-from workshop.placement import Placement
+from workshop.report.analysis.allreduce import Curve, message, rate
 from workshop.workloads.allreduce import AllReduceParams
 
 MPIS = ("openmpi", "mpich", "intelmpi")
@@ -45,7 +46,7 @@ def run(
     MPI's (`mpich_vs_openmpi`, and `…_latency` at the smallest size), and its bus bandwidth with what a rank copies in
     memory while all do (`openmpi_vs_memory`).
     """
-    from workshop.session.measuring import measuring_lock
+    from workshop.runtime.measurement_lock import measuring_lock
 
     wanted = params or AllReduceParams.model_validate({})
     with measuring_lock():

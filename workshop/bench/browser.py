@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import websockets
 from websockets.asyncio.client import ClientConnection
 
-from workshop.errors import WorkshopError
+from workshop.core.errors import WorkshopError
 
 PAGE_READY = 60.0  # seconds
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from workshop.bench.state import clean_end
-from workshop.errors import WorkshopError
+from workshop.core.errors import WorkshopError
 
 SECONDS = 300.0  # for one answer
 GRACE = 5.0  # seconds to end by themselves

@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from workshop import bench, topology
+from workshop import bench
 from workshop.bench.state import own_state
-from workshop.errors import BadInput, WorkshopError
+from workshop.core import topology
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.placement import Placement, default_for
 from workshop.federation import environment
-from workshop.placement import Placement, default_for
-from workshop.session import client
-from workshop.session.lifecycle import private_session
+from workshop.runtime import client
+from workshop.runtime.lifecycle import private_session
 from workshop.store.store import Store
 from workshop.workloads import workload
 
@@ -61,7 +62,7 @@ def run(
     same data among more and more institutions, several on a rank: `memory_A_vs_B` compares the largest rank's memory
     after the last round, `cost_A_vs_B` the seconds per round, of most and fewest.
     """
-    from workshop.session.measuring import measuring_lock
+    from workshop.runtime.measurement_lock import measuring_lock
 
     theirs = environment.installed()
     with measuring_lock(), own_state() as folder, Store.open() as store:

@@ -9,11 +9,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from workshop import bench, config, topology
+from workshop import bench
 from workshop.bench.crew import crew
-from workshop.errors import WorkshopError
+from workshop.core import config, topology
+from workshop.core.errors import WorkshopError
+from workshop.core.placement import Placement
 from workshop.mpi import openmpi, prefix
-from workshop.placement import Placement
 from workshop.workloads.kmeans import daal
 
 CLUSTERS = (10, 100)
@@ -45,7 +46,7 @@ def run(
 
     Ratios are a peer's median seconds divided by ours.
     """
-    from workshop.session.measuring import measuring_lock
+    from workshop.runtime.measurement_lock import measuring_lock
 
     with measuring_lock():
         where = bench.machine(("numpy", "numba", "scikit-learn", "mpi4py", "openmpi"))

@@ -17,14 +17,15 @@ from typing import Any
 
 import psutil
 
-from workshop import bench, config, topology
+from workshop import bench
 from workshop.bench.crew import once
 from workshop.bench.state import own_state
-from workshop.errors import WorkshopError
+from workshop.core import config, processes, topology
+from workshop.core.errors import WorkshopError
+from workshop.core.placement import THREAD_VARIABLES, Placement, default_for
 from workshop.mpi import horovod, openmpi
-from workshop.placement import THREAD_VARIABLES, Placement, default_for
-from workshop.session import client, processes
-from workshop.session.lifecycle import private_session
+from workshop.runtime import client
+from workshop.runtime.lifecycle import private_session
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
@@ -70,7 +71,7 @@ def run(
     the script in one process with all cores and without Horovod. Ratios are medians of one's images/s divided by
     another's of the same round.
     """
-    from workshop.session.measuring import measuring_lock
+    from workshop.runtime.measurement_lock import measuring_lock
 
     # Runs of our own session are unmeasured ones: a measured run waits for the lock that we hold.
     with measuring_lock(), own_state() as folder, Store.open() as store:

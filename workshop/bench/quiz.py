@@ -24,15 +24,15 @@ from workshop import bench
 from workshop.bench.learners import PATIENCE
 from workshop.bench.state import own_state
 from workshop.bench.viewers import HOST, served
-from workshop.errors import BadInput, WorkshopError
-from workshop.quiz.asked import answer as canonical
-from workshop.quiz.asked import ask
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.parent_death import guarded
 from workshop.quiz.deck import Deck
-from workshop.session.guard import guarded
+from workshop.quiz.question_view import answer as canonical
+from workshop.quiz.question_view import ask
+from workshop.server.auth import new_secrets
+from workshop.server.quiz import round_start
 from workshop.store.records import QuizRound
 from workshop.store.store import Store
-from workshop.web.auth import new_secrets
-from workshop.web.quiz import hosting
 
 LEARNERS = (130, 500, 2000)
 SECONDS = 10.0  # within which they answer
@@ -92,7 +92,7 @@ def _round(count: int, seconds: float) -> dict[str, Any]:
     """A whole round on a server of its own."""
     with own_state(), Store.open() as store, served(per_address=10) as (_, port):
         token, _ = new_secrets(store)
-        record = hosting.host(store, Deck.model_validate(DECK))
+        record = round_start.host(store, Deck.model_validate(DECK))
         with _crowd(port, record.code or "", count, seconds) as crowd, _host(port, token, record.id) as host:
             crowd.wait("there")
             asked, told = {}, {}

@@ -12,12 +12,13 @@ from typing import Any
 
 import psutil
 
-from workshop import bench, topology
+from workshop import bench
 from workshop.bench.state import own_state
-from workshop.errors import WorkshopError
-from workshop.placement import Placement, default_for
-from workshop.session import client, processes
-from workshop.session.lifecycle import private_session
+from workshop.core import processes, topology
+from workshop.core.errors import WorkshopError
+from workshop.core.placement import Placement, default_for
+from workshop.runtime import client
+from workshop.runtime.lifecycle import private_session
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
@@ -43,7 +44,7 @@ def run(
     Values are seconds from the submission to the first event that has a step, on the clock of this machine, and the
     seconds of processor time that the processes of the session took until then, together.
     """
-    from workshop.session.measuring import measuring_lock
+    from workshop.runtime.measurement_lock import measuring_lock
 
     with measuring_lock(), own_state(), Store.open() as store:
         where = bench.machine(PACKAGES)

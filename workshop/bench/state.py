@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workshop import config
+from workshop.core import config
 
 
 @contextmanager

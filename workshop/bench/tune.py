@@ -12,14 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workshop import bench, machines
+from workshop import bench
 from workshop.bench.state import own_state
-from workshop.errors import WorkshopError
-from workshop.session import client
-from workshop.session.lifecycle import private_session
+from workshop.core import machines
+from workshop.core.errors import WorkshopError
+from workshop.runtime import client
+from workshop.runtime.lifecycle import private_session
 from workshop.store.records import RunRecord, SessionRecord, Trial
 from workshop.store.store import Store
-from workshop.study import judging, runner
+from workshop.study import runner, trial_monitor
 from workshop.study.kinds import read
 from workshop.study.results import rate_of
 from workshop.study.trials import Cell, interleave
@@ -161,7 +162,7 @@ def tuned(runs: Runs, budget: float, seed: int, turns: _Turns) -> Found:
     study = store.create_study(kind.NAME, runs.workload, mine.as_json(), [])
     last = 0
 
-    def look(now: judging.Progress) -> None:
+    def look(now: trial_monitor.Progress) -> None:
         nonlocal last
         if now.trial.number != last:
             last = now.trial.number

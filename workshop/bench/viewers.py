@@ -20,18 +20,19 @@ from typing import Any
 
 import psutil
 
-from workshop import bench, config
+from workshop import bench
 from workshop.bench.browser import Browser
 from workshop.bench.state import own_state
-from workshop.errors import WorkshopError
-from workshop.placement import Placement
-from workshop.ports import free_port
-from workshop.session import client, lifecycle
-from workshop.session.guard import guarded
+from workshop.core import config
+from workshop.core.errors import WorkshopError
+from workshop.core.parent_death import guarded
+from workshop.core.placement import Placement
+from workshop.core.ports import free_port
+from workshop.runtime import client, lifecycle
+from workshop.server import limits
+from workshop.server.auth import new_secrets
 from workshop.store.records import Limits
 from workshop.store.store import Store
-from workshop.web import limits
-from workshop.web.auth import new_secrets
 
 PACE = 0.25  # seconds between changes
 # So many colours take longer to settle than anybody watches.
@@ -141,7 +142,7 @@ def served(port: int | None = None, per_address: int = 1) -> Iterator[tuple[psut
     allowed to one address, where crowds of a benchmark come from. Raises WorkshopError when it doesn't answer."""
     if port is None:
         port = free_port()
-    command = guarded([sys.executable, "-m", "workshop.web", "--host", HOST, "--port", str(port)])
+    command = guarded([sys.executable, "-m", "workshop.server", "--host", HOST, "--port", str(port)])
     with open(config.home() / "dashboard.log", "ab") as log:
         quiet = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
         env = {**os.environ, limits.FACTOR: str(per_address)}

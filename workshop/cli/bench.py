@@ -139,7 +139,7 @@ def allreduce(
     Takes about three minutes on two cores.
     """
     from workshop.bench import allreduce as bench
-    from workshop.figures.allreduce import page
+    from workshop.report.figures.allreduce import page
     from workshop.workloads.allreduce import WORKLOAD
 
     params = WORKLOAD.check({"largest": largest, **({"methods": methods} if methods else {})})

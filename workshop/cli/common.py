@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from workshop import topology
-from workshop.documents import finite
-from workshop.errors import BadInput
-from workshop.placement import Placement, default_for, hosts_from
+from workshop.core import topology
+from workshop.core.documents import finite
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement, default_for, hosts_from
 
 JSON = Annotated[bool, typer.Option("--json", help="Answer as one JSON document on standard output.")]
 

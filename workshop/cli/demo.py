@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workshop.cli import common
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
     from workshop.demo.compare import Comparison
@@ -91,7 +91,7 @@ def _show(comparison: Comparison) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from workshop.analysis import words
+    from workshop.core import words
 
     out = Console(highlight=False)
     out.print(f"{comparison.workload} on emulated hosts, link: {comparison.link}\n")

@@ -75,9 +75,9 @@ def _start(backend: str, wait: bool, minutes: float, as_json: bool, **options: A
     from workshop.federation import environment
     from workshop.federation.backends import request
     from workshop.federation.status import status
-    from workshop.session import background, lifecycle
+    from workshop.runtime import background, lifecycle
+    from workshop.server.address import page
     from workshop.store.store import Store
-    from workshop.web.address import page
 
     values = params.given(workload("openfl").params, options)
     ranks, threads = options.pop("ranks"), options.pop("threads")
@@ -141,8 +141,8 @@ def status_(run: Run = None, as_json: common.JSON = False) -> None:
     """
     from workshop.cli.show_federation import show
     from workshop.federation.status import chosen, status
+    from workshop.server.address import page
     from workshop.store.store import Store
-    from workshop.web.address import page
 
     store = Store.open()
     found = chosen(store, run)
@@ -157,7 +157,7 @@ def status_(run: Run = None, as_json: common.JSON = False) -> None:
 def stop(run: RunThatGoesOn = None, as_json: common.JSON = False) -> None:
     """End a federation with all its processes."""
     from workshop.federation.status import chosen, status
-    from workshop.session import background
+    from workshop.runtime import background
     from workshop.store.store import Store
 
     store = Store.open()

@@ -11,7 +11,7 @@ import typer
 from workshop.cli import common, labs_progress
 
 if TYPE_CHECKING:
-    from workshop.labs.copies import Copied
+    from workshop.course.copies import Copied
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 app.command("progress")(labs_progress.progress)
@@ -25,15 +25,19 @@ def list_(as_json: common.JSON = False) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from workshop import config
-    from workshop.labs import course, describe
+    from workshop.core import config
+    from workshop.course import catalogue, description
 
-    found = [(folder, describe.read(folder)) for folder in course.folders(config.labs_folder())]
+    found = [(folder, description.read(folder)) for folder in catalogue.folders(config.labs_folder())]
     if as_json:
         notebooks = config.notebooks_folder()
         common.answer(
             [
-                {"name": folder.name, "notebook": str(notebooks / course.file_name(lab, folder)), "folder": str(folder)}
+                {
+                    "name": folder.name,
+                    "notebook": str(notebooks / catalogue.file_name(lab, folder)),
+                    "folder": str(folder),
+                }
                 | lab.model_dump(mode="json")
                 for folder, lab in found
             ]
@@ -55,9 +59,8 @@ def build(
     as_json: common.JSON = False,
 ) -> int:
     """Make the notebooks of the labs' sources, for learners and with solutions. Without changes nothing is written."""
-    from workshop import config
-    from workshop.analysis import words
-    from workshop.labs import build as building
+    from workshop.core import config, words
+    from workshop.course import build as building
 
     folder = config.notebooks_folder()
     if check:
@@ -94,8 +97,8 @@ def copy(
     as_json: common.JSON = False,
 ) -> None:
     """Copy the notebooks for a learner, or bring copies up to date; what a learner has written is never overwritten."""
-    from workshop import config
-    from workshop.labs import copies
+    from workshop.core import config
+    from workshop.course import copies
 
     originals, mine = config.notebooks_folder(), (to or config.learners_folder()).expanduser().resolve()
     done = copies.hand_out(originals, mine) if again is None else [copies.again(originals, mine, _notebook(again))]
@@ -113,12 +116,12 @@ def check(
     as_json: common.JSON = False,
 ) -> int:
     """Check labs, and tell everything that is wrong, also with their notebooks; 2 is returned where something is."""
-    from workshop import config
-    from workshop.labs import course
+    from workshop.core import config
+    from workshop.course import catalogue
 
-    folders = course.folders(config.labs_folder())
+    folders = catalogue.folders(config.labs_folder())
     names = labs or [folder.name for folder in folders]
-    wanted = [course.find(config.labs_folder(), name) for name in names]
+    wanted = [catalogue.find(config.labs_folder(), name) for name in names]
     problems = list(_problems(wanted))
     if as_json:
         common.answer({"labs": [folder.name for folder in wanted], "problems": problems})
@@ -132,16 +135,16 @@ def check(
 
 def _problems(folders: list[Path]) -> Iterator[str]:
     """All that is wrong with these labs; where their sources can be read, also with their notebooks."""
-    from workshop import config
-    from workshop.errors import BadInput
-    from workshop.labs import build as building
-    from workshop.labs import course, describe
+    from workshop.core import config
+    from workshop.core.errors import BadInput
+    from workshop.course import build as building
+    from workshop.course import catalogue, description
 
-    yield from course.problems(config.labs_folder(), folders)
+    yield from catalogue.problems(config.labs_folder(), folders)
     names = set()
     for folder in folders:
         try:
-            names.add(course.file_name(describe.read(folder), folder))
+            names.add(catalogue.file_name(description.read(folder), folder))
         except BadInput:
             return  # told already
     try:
@@ -152,13 +155,13 @@ def _problems(folders: list[Path]) -> Iterator[str]:
 
 def _notebook(name: str) -> str:
     """What is handed out under a lab's name, or under its own."""
-    from workshop import config
-    from workshop.labs import course, describe
+    from workshop.core import config
+    from workshop.course import catalogue, description
 
     if "." in name:
         return name
-    folder = course.find(config.labs_folder(), name)
-    return course.file_name(describe.read(folder), folder)
+    folder = catalogue.find(config.labs_folder(), name)
+    return catalogue.file_name(description.read(folder), folder)
 
 
 def _told(one: Copied) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import typer
 from workshop.cli import common
 
 if TYPE_CHECKING:
-    from workshop.analysis.progress import Class, InLab, Learner
+    from workshop.course.progress import Class, InLab, Learner
 
 SIGNS = {"right": "+", "wrong": "x", "stuck": "!", "none": "."}
 WIDE = 180  # columns where nobody looks: names are whole there
@@ -23,8 +23,8 @@ def progress(
     as_json: common.JSON = False,
 ) -> None:
     """Tell how everybody stands in the labs, lab by lab; who is stuck comes first."""
-    from workshop.errors import BadInput
-    from workshop.labs.standing import Classroom
+    from workshop.core.errors import BadInput
+    from workshop.course.class_progress import Classroom
     from workshop.store.store import Store
 
     with Store.open() as store:
@@ -51,14 +51,14 @@ def reset(
 ) -> None:
     """Let a learner begin anew: their progress is taken back, and a notebook on this machine is given anew. What they
     have written is set aside, never lost."""
-    from workshop.errors import BadInput
-    from workshop.labs import taking_back
+    from workshop.core.errors import BadInput
+    from workshop.course import progress_reset
     from workshop.store.store import Store
 
     with Store.open() as store:
         if not yes:
-            raise BadInput(f"{taking_back.plan(store, learner, lab).words} Add --yes to do so.")
-        done = taking_back.take_back(store, learner, lab)
+            raise BadInput(f"{progress_reset.plan(store, learner, lab).words} Add --yes to do so.")
+        done = progress_reset.take_back(store, learner, lab)
     if as_json:
         folder = done.plan.folder
         common.answer(
@@ -134,7 +134,7 @@ def _show_learner(one: Learner) -> None:
 
 
 def _lines(where: InLab) -> Iterator[str]:
-    from workshop.analysis import words
+    from workshop.core import words
 
     solved = f"{where.solved} of {words.count(len(where.exercises), 'exercise')} right"
     yield f"{where.lab.label}: {solved}, {words.count(round(where.minutes), 'minute')} in it; last: {where.last}"

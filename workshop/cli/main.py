@@ -9,7 +9,7 @@ import typer
 from workshop.cli import bench, demo, federation, horovod, labs, mpi, place, quiz, runs, session, study, tune, up
 from workshop.cli import record as record_commands
 from workshop.cli import run as run_commands
-from workshop.errors import WorkshopError
+from workshop.core.errors import WorkshopError
 
 UsageError = typer.BadParameter.__bases__[0]  # typer carries a click of its own and exports no more of it
 

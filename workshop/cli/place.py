@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workshop.cli import common
-from workshop.commands import options_of
-from workshop.errors import BadInput
-from workshop.placement import Host, Placement, default_for, hosts_from
+from workshop.core.errors import BadInput
+from workshop.core.placement import Host, Placement, default_for, hosts_from
+from workshop.report.command_line import options_of
 
 if TYPE_CHECKING:
-    from workshop.failures import Failure
-    from workshop.machines import Described
+    from workshop.core.machines import Described
     from workshop.mpi.mapper import Prediction
+    from workshop.report.failures import Failure
 
 # The two-socket example of the workshop: a rank of two cores on each package of three hosts.
 EXAMPLE_MACHINE = "2x4x2"
@@ -59,8 +59,8 @@ def place(
     Without any option: six ranks on three invented hosts of two sockets. With a machine alone: what it gets where
     nobody asks for anything. Exit 1 where the MPI refuses.
     """
-    from workshop import machines
     from workshop.cli import show_place
+    from workshop.core import machines
     from workshop.mpi import mapper
 
     where = {
@@ -107,7 +107,7 @@ def _machine(text: str) -> str:
     file = Path(text)
     try:
         if file.suffix == ".xml" or file.is_file():
-            from workshop.machines import LARGEST_FILE
+            from workshop.core.machines import LARGEST_FILE
 
             with file.open("rb") as opened:
                 return opened.read(LARGEST_FILE + 1).decode()
@@ -151,9 +151,9 @@ def _document(placement: Placement, described: Described, prediction: Prediction
 
 def _failure(name: str, described: Described, hosts: list[dict[str, Any]] | None, as_json: bool) -> int:
     """One of the instructive failures, or their names; what it predicts is what is meant to go wrong."""
-    from workshop import failures
     from workshop.cli import show_place
     from workshop.mpi import mapper, prefix
+    from workshop.report import failures
 
     known = [Host(**host) for host in hosts or []]
     mpich = "mpich" in prefix.installed()

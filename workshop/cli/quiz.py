@@ -11,7 +11,7 @@ from workshop.cli import common, quiz_host, quiz_results
 
 if TYPE_CHECKING:
     from workshop.quiz.formats import Lost
-    from workshop.quiz.reading import Problem
+    from workshop.quiz.reader import Problem
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 app.command("host")(quiz_host.host)
@@ -28,9 +28,9 @@ def list_(as_json: common.JSON = False) -> None:
     from rich.console import Console
 
     from workshop.cli.show_quiz import decks_table
-    from workshop.quiz import reading
+    from workshop.quiz import reader
 
-    decks = [(reading.read(path), path) for path in reading.shipped().values()]
+    decks = [(reader.read(path), path) for path in reader.shipped().values()]
     if as_json:
         common.answer([_summary(deck, path) for deck, path in decks])
     elif decks:
@@ -45,16 +45,16 @@ def check(
     as_json: common.JSON = False,
 ) -> int:
     """Check decks, and tell everything that is wrong with them; 2 is returned where something is."""
-    from workshop.analysis import words
-    from workshop.errors import BadInput
-    from workshop.quiz import reading
+    from workshop.core import words
+    from workshop.core.errors import BadInput
+    from workshop.quiz import reader
 
     told: list[dict[str, Any]] = []
     for name in decks:
         try:
-            path = reading.find(name)
-            deck = reading.read(path, thorough=True)
-        except reading.BadDeck as error:
+            path = reader.find(name)
+            deck = reader.read(path, thorough=True)
+        except reader.BadDeck as error:
             told.append({"file": str(path), "problems": [vars(problem) for problem in error.problems]})
             common.stderr().print(str(error), soft_wrap=True)
         except BadInput as error:
@@ -72,9 +72,9 @@ def check(
 @app.command()
 def schema() -> None:
     """Print the JSON schema of decks, for editors."""
-    from workshop.quiz import reading
+    from workshop.quiz import reader
 
-    common.answer(reading.schema())
+    common.answer(reader.schema())
 
 
 @app.command()
@@ -85,9 +85,9 @@ def show(
 ) -> None:
     """Show a deck's questions; what is right only with --answers."""
     from workshop.cli.show_quiz import show_deck, without_answers
-    from workshop.quiz import reading
+    from workshop.quiz import reader
 
-    found = reading.read(reading.find(deck))
+    found = reader.read(reader.find(deck))
     if not as_json:
         show_deck(found, answers)
     elif answers:
@@ -109,10 +109,10 @@ def import_(
     as_json: common.JSON = False,
 ) -> None:
     """Make a deck of a file of another program, and tell what it can't hold. Pictures are written beside the deck."""
-    from workshop.quiz import formats, reading
+    from workshop.quiz import formats, reader
 
     found = formats.read(file, format)
-    text = reading.dump(found.deck)
+    text = reader.dump(found.deck)
     written = []
     if out is not None:
         _may_write([out, *(out.parent / name for name in found.pictures)], overwrite)
@@ -142,11 +142,11 @@ def export(
     as_json: common.JSON = False,
 ) -> None:
     """Write a deck for another program, and tell what its format can't carry."""
-    from workshop.quiz import formats, reading
+    from workshop.quiz import formats, reader
 
     chosen = formats.named(format)
-    path = reading.find(deck)
-    found = reading.read(path)
+    path = reader.find(deck)
+    found = reader.read(path)
     pictures, missing = _pictures(found, path.parent)
     made = formats.write(found, format, pictures)
     file = out or Path(f"{found.deck}{chosen.endings[0]}")
@@ -172,7 +172,7 @@ def _summary(deck: Any, path: Path) -> dict[str, Any]:
 
 def _pictures(deck: Any, folder: Path) -> tuple[dict[str, bytes], tuple[Lost, ...]]:
     """The pictures of a deck's questions by name, and those that can't be shown."""
-    from workshop.errors import BadInput
+    from workshop.core.errors import BadInput
     from workshop.quiz import pictures
     from workshop.quiz.formats import Lost
 
@@ -189,13 +189,13 @@ def _pictures(deck: Any, folder: Path) -> tuple[dict[str, bytes], tuple[Lost, ..
 def _to_mend(text: str, out: Path | None, pictured: bool) -> tuple[Problem, ...]:
     """What has to be mended in an imported deck before it can be used, told on standard error, too: others take what
     makes no sense here, such as two forms of an answer that only differ in case."""
-    from workshop.quiz import reading
+    from workshop.quiz import reader
 
     if out is None and pictured:
         return ()  # its pictures are nowhere yet
     try:
-        reading.parse(text, str(out or "The deck"), out and out.parent)
-    except reading.BadDeck as error:
+        reader.parse(text, str(out or "The deck"), out and out.parent)
+    except reader.BadDeck as error:
         common.stderr().print(f"To be mended before the deck can be used:\n{error}", soft_wrap=True)
         return error.problems
     return ()
@@ -211,7 +211,7 @@ def _tell(lost: tuple[Lost, ...]) -> None:
 
 
 def _may_write(files: list[Path], overwrite: bool) -> None:
-    from workshop.errors import BadInput
+    from workshop.core.errors import BadInput
 
     there = [str(file) for file in files if file.exists()]
     if there and not overwrite:
@@ -219,7 +219,7 @@ def _may_write(files: list[Path], overwrite: bool) -> None:
 
 
 def _write(file: Path, data: bytes) -> str:
-    from workshop.errors import BadInput
+    from workshop.core.errors import BadInput
 
     try:
         file.write_bytes(data)

@@ -25,24 +25,24 @@ def host(
     as_json: common.JSON = False,
 ) -> None:
     """Begin a live round in the dashboard that runs (workshop up), and print where it is joined and led from."""
-    from workshop.errors import WorkshopError
-    from workshop.quiz import reading
+    from workshop.core.errors import WorkshopError
+    from workshop.quiz import reader
+    from workshop.server import address
+    from workshop.server.quiz import round_start
     from workshop.store.store import Store
-    from workshop.web import address
-    from workshop.web.quiz import hosting
 
-    path = reading.find(deck)
-    found = reading.read(path)
+    path = reader.find(deck)
+    found = reader.read(path)
     with Store.open() as store:
         where = address.dashboard(store)
         if where is None:
             raise WorkshopError("No dashboard answers that learners could join; start one with: workshop up")
         if session:
             store.session(session)
-        record = hosting.host(
+        record = round_start.host(
             store, found, path.absolute().parent, session=session, speed_bonus=speed_bonus, ranking=not no_ranking
         )
-    links = hosting.links(where, record)
+    links = round_start.links(where, record)
     if as_json:
         common.answer({"round": record.id, "code": record.code, "title": record.title, "links": links})
         return

@@ -33,8 +33,8 @@ def results(
     as_json: common.JSON = False,
 ) -> None:
     """Tell what a round says of its questions and learners, and write it into files."""
-    from workshop.errors import BadInput
-    from workshop.quiz.results import reading
+    from workshop.core.errors import BadInput
+    from workshop.quiz.results import reader
     from workshop.quiz.results.findings import find
     from workshop.store.store import Store
 
@@ -46,8 +46,8 @@ def results(
         if not overwrite:
             raise BadInput(f"{', '.join(there)}: there already; give another name, or --overwrite.")
     with Store.open() as store:
-        earlier = None if before is None else reading.read(store, before)
-        found = find(reading.read(store, round), earlier, anonymous=anonymous)
+        earlier = None if before is None else reader.read(store, before)
+        found = find(reader.read(store, round), earlier, anonymous=anonymous)
     for kind, path in paths.items():
         data = import_module(f"workshop.quiz.results.{kind}").write(found)  # each brings a library that takes its time
         try:
@@ -70,9 +70,9 @@ def forget(
     as_json: common.JSON = False,
 ) -> None:
     """Remove a learner's answers and name from a round, for good."""
-    from workshop.analysis import words
-    from workshop.errors import BadInput
-    from workshop.quiz.results import removing
+    from workshop.core import words
+    from workshop.core.errors import BadInput
+    from workshop.quiz.results import removal
     from workshop.store.store import Store
 
     with Store.open() as store:
@@ -89,7 +89,7 @@ def forget(
         count = words.count(len(store.answers(round, player_id=player.id)), "answer")
         if not yes:
             raise BadInput(f"{count} of {nickname} would be removed from round {round} for good; add --yes to do so.")
-        gone = removing.forget(store, [player])
+        gone = removal.forget(store, [player])
     if as_json:
         common.answer({"round": round, "nickname": nickname, "removed": gone})
     else:
@@ -104,7 +104,7 @@ def _show(found: Findings) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from workshop.analysis import words
+    from workshop.core import words
 
     out = Console(highlight=False)
     for part, said in found.verdict.items():

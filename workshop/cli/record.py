@@ -27,7 +27,7 @@ def record(
 
     Names of people and hosts are replaced, and nothing secret is recorded; what was left out is told.
     """
-    from workshop.errors import BadInput
+    from workshop.core.errors import BadInput
     from workshop.store import recording
     from workshop.store.store import Store
 

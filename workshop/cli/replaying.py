@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from workshop.cli import common
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 
 Recording = Annotated[
     str | None, typer.Argument(metavar="[FILE]", help="With --replay: a recording that `workshop record` has made.")
@@ -24,9 +24,9 @@ def show(context: typer.Context, file: str | None, host: str, port: str, as_json
     """Show a recording (None: the one that comes with the project) until somebody asks for an end. Raises BadInput."""
     from workshop.cli.up import keep_up
     from workshop.quiz.results import recorded as rounds
-    from workshop.session import replay
-    from workshop.session.children import Dashboard
-    from workshop.session.supervisor import check_port
+    from workshop.runtime import replay
+    from workshop.runtime.managed_processes import Dashboard
+    from workshop.runtime.supervisor import check_port
     from workshop.store.recorded import recorded
 
     if file == "":

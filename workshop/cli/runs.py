@@ -9,7 +9,7 @@ from typing import Annotated, get_args
 import typer
 
 from workshop.cli import common
-from workshop.documents import finite
+from workshop.core.documents import finite
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 RunId = Annotated[int, typer.Argument(metavar="RUN", help="The run's number.")]
@@ -27,7 +27,7 @@ def list_(
     from rich.console import Console
 
     from workshop.cli.show import runs_table
-    from workshop.errors import BadInput
+    from workshop.core.errors import BadInput
     from workshop.store.records import RunStatus
     from workshop.store.store import Store
 
@@ -46,7 +46,7 @@ def list_(
 def show(run: RunId, as_json: common.JSON = False) -> None:
     """Show one run with its figures and its verdict."""
     from workshop.cli.show import show_run
-    from workshop.session import client
+    from workshop.runtime import client
     from workshop.store.store import Store
 
     found = client.read(Store.open(), run)
@@ -59,7 +59,7 @@ def show(run: RunId, as_json: common.JSON = False) -> None:
 @app.command()
 def cancel(run: RunId) -> None:
     """Ask for the end of a run; ranks that don't end within 5 s are ended."""
-    from workshop.session import client
+    from workshop.runtime import client
     from workshop.store.store import Store
 
     client.cancel(Store.open(), run)
@@ -73,7 +73,7 @@ def export(
     as_json: common.JSON = False,
 ) -> None:
     """Write a run into a folder: run.json, events.jsonl and its files."""
-    from workshop.session import client
+    from workshop.runtime import client
     from workshop.store.store import Store
 
     store = Store.open()

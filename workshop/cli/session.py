@@ -42,7 +42,7 @@ def start(
     is.
     """
     from workshop.cli.show import session_json
-    from workshop.session import lifecycle
+    from workshop.runtime import lifecycle
     from workshop.store.store import Store
 
     placement = common.placement_from(
@@ -112,7 +112,7 @@ def show(name: Name = "workshop", as_json: common.JSON = False) -> None:
 @app.command()
 def reset(name: Name = "workshop") -> None:
     """End the session's ranks and start new ones; a run that is under way is cancelled, the queue stays."""
-    from workshop.errors import BadInput
+    from workshop.core.errors import BadInput
     from workshop.store.store import Store
 
     store = Store.open()
@@ -126,7 +126,7 @@ def reset(name: Name = "workshop") -> None:
 @app.command()
 def reclaim(name: Name = "workshop") -> None:
     """Take the session's ranks back from the notebook that has them; new ranks are started, and the queue goes on."""
-    from workshop.session import client
+    from workshop.runtime import client
     from workshop.store.store import Store
 
     store = Store.open()
@@ -138,7 +138,7 @@ def reclaim(name: Name = "workshop") -> None:
 def stop(name: Name = "workshop", as_json: common.JSON = False) -> None:
     """Stop a session and every process of it."""
     from workshop.cli.show import session_json
-    from workshop.session import lifecycle
+    from workshop.runtime import lifecycle
     from workshop.store.store import Store
 
     stopped = lifecycle.stop_session(Store.open(), name)

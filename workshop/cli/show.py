@@ -11,12 +11,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
-from workshop.errors import BadInput
-from workshop.placement import Placement
-from workshop.session import client
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
+from workshop.report.wording import metrics_of
+from workshop.runtime import client
 from workshop.store.records import Lease, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.web.words import metrics_of
 
 COLOURS = {"completed": "green", "failed": "red", "cancelled": "yellow", "interrupted": "red", "running": "cyan"}
 

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from workshop.analysis import fx, words
 from workshop.cli.show import COLOURS
+from workshop.core import words
+from workshop.report.analysis import fx
 
 Told = Mapping[str, Any]
 

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from workshop.analysis import words
 from workshop.cli.show_study import rate, show_head, show_verdict
+from workshop.core import words
 from workshop.study.grid.kind import GridReport
 from workshop.study.grid.labels import shown
 from workshop.study.results import CellResult, ranked

@@ -6,11 +6,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from workshop.analysis import words
 from workshop.cli.show_study import rate, show_head, show_verdict
-from workshop.study.path.kind import PathReport, StepReport
-from workshop.study.path.saying import name
-from workshop.study.path.steps import SOURCE
+from workshop.core import words
+from workshop.study.guided.kind import PathReport, StepReport
+from workshop.study.guided.saying import name
+from workshop.study.guided.steps import SOURCE
 from workshop.study.results import best
 
 COLOURS = {"done": "green", "running": "cyan", "partly": "yellow", "waiting": "dim"}

@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from workshop.failures import Failure
-from workshop.machines import Described
+from workshop.core.machines import Described
+from workshop.core.placement import Placement
 from workshop.mpi import command_lines
 from workshop.mpi.reports.seats import ranges
-from workshop.placement import Placement
+from workshop.report.failures import Failure
 
 TITLES = {
     "openmpi": "Open MPI",

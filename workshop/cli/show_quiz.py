@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from workshop.analysis import words
-from workshop.quiz.asked import ask
+from workshop.core import words
 from workshop.quiz.deck import Deck, Match, Number, Order, Place, Predict
-from workshop.quiz.drawing import LETTERS, Asked, written
+from workshop.quiz.question_view import ask
+from workshop.quiz.randomisation import LETTERS, Asked, written
 from workshop.quiz.rendering import plain
 
 WIDTH = 78

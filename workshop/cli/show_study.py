@@ -13,11 +13,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
-from workshop.analysis import words
-from workshop.analysis.scaling import Row
+from workshop.core import words
 from workshop.store.records import StudyRecord
-from workshop.study import judging
+from workshop.study import trial_monitor
 from workshop.study.kinds import Report, expected, title
+from workshop.study.scaling.efficiency import Row
 from workshop.study.scaling.kind import ScalingReport
 
 # How each kind of study is shown: functions that take its report.
@@ -32,7 +32,7 @@ COLOURS = {"completed": "green", "failed": "red", "interrupted": "yellow", "runn
 
 
 @contextmanager
-def watch_study(err: Console) -> Iterator[Callable[[judging.Progress], None]]:
+def watch_study(err: Console) -> Iterator[Callable[[trial_monitor.Progress], None]]:
     """A progress bar over a study's trials, with the time that the rest is likely to take, and below it what is run;
     nothing where there is no terminal."""
     if not err.is_terminal:
@@ -50,7 +50,7 @@ def watch_study(err: Console) -> Iterator[Callable[[judging.Progress], None]]:
     with Live(Group(bar, name), console=err, transient=True):
         task = bar.add_task("", total=None, left="")
 
-        def look(now: judging.Progress) -> None:
+        def look(now: trial_monitor.Progress) -> None:
             state = "waits" if now.run.status == "queued" else ""
             if now.run.progress and now.run.progress[1] > 0:
                 state = words.percent(min(now.run.progress[0] / now.run.progress[1], 1.0))

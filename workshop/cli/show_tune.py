@@ -12,14 +12,14 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from workshop.analysis import words
 from workshop.cli.show_study import about, rate, show_head, show_verdict
+from workshop.core import words
 from workshop.mpi.command_lines import folded
-from workshop.study import judging, runner
+from workshop.study import runner, trial_monitor
 from workshop.study.results import CellResult, ranked
 from workshop.study.tune.report import TuneReport, reported
 
-Look = Callable[[judging.Progress], None]
+Look = Callable[[trial_monitor.Progress], None]
 SHOWN = 8  # placements in the table
 WIDTH = 78
 
@@ -33,7 +33,7 @@ def watch_tune(store: Any, study: int) -> Callable[[Console], AbstractContextMan
         best, began = Text(), time.monotonic()
         with Live(console=err, transient=True, auto_refresh=False) as live:
 
-            def look(progress: judging.Progress) -> None:
+            def look(progress: trial_monitor.Progress) -> None:
                 nonlocal best
                 trial = progress.trial
                 name = f"{trial.label}{' (once more)' if trial.repeat > 1 else ''}"
@@ -98,7 +98,7 @@ def _cells(found: TuneReport, cell: CellResult) -> list[Text]:
     ]
 
 
-def _far(progress: judging.Progress, seconds: float) -> str:
+def _far(progress: trial_monitor.Progress, seconds: float) -> str:
     """How far the study is, and the run that is going on."""
     run, number = progress.run, progress.trial.number
     left = "" if progress.seconds_left is None else f", {about(progress.seconds_left)} left"

@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from workshop.analysis import words
-from workshop.analysis.federated import PUBLISHED
 from workshop.cli.show_study import show_head, show_verdict
+from workshop.core import words
+from workshop.report.analysis.federated import PUBLISHED
 from workshop.study.ways import saying
 from workshop.study.ways.found import ON, WAYS
 from workshop.study.ways.kind import PAIRS, WaysReport

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from workshop.placement import Placement
+    from workshop.core.placement import Placement
 
 Address = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Of this host, by which other hosts and nodes reach it.")
@@ -36,9 +36,9 @@ def site_from(
 ) -> Mapping[str, Any]:
     """The site that these options ask for, this machine without any of them. Raises BadInput for one that can't take
     the placement, and for an option that goes with a site that nobody asks for."""
-    from workshop.errors import BadInput
-    from workshop.session import hosts, site
-    from workshop.session.slurm import commands, script
+    from workshop.core.errors import BadInput
+    from workshop.runtime.launchers import site, ssh
+    from workshop.runtime.launchers.slurm import commands, script
 
     of_slurm: dict[str, Any] = {
         "partition": partition, "account": account, "time": time, "nodes": nodes, "wait": wait, "template": template,
@@ -50,7 +50,7 @@ def site_from(
     elif lost := next((name for name, value in of_slurm.items() if value is not None), None):
         raise BadInput(f"--{lost} is for a session on Slurm; give --slurm, too.")
     if placement.hosts:
-        where = hosts.options(placement.hosts, address)
+        where = ssh.options(placement.hosts, address)
     elif address is not None and not slurm:
         raise BadInput("--address is for a session on several hosts; give --hosts or --slurm, too.")
     site.check(where, placement)

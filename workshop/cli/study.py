@@ -47,10 +47,10 @@ def scaling(
     Strong scaling, the default, shares the same work out: --batch is then the batch of all ranks together. With --weak
     each rank has that batch, and the work grows with the ranks.
     """
-    from workshop import topology
-    from workshop.placement import Placement
-    from workshop.session import client
-    from workshop.session.lifecycle import shared_session
+    from workshop.core import topology
+    from workshop.core.placement import Placement
+    from workshop.runtime import client
+    from workshop.runtime.lifecycle import shared_session
     from workshop.store.store import Store
     from workshop.study.scaling.plan import KIND, default_ranks, places, plan, read_ranks
     from workshop.study.settings import read_options, read_settings
@@ -85,7 +85,7 @@ def resume(
     as_json: common.JSON = False,
 ) -> int:
     """Go on with a study that was interrupted; what has completed is not run again."""
-    from workshop.session.lifecycle import shared_session
+    from workshop.runtime.lifecycle import shared_session
     from workshop.store.store import Store
     from workshop.study import kinds
 

@@ -20,10 +20,10 @@ def export(
     as_json: common.JSON = False,
 ) -> None:
     """Write a study's report into files; with --json alone, its document to standard output."""
-    from workshop.errors import BadInput
+    from workshop.core.errors import BadInput
     from workshop.store.store import Store
+    from workshop.study import export as exporting
     from workshop.study.kinds import report
-    from workshop.web import export as exporting
 
     store = Store.open()
     record = store.study(study)

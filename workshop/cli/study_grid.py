@@ -70,7 +70,7 @@ def grid(
 
     Where ranks are varied, all together have the batch that one rank would have, so that every cell does the same work.
     """
-    from workshop.errors import BadInput
+    from workshop.core.errors import BadInput
     from workshop.study.settings import read_axes, read_settings
     from workshop.workloads import workload as workload_of
 
@@ -137,7 +137,7 @@ def file(
 
 def read_study(path: Path) -> Any:
     """A study's file, whose settings and axes don't name the same. Raises BadInput."""
-    from workshop.errors import BadInput
+    from workshop.core.errors import BadInput
     from workshop.study.grid.file import read_file
 
     found = read_file(path)
@@ -149,8 +149,8 @@ def read_study(path: Path) -> Any:
 
 def placement_of(found: Any, shared: Any) -> Any:
     """The placement of a file's runs: what it says, on top of the session's or of this machine's. Raises BadInput."""
-    from workshop import topology
-    from workshop.placement import Placement, default_for
+    from workshop.core import topology
+    from workshop.core.placement import Placement, default_for
 
     here = default_for(topology.allowed_cores(topology.machine())).as_json()
     base = shared.placement if shared else {} if found.placement else here
@@ -159,7 +159,7 @@ def placement_of(found: Any, shared: Any) -> Any:
 
 def _where(session: str | None, private: bool) -> tuple[Any, Any]:
     """The store, and the session to run in; None: one of the study's own."""
-    from workshop.session.lifecycle import shared_session
+    from workshop.runtime.lifecycle import shared_session
     from workshop.store.store import Store
 
     common.one_session(session, private)
@@ -178,7 +178,7 @@ def _run(
     as_json: bool,
     **asked: Any,
 ) -> int:
-    from workshop.session import client
+    from workshop.runtime import client
     from workshop.study.estimate import seconds_each
     from workshop.study.grid import plan as grids
 

@@ -27,12 +27,12 @@ def path(
     On two cores the quick setting takes at most a quarter of an hour; how long it is likely to take here is told
     beforehand. The dashboard's page Tuning shows the same with what to predict in each step.
     """
-    from workshop.analysis import words
-    from workshop.session.lifecycle import shared_session
+    from workshop.core import words
+    from workshop.runtime.lifecycle import shared_session
     from workshop.store.store import Store
-    from workshop.study.path.kind import steps_in_words
-    from workshop.study.path.plan import KIND, WORKLOAD, read_steps
-    from workshop.study.path.wanting import here
+    from workshop.study.guided.kind import steps_in_words
+    from workshop.study.guided.plan import KIND, WORKLOAD, read_steps
+    from workshop.study.guided.wanting import here
     from workshop.study.settings import read_settings
     from workshop.workloads import workload as workload_of
 

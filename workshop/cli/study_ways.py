@@ -36,7 +36,7 @@ def ways(
     Takes the workload's own options, too (--partition label). Unless you say otherwise, digits are dealt very unevenly,
     since that is where being alone shows. The dashboard's page Federated shows the same, live by round.
     """
-    from workshop.session.lifecycle import shared_session
+    from workshop.runtime.lifecycle import shared_session
     from workshop.store.store import Store
     from workshop.study.settings import read_options, read_settings
     from workshop.study.ways.beginning import checked

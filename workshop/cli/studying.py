@@ -55,9 +55,9 @@ def go_on(
     progress instead of the bar of `show_study.watch_study`.
     """
     from workshop.cli.show_study import resuming, show_study, watch_study
-    from workshop.errors import WorkshopError
-    from workshop.placement import Placement
-    from workshop.session.lifecycle import session_for
+    from workshop.core.errors import WorkshopError
+    from workshop.core.placement import Placement
+    from workshop.runtime.lifecycle import session_for
     from workshop.study import runner
     from workshop.study.kinds import expected, read, report
     from workshop.study.place import check_place
@@ -107,7 +107,7 @@ def _ahead(store: Any, study: int) -> str:
     """How many runs a study still has to do, and about how long that takes, as far as one can tell."""
     import time
 
-    from workshop.analysis import words
+    from workshop.core import words
     from workshop.study import runner
     from workshop.study.estimate import seconds_each
     from workshop.study.kinds import Sofar, expected, kind

@@ -29,12 +29,12 @@ def tune(
     exchange; the same work in every trial, which is what all ranks do together. It goes on where the same command was
     interrupted.
     """
-    from workshop import config, machines
     from workshop.cli.show_tune import watch_tune
-    from workshop.memory import Gauge
-    from workshop.placement import Placement
-    from workshop.session import client
-    from workshop.session.lifecycle import shared_session
+    from workshop.core import config, machines
+    from workshop.core.memory import Gauge
+    from workshop.core.placement import Placement
+    from workshop.runtime import client
+    from workshop.runtime.lifecycle import shared_session
     from workshop.store.store import Store
     from workshop.study.settings import read_settings
     from workshop.study.tune import kind, offer

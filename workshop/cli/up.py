@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workshop import config
 from workshop.cli import common, replaying, sites
-from workshop.errors import BadInput
+from workshop.core import config
+from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
     from workshop.jupyter.child import JupyterLab
-    from workshop.session.children import Dashboard
-    from workshop.session.supervisor import Child
+    from workshop.runtime.managed_processes import Dashboard
+    from workshop.runtime.supervisor import Child
     from workshop.store.store import Store
 
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?", re.I)
@@ -77,8 +77,8 @@ def up(
 
     from workshop.installation.horovod import HorovodBuild
     from workshop.mpi import horovod
-    from workshop.session.children import Conductor, Dashboard
-    from workshop.session.supervisor import check_port, only_one
+    from workshop.runtime.managed_processes import Conductor, Dashboard
+    from workshop.runtime.supervisor import check_port, only_one
     from workshop.store.store import Store
 
     placement = common.placement_from(
@@ -131,8 +131,8 @@ def keep_up(
     store: Store, children: Sequence[Child], dashboard: Dashboard, jupyter: JupyterLab | None, name: str, as_json: bool
 ) -> None:
     """Start all children, print the links, keep them up until somebody asks for an end, and end them."""
-    from workshop.session.supervisor import Supervisor
-    from workshop.web.auth import new_secrets
+    from workshop.runtime.supervisor import Supervisor
+    from workshop.server.auth import new_secrets
 
     supervisor = Supervisor(children, dashboard.say)
     for asked in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

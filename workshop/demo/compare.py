@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from workshop.analysis import words
+from workshop.core import words
+from workshop.core.errors import BadInput, WorkshopError
 from workshop.demo.hosts import EmulatedHosts
 from workshop.demo.link import Link
 from workshop.demo.session import placement, session_on
-from workshop.errors import BadInput, WorkshopError
-from workshop.session import client
+from workshop.runtime import client
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.workloads import workload

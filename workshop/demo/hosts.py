@@ -20,11 +20,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from workshop import config
+from workshop.core import config
+from workshop.core.errors import BadInput, WorkshopError
 from workshop.demo import link, namespaces
 from workshop.demo.link import Link, Traffic
-from workshop.errors import BadInput, WorkshopError
-from workshop.session.post import SSH
+from workshop.runtime.agent_client import SSH
 
 MOST = 16  # hosts: more than that teaches nothing on one machine
 READY = 30.0  # seconds within which hosts must be up; they take less than one

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg])bit(?:/s)?")
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s)")

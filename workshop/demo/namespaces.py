@@ -16,8 +16,8 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from workshop.errors import BadInput
-from workshop.session.guard import PR_SET_PDEATHSIG
+from workshop.core.errors import BadInput
+from workshop.core.parent_death import PR_SET_PDEATHSIG
 
 # unshare(2) and mount(2)
 NEW_MOUNT, NEW_UTS, NEW_IPC, NEW_USER, NEW_PID, NEW_NET = (

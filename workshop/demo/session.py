@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from workshop import config
+from workshop.core import config
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.placement import Host, Placement
 from workshop.demo.hosts import EmulatedHosts
-from workshop.errors import BadInput, WorkshopError
-from workshop.placement import Host, Placement
-from workshop.session import hosts as site
-from workshop.session import lifecycle
+from workshop.runtime import lifecycle
+from workshop.runtime.launchers import ssh as site
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from workshop.core.errors import BadInput, WorkshopError
 from workshop.demo import namespaces, remote, sockets
 from workshop.demo.link import Link
-from workshop.errors import BadInput, WorkshopError
 
 NETWORK = "10.0.0"  # nobody else is in it
 DEVICE = "eth0"  # of every host

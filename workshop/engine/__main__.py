@@ -13,11 +13,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from workshop import config
-from workshop.documents import finite
+from workshop.core import config
+from workshop.core.documents import finite
+from workshop.core.errors import OUT_OF_MEMORY, WorkshopError
 from workshop.engine import failing, threads
 from workshop.engine.context import Memory, RankContext
-from workshop.errors import OUT_OF_MEMORY, WorkshopError
 from workshop.mpi import openmpi
 from workshop.workloads import Workload, help_of, no_artifacts, workload, workloads
 

@@ -6,8 +6,8 @@ import re
 import traceback
 from collections.abc import Iterator
 
-from workshop.errors import OUT_OF_MEMORY
-from workshop.memory import help_for
+from workshop.core.errors import OUT_OF_MEMORY
+from workshop.core.memory import help_for
 
 _TENSOR = re.compile(r"OOM when allocating tensor with shape\s*(\[[^\]]*\]) and type (\w+)")
 LONG = 300  # characters of a library's words

@@ -16,12 +16,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workshop import rankmap, topology
-from workshop.config import TEMPORARY
+from workshop.core import rank_map, topology
+from workshop.core.config import TEMPORARY
+from workshop.core.memory import give_way
 from workshop.engine import failing, threads
 from workshop.engine.context import RankContext
 from workshop.engine.reporter import Reporter
-from workshop.memory import give_way
 from workshop.workloads import workload
 
 CHANNEL = "WORKSHOP_CHANNEL"  # the file that tells engines how to reach their conductor
@@ -49,7 +49,7 @@ def report() -> dict[str, Any]:
     world = _world()
     assert _reporter is not None, "an engine starts with its reporter"
     local_rank = list(_reporter.neighbours).index(world.rank)
-    measured = rankmap.measure(world.rank, local_rank, _reporter.threads)
+    measured = rank_map.measure(world.rank, local_rank, _reporter.threads)
     return {
         "report": measured,
         "size": world.size,

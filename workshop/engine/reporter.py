@@ -23,8 +23,8 @@ from typing import Any
 
 import zmq
 
-from workshop.memory import Gauge, held
-from workshop.rankmap import Threads
+from workshop.core.memory import Gauge, held
+from workshop.core.rank_map import Threads
 
 EVERY = 0.1  # seconds between batches
 SILENCE = 7.0  # seconds without a word from the conductor after which a rank ends itself

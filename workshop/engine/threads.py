@@ -26,8 +26,8 @@ from collections import Counter
 from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from workshop.core.rank_map import TASKS, Task, tasks
 from workshop.engine.origins import Origin, Origins
-from workshop.rankmap import TASKS, Task, tasks
 
 if TYPE_CHECKING:
     from workshop.engine.context import RankContext

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.workloads import workload
 
 WORKLOADS: Mapping[str, str] = {"openfl": "openfl", "session": "federated"}  # of backends

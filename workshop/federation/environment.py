@@ -17,11 +17,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from workshop import config
-from workshop.errors import BadInput, WorkshopError
-from workshop.memory import size
+from workshop.core import config
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.memory import size
+from workshop.core.parent_death import guarded
 from workshop.mpi import prefix
-from workshop.session.guard import guarded
 
 PYTHONS = ((3, 12), (3, 11))  # OpenFL 1.9 asks for less than 3.13, its NumPy for at least 3.11
 SECONDS = 1200  # for a download on a slow line

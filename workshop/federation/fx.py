@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workshop.errors import WorkshopError
-from workshop.session.guard import guarded
+from workshop.core.errors import WorkshopError
+from workshop.core.parent_death import guarded
 
 Steps = Generator[None, None, Any]  # what a rank does over time: it yields wherever it has to wait
 

@@ -12,7 +12,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from workshop import config
+from workshop.core import config
 
 AGGREGATOR = "localhost"  # its name in the certificate and in the plan
 STRAGGLERS = "openfl.component.aggregator.straggler_handling"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.federation.backends import BACKENDS
-from workshop.session import client
+from workshop.runtime import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 
-from workshop import config
-from workshop.session.guard import guarded
+from workshop.core import config
+from workshop.core.parent_death import guarded
 
 GENTLY = (
     "nice",
@@ -31,8 +31,15 @@ FIRST = (
         "workshop.installation.compiled:kernels",
     ),
     (
-        *("workshop.cli.main", "workshop.session.conductor", "ipyparallel.controller.app", "ipyparallel.engine.nanny"),
-        *("workshop.web.", "workshop.figures.", "streamlit.starlette", "streamlit.web.bootstrap", "pyarrow", "pandas"),
+        *("workshop.cli.main", "workshop.runtime.conductor", "ipyparallel.controller.app", "ipyparallel.engine.nanny"),
+        *(
+            "workshop.server.",
+            "workshop.report.figures.",
+            "streamlit.starlette",
+            "streamlit.web.bootstrap",
+            "pyarrow",
+            "pandas",
+        ),
         *("workshop.jupyter.", "ipykernel.kernelapp", "workshop.notebook."),
     ),
 )

@@ -22,13 +22,13 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from workshop import config
-from workshop.errors import WorkshopError
+from workshop.core import config
+from workshop.core.errors import WorkshopError
+from workshop.core.parent_death import guarded, kill_trees
 from workshop.installation.compiled import GENTLY, TRAINING, compile_all
 from workshop.mpi import horovod, openmpi, prefix
-from workshop.session.children import ChildProcess, serve
-from workshop.session.guard import guarded, kill_trees
-from workshop.session.measuring import measured_now
+from workshop.runtime.managed_processes import ChildProcess, serve
+from workshop.runtime.measurement_lock import measured_now
 
 SECONDS = 1200.0  # for all of it; compiling takes 2 to 4 minutes on two cores
 BESIDE = 6 * 3600.0  # the same at low priority, beside ranks that may take all cores

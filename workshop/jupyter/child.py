@@ -15,12 +15,12 @@ from importlib.util import find_spec
 
 import psutil
 
-from workshop import config
-from workshop.errors import BadInput, WorkshopError
+from workshop.core import config
+from workshop.core.errors import BadInput, WorkshopError
 from workshop.jupyter import keeper, settings
 from workshop.jupyter.prepare import prepare
-from workshop.session.children import ChildProcess, serve, url_of, wait_answer
-from workshop.session.supervisor import check_port
+from workshop.runtime.managed_processes import ChildProcess, serve, url_of, wait_answer
+from workshop.runtime.supervisor import check_port
 
 HOST = "127.0.0.1"  # a shell is for nobody else
 PORT, PORTS = 8888, 100  # the first port that is tried, and how many are

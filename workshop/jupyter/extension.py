@@ -17,24 +17,24 @@ from jupyter_server.utils import url_path_join
 from tornado import web
 from tornado.ioloop import IOLoop
 
-from workshop import config
-from workshop.errors import BadInput, WorkshopError
+from workshop.core import config
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.course import catalogue, description
 from workshop.jupyter.settings import DASHBOARD
-from workshop.labs import course, describe
 from workshop.notebook import learner
+from workshop.server import auth
 from workshop.store.store import Store
-from workshop.web import auth
 
 
 def labs(root: Path) -> Iterator[dict[str, str]]:
     """The labs whose notebook is in a learner's folder, in the order of the course. One that can't be read has no
     tile; `workshop labs check` says what is wrong with it."""
-    for folder in course.folders(config.labs_folder()):
+    for folder in catalogue.folders(config.labs_folder()):
         try:
-            lab = describe.read(folder)
+            lab = description.read(folder)
         except BadInput:
             continue
-        path = course.file_name(lab, folder)
+        path = catalogue.file_name(lab, folder)
         if (root / path).is_file():
             yield {"number": str(lab.number), "title": lab.title, "path": path}
 

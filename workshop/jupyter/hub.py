@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from workshop import config
-from workshop.errors import BadInput
+from workshop.core import config
+from workshop.core.errors import BadInput
 from workshop.jupyter.settings import DASHBOARD
 
 MEMORY = "4G"  # of a learner's server, kernels and ranks

@@ -15,7 +15,7 @@ import subprocess
 import sys
 from types import FrameType
 
-from workshop.session.guard import end_with_parent
+from workshop.core.parent_death import end_with_parent
 
 TAG = "WORKSHOP_JUPYTER"  # everything that JupyterLab has started carries it; its value is `workshop up`'s number
 PATIENCE = 8.0  # seconds that JupyterLab has to end its kernels
@@ -25,14 +25,14 @@ LOOKS = 2.0  # seconds for looking at all processes of a busy machine
 
 def end_started(value: str) -> None:
     """End what carries the tag, apart from sessions and the process that asks."""
-    from workshop.session import processes
+    from workshop.core import processes
 
     processes.end_all(TAG, value, ASKED, but=(processes.TAG,))
 
 
 def longest() -> float:
     """Seconds within which a keeper that is asked to end has done so, whatever JupyterLab has started."""
-    from workshop.session import processes
+    from workshop.core import processes
 
     return PATIENCE + ASKED + processes.KILLED + LOOKS
 

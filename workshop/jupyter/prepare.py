@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from workshop import config
-from workshop.errors import BadInput
+from workshop.core import config
+from workshop.core.errors import BadInput
+from workshop.course import copies
 from workshop.jupyter import settings, workspace
-from workshop.labs import copies
 
 FIRST = "0-first.ipynb"  # what the first layout opens
 

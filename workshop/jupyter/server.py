@@ -7,7 +7,7 @@ import argparse
 import os
 import sys
 
-from workshop.session.guard import end_with_parent
+from workshop.core.parent_death import end_with_parent
 
 
 def main() -> None:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workshop import config, topology
+from workshop.core import config, topology
+from workshop.core.placement import Placement
 from workshop.mpi import openmpi
-from workshop.placement import Placement
 
 DASHBOARD = "WORKSHOP_DASHBOARD"  # its address, without any token
 EXTENSIONS = Path(__file__).parent / "labextensions"

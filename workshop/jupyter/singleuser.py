@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
-from workshop.errors import WorkshopError
+from workshop.core.errors import WorkshopError
 from workshop.jupyter import settings
 from workshop.jupyter.prepare import prepare
 

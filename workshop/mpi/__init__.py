@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from workshop.placement import MPI
+from workshop.core.placement import MPI
 
 REFUSES = "refuses this placement, in its own words:"  # behind the MPI's name, wherever one is quoted
 

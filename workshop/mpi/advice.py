@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workshop.analysis import words
-from workshop.errors import BadInput
-from workshop.machines import Described
-from workshop.placement import Placement
+from workshop.core import words
+from workshop.core.errors import BadInput
+from workshop.core.machines import Described
+from workshop.core.placement import Placement
 
 MOST = 3  # changes to name; more is a menu and no advice
 

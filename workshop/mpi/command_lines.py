@@ -11,10 +11,10 @@ import shlex
 import textwrap
 from collections.abc import Sequence
 
-from workshop.errors import BadInput
-from workshop.machines import Described
+from workshop.core.errors import BadInput
+from workshop.core.machines import Described
+from workshop.core.placement import Placement
 from workshop.mpi import of, openmpi
-from workshop.placement import Placement
 
 PROGRAM = ("python", "train.py")
 TOOLS = ("openmpi", "mpich", "intelmpi", "horovodrun", "sbatch")

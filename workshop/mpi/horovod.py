@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from workshop import config
-from workshop.errors import WorkshopError
+from workshop.core import config
+from workshop.core.errors import WorkshopError
 
 LOADED = 30.0  # seconds within which the library must have been loaded; it takes one or two
 # Asks Horovod's library itself, as horovod.tensorflow.mpi_built() does, without the seconds that importing that takes.

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workshop import topology
-from workshop.analysis import words
-from workshop.errors import BadInput
+from workshop.core import topology, words
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.mpi import prefix
 from workshop.mpi.openmpi import Death
-from workshop.placement import Placement
 
 # With this signal the others of a job are ended, so that the rank that died by itself is told from them. Linux sends
 # it to nobody, and whoever gets it ends.

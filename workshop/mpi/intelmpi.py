@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.mpi import REFUSES, hydra, prefix
 from workshop.mpi.hydra import death, left, refusal, refuses
-from workshop.placement import Placement
 
 __all__ = [
     "NAME", "REFUSED", "alone", "arguments", "check", "death", "environment", "launcher", "left", "refusal", "refuses",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from importlib import metadata
 from typing import Any, get_args
 
-from workshop import mpi, topology
-from workshop.errors import BadInput
+from workshop import mpi
+from workshop.core import topology
+from workshop.core.errors import BadInput
+from workshop.core.placement import MPI, Placement
 from workshop.mpi import prefix
-from workshop.placement import MPI, Placement
 
 
 def mpis(check: bool = False) -> dict[str, dict[str, Any]]:

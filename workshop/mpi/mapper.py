@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workshop.errors import BadInput, WorkshopError
-from workshop.machines import Described
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.machines import Described
+from workshop.core.placement import Host, Placement
 from workshop.mpi import advice, mpich, openmpi, prefix, reports, rules
 from workshop.mpi.advice import Change
-from workshop.placement import Host, Placement
 
 SECONDS = 20.0  # for all that a mapper is asked about one placement; mostly it takes a tenth of one
 INVENTED = "host"  # what the only host of an invented machine is called

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import psutil
 
-from workshop.errors import BadInput, WorkshopError
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.placement import POLLING, Placement
 from workshop.mpi import REFUSES
-from workshop.placement import POLLING, Placement
 
 # Ranks that poll without yielding take a whole core from those who work; yielding is worth up to a third of the
 # throughput where ranks and cores are even, and far more where ranks outnumber cores.

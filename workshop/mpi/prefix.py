@@ -12,8 +12,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from workshop import config
-from workshop.errors import BadInput, WorkshopError
+from workshop.core import config
+from workshop.core.errors import BadInput, WorkshopError
 
 PACKAGES = {"mpich": "mpich==5.0.2", "intelmpi": "impi-rt==2021.18.1"}
 ALIASES = {"impi": "intelmpi"}

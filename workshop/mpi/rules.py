@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workshop.analysis import words
-from workshop.machines import Described
+from workshop.core import words
+from workshop.core.machines import Described
+from workshop.core.placement import Placement
 from workshop.mpi import intelmpi
-from workshop.placement import Placement
 
 _DOMAINS = {
     "core": "one core",

@@ -11,9 +11,9 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
+from workshop.core.placement import Host, Placement, hosts_from
 from workshop.mpi.words.found import RESOURCES, Found, read_mapping
-from workshop.placement import Host, Placement, hosts_from
 from workshop.workloads import Workload
 
 FIELDS = tuple(Placement.model_fields)

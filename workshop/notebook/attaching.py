@@ -8,12 +8,12 @@ from contextlib import suppress
 
 from IPython import get_ipython
 
-from workshop.errors import BadInput, WorkshopError
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.placement import Placement
 from workshop.notebook import html, learner, opened
 from workshop.notebook.display import Line, draw_offline
 from workshop.notebook.session import Session
-from workshop.placement import Placement
-from workshop.session import lifecycle
+from workshop.runtime import lifecycle
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

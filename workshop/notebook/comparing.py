@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from workshop.errors import BadInput
-from workshop.figures.curves import overlay
+from workshop.core.errors import BadInput
+from workshop.core.placement import Host
 from workshop.notebook import html, opened
 from workshop.notebook.display import Shown
 from workshop.notebook.html import Piece
 from workshop.notebook.shown import RunShown, ended
 from workshop.notebook.told import Verdict
-from workshop.placement import Host
-from workshop.session import client
+from workshop.report.figures.curves import overlay
+from workshop.report.panels.told import HELD_OUT, curve_names
+from workshop.report.snapshot import Sight
+from workshop.report.wording import metrics_of
+from workshop.runtime import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
-from workshop.web.panels.told import HELD_OUT, curve_names
-from workshop.web.sight import Sight
-from workshop.web.words import metrics_of
 from workshop.workloads import workloads
 from workshop.workloads.forms import named
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ipywidgets import HTML, Button, Checkbox, Dropdown, HBox, Layout, Text, ToggleButton, VBox, Widget
 
-from workshop.quiz.drawing import written
+from workshop.quiz.randomisation import written
 
 HALF = Layout(width="50%")
 
@@ -29,7 +29,7 @@ class Field:
 
 
 def field(shown: Mapping[str, Any]) -> Field:
-    """The widgets for a question as it is shown (`quiz.asked.shown`)."""
+    """The widgets for a question as it is shown (`quiz.question_view.shown`)."""
     match shown["type"]:
         case "single" | "poll":
             return _choices(shown["options"], one=True)

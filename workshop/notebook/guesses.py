@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from workshop.analysis import words as say
-from workshop.errors import BadInput
-from workshop.labs.checking import MISSING
+from workshop.core import words as say
+from workshop.core.errors import BadInput
+from workshop.course.exercise_checks import MISSING
 from workshop.notebook import html
 from workshop.notebook.asking import plain
 from workshop.notebook.boxes import CALM, GOOD, Said

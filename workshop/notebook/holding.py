@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from workshop.analysis.words import count
-from workshop.errors import BadInput, WorkshopError
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.words import count
 from workshop.notebook import learner, own
 from workshop.notebook.output import Output
-from workshop.session import lease
-from workshop.session.lease import Held
-from workshop.session.line import Ranks
+from workshop.runtime import lease
+from workshop.runtime.engine_client import Ranks
+from workshop.runtime.lease import Held
 from workshop.store.records import SessionRecord
 
 if TYPE_CHECKING:

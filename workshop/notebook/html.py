@@ -15,8 +15,8 @@ from urllib.parse import unquote
 import plotly.graph_objects as go
 
 from workshop.notebook import pictures
-from workshop.web.cards import Card, Part
-from workshop.web.sight import Sight
+from workshop.report.cards import Card, Part
+from workshop.report.snapshot import Sight
 
 Piece = str | go.Figure  # HTML, or a figure
 

@@ -13,11 +13,11 @@ from typing import Any
 
 from IPython import get_ipython
 
-from workshop import config
-from workshop.analysis import words as say
-from workshop.errors import BadInput
-from workshop.labs import checking, course, describe, on_ranks, shape
-from workshop.labs.checking import MISSING, Exercise, Outcome
+from workshop.core import config
+from workshop.core import words as say
+from workshop.core.errors import BadInput
+from workshop.course import catalogue, description, exercise_checks, notebook_checks, rank_checks
+from workshop.course.exercise_checks import MISSING, Exercise, Outcome
 from workshop.notebook import guesses, html, learner, opened
 from workshop.notebook.asking import unknown
 from workshop.notebook.boxes import CALM, GOOD, NEARLY, Said
@@ -37,20 +37,20 @@ _open: dict[Path, int] = {}  # locks that this kernel holds; they go with it
 def lab(name: str) -> Lab:
     """A lab by the name of its folder, like "kmeans": shows its goals and one's own progress. Raises BadInput where
     there is no such lab."""
-    folder = course.find(config.labs_folder(), name)
-    found = describe.read(folder)
+    folder = catalogue.find(config.labs_folder(), name)
+    found = description.read(folder)
     return Lab(folder, found, opened.store())
 
 
 class Lab(Shown):
     """A lab of the course, as its notebook has it. Progress is kept in the store, under the learner's name."""
 
-    def __init__(self, folder: Path, described: describe.Lab, store: Store) -> None:
+    def __init__(self, folder: Path, described: description.Lab, store: Store) -> None:
         self.name = folder.name
         self.described = described
         self._folder, self._store = folder, store
         self._learner = learner.name()
-        self._known = shape.predicted(folder)
+        self._known = notebook_checks.predicted(folder)
         before = {(one.kind, one.item): one for one in store.progress(self._learner, self.name)}
         self._notes = list(_notes(self._learner, self.name, before))
         store.keep_opened(self._learner, self.name)
@@ -76,9 +76,11 @@ class Lab(Shown):
         in this notebook, or on the ranks for one that was written in a `%%ranks` cell."""
         if not isinstance(id, str) or id not in self.described.exercises:
             raise unknown(f"{id!r:.60}".strip("'"), self.described.exercises, f"an exercise of lab {self.name}")
-        exercise = checking.load(self._folder).get(id)
+        exercise = exercise_checks.load(self._folder).get(id)
         if exercise is None:
-            raise BadInput(f"{self._folder / checking.CHECKS} has no check for {id}; tell whoever made this lab.")
+            raise BadInput(
+                f"{self._folder / exercise_checks.CHECKS} has no check for {id}; tell whoever made this lab."
+            )
         if exercise.ranks:
             if answer is not MISSING:
                 raise BadInput(f'{id} is written in a %%ranks cell: check it there, with lab.check("{id}") alone.')
@@ -87,7 +89,7 @@ class Lab(Shown):
             shell = get_ipython()
             if answer is MISSING and shell is not None:
                 answer = shell.user_ns.get(id, MISSING)
-            found = checking.run(exercise, answer)
+            found = exercise_checks.run(exercise, answer)
         self._tell(id, found)
 
     def words(self) -> str:
@@ -154,15 +156,15 @@ class Lab(Shown):
         from workshop.notebook.ranks import RanksFailed
 
         cells = attach().ranks
-        text = (self._folder / checking.CHECKS).read_text(encoding="utf-8")
+        text = (self._folder / exercise_checks.CHECKS).read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory(prefix="workshop-check-") as told:
-            arguments = (self.name, text, exercise.id, checking.SECONDS, told)
+            arguments = (self.name, text, exercise.id, exercise_checks.SECONDS, told)
             try:
-                answers = cells.call(on_ranks.check, *arguments, seconds=checking.SECONDS + GRACE)
+                answers = cells.call(rank_checks.check, *arguments, seconds=exercise_checks.SECONDS + GRACE)
             except RanksFailed as failed:
                 if any(line.startswith(STOPPED) for line in str(failed).splitlines()):
                     raise
-                first = on_ranks.what_was_told(Path(told))
+                first = rank_checks.what_was_told(Path(told))
                 if first is None:
                     return Outcome("late", str(failed))
                 rank, outcome = first

@@ -7,10 +7,10 @@ import os
 import unicodedata
 from hashlib import sha256
 
+from workshop.server.nicknames import checked_nickname
 from workshop.store.identities import LONGEST_NICKNAME
 from workshop.store.records import Identity
 from workshop.store.store import Store
-from workshop.web.nicknames import checked_nickname
 
 VARIABLES = ("WORKSHOP_LEARNER", "JUPYTERHUB_USER")  # the first one that is set names a learner
 DIGEST = 8  # hexadecimal digits that tell long names apart

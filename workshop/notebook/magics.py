@@ -12,7 +12,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.notebook import ranks
 from workshop.notebook.output import Output
 from workshop.notebook.watching import Stop

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.notebook import html
 from workshop.notebook.display import Shown
 from workshop.notebook.html import Piece
-from workshop.web.machine_view import machine_card
+from workshop.report.machine_picture import machine_card
 
 if TYPE_CHECKING:
     from pandas import DataFrame

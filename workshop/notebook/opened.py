@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from workshop import config
+from workshop.core import config
 from workshop.store.store import Store
 
 

@@ -13,7 +13,7 @@ from html import escape
 from typing import Any
 from uuid import uuid4
 
-from workshop.analysis.words import count, thousands
+from workshop.core.words import count, thousands
 from workshop.engine import cells
 from workshop.notebook.ansi import as_html, without_escapes
 

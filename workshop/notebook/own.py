@@ -9,10 +9,10 @@ import subprocess
 from collections.abc import Callable
 from contextlib import suppress
 
-from workshop.errors import WorkshopError
-from workshop.placement import Placement
-from workshop.session import lease, lifecycle
-from workshop.session.lease import Held
+from workshop.core.errors import WorkshopError
+from workshop.core.placement import Placement
+from workshop.runtime import lease, lifecycle
+from workshop.runtime.lease import Held
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

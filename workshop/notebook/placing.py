@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from workshop import machines, topology
-from workshop.errors import BadInput
-from workshop.figures.machine import WIDTH, machine_picture
-from workshop.machines import Described
+from workshop.core import machines, topology
+from workshop.core.errors import BadInput
+from workshop.core.machines import Described
+from workshop.core.placement import Host, Placement, default_for
 from workshop.mpi import command_lines, mapper
 from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports import masks
@@ -23,7 +23,7 @@ from workshop.notebook import html
 from workshop.notebook.asking import ALIASES, FIELDS, in_python, placing, unknown
 from workshop.notebook.display import Shown
 from workshop.notebook.html import Piece
-from workshop.placement import Host, Placement, default_for
+from workshop.report.figures.machine import WIDTH, machine_picture
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Protocol
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.notebook.asking import on_top, parted, plain, unknown
 from workshop.notebook.session import cores_of
-from workshop.placement import Placement
-from workshop.session import client
+from workshop.runtime import client
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
 from workshop.workloads import Workload

@@ -12,8 +12,8 @@ from typing import Any
 
 from ipywidgets import HTML, Button, FloatProgress, HBox, Layout, VBox
 
-from workshop.analysis import words
-from workshop.errors import WorkshopError
+from workshop.core import words
+from workshop.core.errors import WorkshopError
 from workshop.notebook.fields import field
 from workshop.quiz import pictures
 from workshop.quiz.alone import Alone

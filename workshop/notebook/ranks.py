@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import ipyparallel as ipp
 
-from workshop.analysis.words import capital, count
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.words import capital, count
 from workshop.engine import cells as rank_side
-from workshop.errors import BadInput, WorkshopError
 from workshop.notebook.holding import GONE, LATER, Grip, Holding, RanksFailed
 from workshop.notebook.output import Output
 from workshop.notebook.watching import DEAF, CellError, CellResult, Stop, Watch, Watched, errors, told
-from workshop.session.line import Ranks
+from workshop.runtime.engine_client import Ranks
 
 if TYPE_CHECKING:
     from ipyparallel import DirectView

@@ -9,17 +9,17 @@ from contextlib import suppress
 from html import escape
 from typing import Any
 
-from workshop.analysis import words as say
-from workshop.errors import BadInput, WorkshopError
+from workshop.core import words as say
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.placement import Placement
 from workshop.notebook import html
 from workshop.notebook.asking import on_top
 from workshop.notebook.display import Line
-from workshop.placement import Placement
-from workshop.session import client
+from workshop.report.run_sections import turn
+from workshop.report.wording import STATUS, state_words, value_words
+from workshop.runtime import client
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.web.run_view import turn
-from workshop.web.words import STATUS, state_words, value_words
 from workshop.workloads import Workload, workloads
 from workshop.workloads.forms import going_on
 

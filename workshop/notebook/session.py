@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from workshop import topology
-from workshop.analysis import words as say
-from workshop.analysis.oversubscription import asked_threads
-from workshop.errors import BadInput, WorkshopError
+from workshop.core import topology
+from workshop.core import words as say
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.placement import Placement
 from workshop.notebook import html, learner
 from workshop.notebook.asking import parted
 from workshop.notebook.display import Line, Shown, show
@@ -19,10 +19,10 @@ from workshop.notebook.html import Piece
 from workshop.notebook.maps import RankMapShown
 from workshop.notebook.running import AGAIN, follow, submit
 from workshop.notebook.shown import RunShown
-from workshop.placement import Placement
+from workshop.report.analysis.oversubscription import asked_threads
+from workshop.report.wording import SESSION, state_words
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.web.words import SESSION, state_words
 from workshop.workloads import workload as workload_of
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Session(Shown):
         """Any run, by its number. Raises BadInput where there is none."""
         if not isinstance(number, int) or isinstance(number, bool):
             raise BadInput(f"{number!r:.60} is no run's number.")
-        from workshop.session import client
+        from workshop.runtime import client
 
         return RunShown(self._store, client.read(self._store, number))
 
@@ -144,11 +144,11 @@ class Session(Shown):
         Predictions are checked against one's own runs in this session. Raises BadInput where there is no such deck.
         """
         from workshop.notebook.quiz import Quiz
-        from workshop.quiz import alone, reading, shelf
+        from workshop.quiz import alone, catalogue, reader
 
-        path = reading.find(name)
+        path = reader.find(name)
         whose = alone.Whose(learner.identity(self._store), learner.name())
-        mine = replace(alone.begin(self._store, shelf.read(path), whose, path.parent), session=self._id)
+        mine = replace(alone.begin(self._store, catalogue.read(path), whose, path.parent), session=self._id)
         return Quiz(mine, self._id, path.parent)
 
     @property

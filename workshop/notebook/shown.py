@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from workshop.analysis import words as say
-from workshop.analysis.oversubscription import threads_of
-from workshop.errors import BadInput
+from workshop.core import words as say
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.notebook import html
 from workshop.notebook.display import Shown
 from workshop.notebook.html import Piece
 from workshop.notebook.maps import RankMapShown
 from workshop.notebook.running import link
 from workshop.notebook.told import Files, Metrics, Verdict, error_of
-from workshop.placement import Placement
-from workshop.session import client
+from workshop.report.analysis.oversubscription import threads_of
+from workshop.report.cards import Card
+from workshop.report.panels import PANELS
+from workshop.report.panels.inversion import inversion
+from workshop.report.panels.photo import photo
+from workshop.report.panels.told import curve_names
+from workshop.report.run_sections import UNREADABLE
+from workshop.report.snapshot import Sight
+from workshop.report.wording import LONGEST_VALUE, metrics_of, who
+from workshop.runtime import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
-from workshop.web.cards import Card
-from workshop.web.panels import PANELS
-from workshop.web.panels.inversion import inversion
-from workshop.web.panels.photo import photo
-from workshop.web.panels.told import curve_names
-from workshop.web.run_view import UNREADABLE
-from workshop.web.sight import Sight
-from workshop.web.words import LONGEST_VALUE, metrics_of, who
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from workshop.analysis import words as say
-from workshop.errors import BadInput, WorkshopError
+from workshop.core import words as say
+from workshop.core.errors import BadInput, WorkshopError
 from workshop.notebook import html, learner
 from workshop.notebook.asking import plain
 from workshop.notebook.display import Line, Shown, show
@@ -26,10 +26,10 @@ from workshop.notebook.told import Verdict
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study import kinds, runner
-from workshop.study.judging import Progress
+from workshop.study.cards import cards as cards_of
 from workshop.study.kinds import expected, title
 from workshop.study.place import check_place
-from workshop.web.studies import cards as cards_of
+from workshop.study.trial_monitor import Progress
 from workshop.workloads import workload as workload_of
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class StudyShown(Shown):
         """A row for each of its runs."""
         from pandas import read_csv
 
-        from workshop.web import export
+        from workshop.study import export
 
         return read_csv(io.StringIO(export.table(self.report)))
 

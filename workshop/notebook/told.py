@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from workshop.analysis import words as say
-from workshop.errors import BadInput
+from workshop.core import words as say
+from workshop.core.errors import BadInput
 from workshop.notebook import html
 from workshop.notebook.asking import in_python
+from workshop.report.snapshot import Sight
 from workshop.store.records import RunRecord
-from workshop.web.sight import Sight
 
 
 class Verdict(dict[str, str]):

@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 import ipyparallel as ipp
 
-from workshop.analysis.words import count
+from workshop.core.words import count
 from workshop.engine import cells
 from workshop.mpi.reports.seats import ranges
 from workshop.notebook.output import PATIENT, Output
-from workshop.session.line import Ranks
+from workshop.runtime.engine_client import Ranks
 
 WAITED = 5.0  # seconds for which ranks go on without one that has raised, before they are stopped
 DEAF = 2.0  # seconds within which a rank that is interrupted has to end; one in a collective is deaf

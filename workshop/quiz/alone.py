@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workshop.errors import BadInput
-from workshop.quiz import asked, checking, grading, truth
-from workshop.quiz.asked import Asked
+from workshop.core.errors import BadInput
+from workshop.quiz import grading, prediction_checks, question_view, truth
 from workshop.quiz.deck import Base, Deck, Predict
-from workshop.quiz.drawing import alone_seed
 from workshop.quiz.parts import Picture
+from workshop.quiz.question_view import Asked
+from workshop.quiz.randomisation import alone_seed
 from workshop.store.records import Identity, QuizAnswer, QuizPlayer, QuizRound, SessionRecord
 from workshop.store.store import Store
 
@@ -78,7 +78,7 @@ class Alone:
             question = self.deck.question(question_id)
         except KeyError:
             raise BadInput(f"The quiz {self.deck.deck} has no question {question_id!r:.60}.") from None
-        return asked.ask(self.deck, question, alone_seed(self.round, self.player))
+        return question_view.ask(self.deck, question, alone_seed(self.round, self.player))
 
     def answers(self) -> dict[str, QuizAnswer]:
         """What was answered, by question."""
@@ -91,7 +91,7 @@ class Alone:
         this = self.asked(question_id)
         if question_id in self.answers():  # before it is judged, which takes the mapper a while
             raise BadInput(ANSWERED)
-        given = asked.answer(this, raw)
+        given = question_view.answer(this, raw)
         mark = None if isinstance(this.question, Predict) else grading.grade(this, given)
         points = {} if mark is None else self._worth(this, mark)
         kept = QuizAnswer(
@@ -112,13 +112,13 @@ class Alone:
         if question_id not in self.answers():
             raise BadInput("Predict first: the runs are made once your prediction is kept.")
         there = session if session is not None or self.session is None else self.store.session(self.session)
-        return checking.run(self.store, question, self.whose.identity, self.whose.runs, there)
+        return prediction_checks.run(self.store, question, self.whose.identity, self.whose.runs, there)
 
     def view(self, question_id: str, source: Source) -> dict[str, Any]:
         """One question for a browser, as JSON; what would tell the right answer only once it is due."""
         this = self.asked(question_id)
         told: dict[str, Any] = {
-            "shown": asked.shown(this, lambda picture: source(this.question, picture)),
+            "shown": question_view.shown(this, lambda picture: source(this.question, picture)),
             "answer": None,
             "mark": None,
             "solution": None,
@@ -128,13 +128,13 @@ class Alone:
         kept = self.answers().get(question_id)
         if kept is None:
             return told
-        told["answer"] = asked.raw(this, kept.answer)
+        told["answer"] = question_view.raw(this, kept.answer)
         value = None
         if isinstance(this.question, Predict):
-            measured = checking.measured(self.store, this.question, self.whose.runs)
+            measured = prediction_checks.measured(self.store, this.question, self.whose.runs)
             if measured is None or measured.value is None:
                 there = None if self.session is None else self.store.session(self.session)
-                now = checking.measuring(self.store, this.question, self.whose.runs, measured, there)
+                now = prediction_checks.measuring(self.store, this.question, self.whose.runs, measured, there)
                 told["measuring"] = asdict(now)
                 return told
             value = measured.value
@@ -145,7 +145,7 @@ class Alone:
         if (kept.share, kept.right, kept.points) != tuple(worth.values()):  # a prediction, or newer runs to check it
             self.store.judge_answers(self.round.id, question_id, {self.player.id: tuple(worth.values())})
         told["mark"] = {**worth, "feedback": list(mark.feedback)}
-        told["solution"] = asked.solution(this, value)
+        told["solution"] = question_view.solution(this, value)
         return told
 
     def score(self) -> Score:

@@ -7,12 +7,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workshop.analysis import words
-from workshop.errors import BadInput
-from workshop.placement import Placement
-from workshop.quiz import placing, typed
+from workshop.core import words
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
+from workshop.quiz import placement_questions, typed
 from workshop.quiz.deck import Match, Multiple, Number, Order, Place, Poll, Predict, Single, Text
-from workshop.quiz.drawing import Asked
+from workshop.quiz.randomisation import Asked
 
 
 def answer(asked: Asked, raw: Any) -> Any:
@@ -41,7 +41,7 @@ def answer(asked: Asked, raw: Any) -> Any:
         case Text():
             return typed.text(raw)
         case Place():
-            return placing.read(question, raw)
+            return placement_questions.read(question, raw)
     raise TypeError(f"there is no answer to a {type(question).__name__}")
 
 

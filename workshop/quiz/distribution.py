@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from workshop.quiz import asked as asking
+from workshop.quiz import question_view as asking
 from workshop.quiz import typed
-from workshop.quiz.asked import Asked
+from workshop.quiz.question_view import Asked
 
 MOST_VALUES = 500
 MOST_WORDS = 12

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from workshop.analysis import words
-from workshop.quiz import expressions, placing, typed
+from workshop.core import words
+from workshop.quiz import expressions, placement_questions, typed
 from workshop.quiz.deck import Choice, Match, Multiple, Number, Order, Place, Poll, Predict, Single, Text
-from workshop.quiz.drawing import Asked
 from workshop.quiz.parts import Tolerance
+from workshop.quiz.randomisation import Asked
 from workshop.quiz.rendering import html
 
 LOST_AT = 5.0  # tolerances at which a prediction gets nothing any more
@@ -56,7 +56,7 @@ def grade(asked: Asked, answer: Any, truth: float | None = None) -> Mark:
                 raise ValueError(f"what {question.id} asks for has not been measured")
             return _predict(question, answer, truth)
         case Place():
-            judged = placing.judge(question, answer)
+            judged = placement_questions.judge(question, answer)
             known = [html(near.feedback, asked.numbers) for near in judged.near]
             return Mark(float(judged.right), judged.right, (*known, *judged.feedback))
     raise TypeError(f"a {type(question).__name__} can't be graded")

@@ -15,7 +15,7 @@ Points = Annotated[float, Field(ge=0, le=100)]
 
 Given = Annotated[float, Strict()] | str  # yes and no are no numbers
 
-# What learners may compose in an answer to a question of placement: fields of `workshop.placement.Placement`.
+# What learners may compose in an answer to a question of placement: fields of `workshop.core.placement.Placement`.
 Composed = Literal["ranks", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "threads"]
 
 

@@ -10,8 +10,8 @@ from xml.etree.ElementTree import ParseError
 
 from PIL import Image
 
-from workshop import xml_files
-from workshop.errors import BadInput
+from workshop.core import xml_files
+from workshop.core.errors import BadInput
 from workshop.quiz.parts import Picture
 
 LARGEST = 2 * 1024 * 1024  # bytes

@@ -19,7 +19,7 @@ from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from workshop.quiz import formulas
-from workshop.quiz.drawing import written
+from workshop.quiz.randomisation import written
 
 HEADING = "h4"  # whatever its level: a question stands under a page's own headings
 _NUMBER = re.compile(r"\{([a-z][a-z0-9_]*)\}")

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from workshop import config
+from workshop.core import config
 from workshop.quiz.deck import Deck
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

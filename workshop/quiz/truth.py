@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from workshop.analysis import words
-from workshop.errors import BadInput, WorkshopError
-from workshop.placement import Placement
+from workshop.core import words
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.placement import Placement
 from workshop.quiz import expressions
 from workshop.quiz.deck import Predict
-from workshop.quiz.drawing import measured
-from workshop.session import client
+from workshop.quiz.randomisation import measured
+from workshop.runtime import client
 from workshop.store.records import Identity, RunRecord, RunStatus, SessionRecord
 from workshop.store.store import Store
 from workshop.workloads import workload

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from typing import Any
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 
 LONGEST = 200  # characters of an answer
 _SHOWN = 40

@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import URL, Column, Connection, Engine, Index, Table, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, DatabaseError, DataError, DBAPIError, IntegrityError, ProgrammingError
 
-from workshop.errors import BadInput, WorkshopError
+from workshop.core.errors import BadInput, WorkshopError
 from workshop.store import tables
 from workshop.store.mounts import network_filesystem
 

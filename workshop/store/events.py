@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, case, func, select, true
 from sqlalchemy.dialects import sqlite
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.store.database import Database
 from workshop.store.records import Event, Series
 from workshop.store.tables import SPANS, batches, events, names, runs, spans

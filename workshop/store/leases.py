@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Update, bindparam, select
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.store.database import Database
 from workshop.store.records import Lease, SessionState
 from workshop.store.tables import leases, sessions

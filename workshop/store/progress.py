@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, select
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.store.database import Database
 from workshop.store.records import Progress
 from workshop.store.tables import progress
@@ -31,7 +31,7 @@ class Progresses:
         Raises BadInput for names that can't be kept, and nothing is counted then.
         """
         if not state or len(state) > progress.c.state.type.length:
-            raise BadInput(f"{state!r} is no outcome of a check; see workshop.labs.checking.")
+            raise BadInput(f"{state!r} is no outcome of a check; see workshop.course.exercise_checks.")
 
         def change(there: Row[Any] | None, now: float) -> dict[str, Any]:
             right = state == RIGHT

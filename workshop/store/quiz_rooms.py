@@ -6,7 +6,7 @@ import time
 
 from sqlalchemy import select
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.store.database import Database
 from workshop.store.records import QuizRoom
 from workshop.store.sessions import SILENT

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.exc import IntegrityError
 
-from workshop.errors import BadInput, WorkshopError
+from workshop.core.errors import BadInput, WorkshopError
 from workshop.store.database import Database
 from workshop.store.identities import numbered
 from workshop.store.recorded import refuse

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from sqlalchemy import Connection, select
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.store.database import Database
 from workshop.store.tables import settings
 

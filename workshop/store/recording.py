@@ -21,12 +21,12 @@ from typing import IO, Any
 from sqlalchemy import Connection, Table, func, select, text
 from sqlalchemy.exc import IntegrityError
 
-from workshop import config
-from workshop.errors import BadInput
+from workshop.core import config
+from workshop.core.errors import BadInput
 from workshop.store import tables
-from workshop.store.chosen import LARGEST, RECORDED, Chosen
 from workshop.store.recorded import Recorded, mark, recorded
 from workshop.store.recording_file import LONGEST_NOTE, Head, Reader, Writer, opened
+from workshop.store.recording_selection import LARGEST, RECORDED, Chosen
 from workshop.store.records import ENDED
 from workshop.store.store import Store
 

@@ -22,7 +22,7 @@ from typing import IO, Any
 
 from sqlalchemy import BigInteger, Boolean, Column, Double, Integer, LargeBinary, String, Table
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.store import tables
 
 FORMAT, VERSION = "workshop-recording", 1

@@ -36,14 +36,14 @@ class SessionRecord:
     placement: dict[str, Any]  # the session's own placement, for runs that bring none
     limits: Limits
     private: bool  # belongs to one command or notebook and ends with it
-    machine: dict[str, Any]  # topology of the host, see workshop.topology
-    rank_map: dict[str, Any] | None  # of the engines that are up now, see workshop.rankmap
+    machine: dict[str, Any]  # topology of the host, see workshop.core.topology
+    rank_map: dict[str, Any] | None  # of the engines that are up now, see workshop.core.rank_map
     conductor_pid: int | None
     heartbeat_at: float | None
     created_at: float
     stop_requested: bool
     reset_requested: bool
-    site: dict[str, Any]  # where its ranks run: `kind`, and what that kind needs; see workshop.session.site
+    site: dict[str, Any]  # where its ranks run: `kind`, and what that kind needs; see workshop.runtime.launchers.site
 
     @property
     def up(self) -> bool:
@@ -282,7 +282,7 @@ class Progress:
     lab: str
     kind: Literal["notebook", "exercise", "prediction"]
     item: str  # the exercise's or prediction's id; "" for a notebook
-    state: str  # of an exercise: right, hint, empty, error or late, see workshop.labs.checking; "" else
+    state: str  # of an exercise: right, hint, empty, error or late, see workshop.course.exercise_checks; "" else
     tries: int  # checks so far
     wrong: int  # checks since the last right one that were wrong; of an empty exercise they aren't
     said: str  # the last hint

@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 from sqlalchemy import Connection, Row, and_, bindparam, case, func, literal, select
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.store.artifacts import put
 from workshop.store.database import Database
 from workshop.store.queue import owner, turns

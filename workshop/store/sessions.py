@@ -10,7 +10,7 @@ from typing import Any, TypedDict, Unpack
 
 from sqlalchemy import ColumnElement, Double, Row, and_, bindparam, case, func, literal, select
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.store.database import Database
 from workshop.store.recorded import refuse
 from workshop.store.records import Limits, SessionRecord, SessionState

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from workshop import config
+from workshop.core import config
 from workshop.store.artifacts import Artifacts
 from workshop.store.database import Database
 from workshop.store.events import Events
@@ -34,7 +34,7 @@ class Store(
 
     @classmethod
     def open(cls, url: str | None = None) -> Store:
-        """Open the store at a SQLAlchemy URL (default: the one of `workshop.config`), making it where there is none.
+        """Open the store at a SQLAlchemy URL (default: the one of `core.config`), making it where there is none.
 
         Raises BadInput for a place that can't be written, a network file system under a SQLite file, a damaged file,
         a server that doesn't answer, and a store of another version.

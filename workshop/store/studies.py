@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Row, Select, and_, case, func, literal, or_, select
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.store.database import Database
 from workshop.store.recorded import refuse
 from workshop.store.records import StudyRecord, Trial

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from workshop.analysis import words
+from workshop.core import words
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
 

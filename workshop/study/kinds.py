@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 
@@ -21,7 +21,7 @@ KINDS = {
     "scaling": "workshop.study.scaling.kind:KIND",
     "grid": "workshop.study.grid.kind:KIND",
     "tune": "workshop.study.tune.kind:KIND",
-    "path": "workshop.study.path.kind:KIND",
+    "path": "workshop.study.guided.kind:KIND",
     "ways": "workshop.study.ways.kind:KIND",
 }
 

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from workshop import topology
-from workshop.analysis import words
-from workshop.errors import BadInput
+from workshop.core import topology, words
+from workshop.core.errors import BadInput
 from workshop.store.records import RunRecord, SessionRecord, Trial
 
 

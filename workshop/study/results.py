@@ -3,7 +3,7 @@
 Whoever compares cells does it here: with medians, and with the range of the repeats as what chance does to a
 figure. A difference is sure where the ranges of the two don't overlap. A cell that was measured once has no range of
 its own; it is lent the study's usual one. Only the guided study, whose cells have but two repeats, judges differences
-otherwise: see `workshop.study.path.chance`.
+otherwise: see `workshop.study.guided.chance`.
 """
 
 from __future__ import annotations

@@ -15,14 +15,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from workshop.errors import BadInput, WorkshopError
+from workshop.core.errors import BadInput, WorkshopError
 from workshop.mpi import horovod
-from workshop.session import client
+from workshop.runtime import client
 from workshop.store.records import Identity, RunRecord, SessionRecord, StudyRecord, Trial
 from workshop.store.sessions import SILENT
 from workshop.store.store import Store
-from workshop.study.judging import LIMIT, Look, Waiting, end_run
 from workshop.study.kinds import Kind, Sofar, kind, read
+from workshop.study.trial_monitor import LIMIT, Look, Waiting, end_run
 from workshop.study.trials import impossible, missing, status
 
 HEARTBEAT = 1.0  # seconds

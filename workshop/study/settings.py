@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.study.grid.axes import VARIABLE
 from workshop.workloads import Workload
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
-from workshop.errors import BadInput, bad_input
+from workshop.core.errors import BadInput, bad_input
 
 Artifacts = Callable[[int, str], bytes]  # (run, name) -> the file that the run left; raises BadInput
 

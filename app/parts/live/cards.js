@@ -1,4 +1,4 @@
-// Cards of a few kinds of parts, see workshop/web/cards.py. A part that is there already is updated, not made anew:
+// Cards of a few kinds of parts, see workshop/report/cards.py. A part that is there already is updated, not made anew:
 // figures and folds stay as they are, and nothing flickers.
 
 const CURVES_BY = "workshop-curves-by"; // in the browser's storage: "step" or "time"

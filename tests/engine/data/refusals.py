@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 
 
 def refused(call: Callable[[], object]) -> str:

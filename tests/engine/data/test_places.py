@@ -14,10 +14,10 @@ import pytest
 from tests.engine.data.made import npz, pair
 from tests.engine.data.refusals import names
 from tests.engine.data.serving import serve, took
-from workshop import config
+from workshop.core import config
+from workshop.core.errors import BadInput
 from workshop.engine.data.download import Remote
 from workshop.engine.data.images import Images, find, read
-from workshop.errors import BadInput
 
 # Which place the images come from is told by their number.
 GIVEN, NAMED, KERAS, REMOTE, DIGITS = 36, 37, 38, 39, 1437

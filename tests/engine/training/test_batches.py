@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workshop.core.errors import BadInput
 from workshop.engine.training.batches import Batches
-from workshop.errors import BadInput
 
 
 @st.composite

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from workshop.core.errors import BadInput
 from workshop.engine.training import checkpoint
-from workshop.errors import BadInput
 
 PROGRESS = {"epoch": 3, "update": 42, "seconds": 1.5}
 SOME = checkpoint.Checkpoint([np.ones((3, 2), np.float32), np.zeros(2, np.float32)], [np.int64(7)], "SGD", PROGRESS)

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from tests.support import limit, need
-from workshop.errors import WorkshopError
+from workshop.core.errors import WorkshopError
 from workshop.mpi import prefix
 
 pytestmark = pytest.mark.real

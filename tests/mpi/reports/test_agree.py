@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from tests.lstopo import written
 from tests.support import limit
-from workshop import machines, topology
-from workshop.figures.machine import machine_picture
+from workshop.core import machines, topology
 from workshop.mpi import openmpi, reports
 from workshop.mpi.reports.masks import mask, masks
+from workshop.report.figures.machine import machine_picture
 
 HOSTS = ("hostA", "hostB")
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.analysis.cases import machine
 from tests.mpi.reports.test_samples import SAMPLES, sample
+from tests.report.analysis.cases import machine
 from tests.support import limit
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.mpi import reports
 
 HEAD = "[0] MPI startup(): Rank    Pid      Node name  Pin cpu\n"

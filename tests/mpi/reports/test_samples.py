@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.analysis.cases import machine
-from workshop import machines
-from workshop.errors import BadInput
+from tests.report.analysis.cases import machine
+from workshop.core import machines
+from workshop.core.errors import BadInput
 from workshop.mpi import reports
 from workshop.mpi.reports.masks import mask
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.quiz.formats.test_samples import SAMPLES
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.quiz import formats
 from workshop.quiz.formats import LARGEST, read, unmarkup
 

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, assume, example, given, settings
 
 from tests.quiz.decks import decks
 from tests.quiz.formats.carried import there_and_back
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck
 from workshop.quiz.formats import FORMATS, gift_read, markup, write
 from workshop.quiz.formats.shape import shape
 from workshop.quiz.formats.tree import parse
-from workshop.quiz.reading import read, shipped
+from workshop.quiz.reader import read, shipped
 
 CARRIED = {
     "gift": {"single", "multiple", "number", "match", "text"},

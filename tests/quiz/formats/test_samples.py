@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck
 from workshop.quiz.formats import Imported, read
-from workshop.quiz.reading import dump, parse
+from workshop.quiz.reader import dump, parse
 
 SAMPLES = Path(__file__).parent / "samples"
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck
 from workshop.quiz.formats import write
 

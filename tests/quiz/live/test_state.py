@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.quiz.live import state
 from workshop.quiz.live.state import RoundState
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from workshop.quiz import grading
 from workshop.quiz.deck import Deck
-from workshop.quiz.drawing import ask
+from workshop.quiz.randomisation import ask
 from workshop.quiz.results.record import Answer, Player, Results
 
 # The second question's option C and the number's misconception are what many think; of the fourth one the key is wrong.

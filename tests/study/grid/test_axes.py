@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.errors import BadInput
-from workshop.placement import Placement
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.study import settings
 from workshop.study.grid import axes as axes_of
 from workshop.study.grid.axes import cells, count, points, read_axes, sample

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from workshop.cli.study_grid import ASKED, placement_of, read_study
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.study.grid.file import DEEPEST, LARGEST, read, read_file
 from workshop.study.grid.plan import plan
 from workshop.workloads import workload

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.server import seed as class_seed
 from tests.study.grid.cases import kept, run_all
-from tests.web import seed as class_seed
-from workshop.placement import Placement
+from workshop.core.placement import Placement
 from workshop.store.records import SessionRecord, Trial
 from workshop.store.store import Store
 from workshop.study import runner

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from workshop.errors import BadInput, WorkshopError
-from workshop.placement import Placement
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.placement import Placement
 from workshop.study.grid.plan import GridStudy, asked, plan, some_cell
 from workshop.study.trials import impossible
 from workshop.workloads import workload

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.server import seed as class_seed
 from tests.study.grid.cases import kept, run_all
-from tests.web import seed as class_seed
-from workshop.errors import BadInput
-from workshop.placement import Placement
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.store.store import Store
 from workshop.study.grid.plan import GridStudy, plan
 from workshop.study.kinds import read, report

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.errors import BadInput
-from workshop.placement import Placement
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.study.scaling.plan import default_ranks, plan, read_ranks
 from workshop.study.settings import read_options, read_settings
 from workshop.workloads import Params, Workload, workload

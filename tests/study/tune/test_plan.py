@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from workshop import machines
-from workshop.errors import BadInput
+from workshop.core import machines
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.mpi import openmpi
-from workshop.placement import Placement
 from workshop.study.tune.asked import Asked
 from workshop.study.tune.plan import Limits, Offer, plan, read_budget
 from workshop.study.tune.space import label, placed

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.study.tune import cases
-from workshop.placement import POLLING, Placement
+from workshop.core.placement import POLLING, Placement
 from workshop.study.tune import spots
 from workshop.study.tune.space import key, label, placed
 from workshop.workloads import workload

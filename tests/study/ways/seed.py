@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.analysis import cases
-from workshop.placement import Placement
+from tests.report.analysis import cases
+from workshop.core.placement import Placement
 from workshop.store.records import RunRecord, SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study.ways.found import ON, WAYS, names

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.server import seed as class_seed
 from tests.study.ways import seed
-from tests.web import seed as class_seed
-from workshop.documents import finite
+from workshop.core.documents import finite
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study import kinds

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from workshop.errors import BadInput
-from workshop.placement import Placement
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.study.ways.plan import SETTINGS, plan
 from workshop.workloads import workload
 

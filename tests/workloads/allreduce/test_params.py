@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.workloads.allreduce import METHODS, WORKLOAD
 
 MOST = 64 << 20

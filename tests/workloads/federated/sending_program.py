@@ -12,8 +12,8 @@ import numpy as np
 from mpi4py import MPI
 
 from tests.workloads.federated.watched import Watched
+from workshop.core.errors import WorkshopError
 from workshop.engine.context import Memory, RankContext
-from workshop.errors import WorkshopError
 from workshop.workloads import no_artifacts
 from workshop.workloads.federated import WORKLOAD, messages
 from workshop.workloads.federated.masked import Masked

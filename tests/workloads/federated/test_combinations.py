@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.workloads.federated import WORKLOAD
 from workshop.workloads.federated.reference import ways
 

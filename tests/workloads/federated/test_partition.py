@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.workloads.federated import FederatedParams
 from workshop.workloads.federated.partition import label_counts, partition
 from workshop.workloads.federated.reading import batches, participants

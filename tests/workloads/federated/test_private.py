@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tests.workloads.federated import oracle
+from workshop.core.errors import BadInput
 from workshop.engine.tensorflow import tensorflow
-from workshop.errors import BadInput
 from workshop.workloads.federated.local import Learner
 from workshop.workloads.federated.private import PrivateLearner, clipped, noised, stream
 from workshop.workloads.mnist import models

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from mpi4py import MPI
 
+from workshop.core.errors import BadInput
 from workshop.engine.context import Memory, RankContext
-from workshop.errors import BadInput
 from workshop.workloads import no_artifacts
 from workshop.workloads.federated import WORKLOAD
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workshop.errors import WorkshopError
+from workshop.core.errors import WorkshopError
 from workshop.workloads.federated.fixedpoint import NO_NUMBER, READY, TOO_LARGE, read, spread, state, written
 from workshop.workloads.federated.secure import EXPONENT, PRIME, Member, mask, private_key, stream
 

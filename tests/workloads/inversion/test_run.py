@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from tests.workloads.inversion.attacked import Institution, own, run
+from workshop.core.errors import BadInput
 from workshop.engine.context import Memory
-from workshop.errors import BadInput
 from workshop.workloads.inversion import run as workload
 from workshop.workloads.inversion import search
 from workshop.workloads.inversion.pictures import COLUMNS, MOST, Shown, drawn

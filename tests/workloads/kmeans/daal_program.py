@@ -8,8 +8,8 @@ from pathlib import Path
 
 from mpi4py import MPI
 
+from workshop.core.errors import BadInput
 from workshop.engine.context import Memory, RankContext
-from workshop.errors import BadInput
 from workshop.workloads.kmeans import WORKLOAD
 
 BLOBS = {"data": "blobs", "points": 20_003, "features": 5, "clusters": 7, "init": "random", "tolerance": 0}

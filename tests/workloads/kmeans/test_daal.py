@@ -14,10 +14,11 @@ from mpi4py import MPI
 
 from tests import mpis
 from tests.support import limit
-from workshop import mpi, topology
+from workshop import mpi
+from workshop.core import topology
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.engine.context import RankContext
-from workshop.errors import BadInput
-from workshop.placement import Placement
 from workshop.workloads import no_artifacts
 from workshop.workloads.kmeans import WORKLOAD, daal
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.workloads import no_artifacts
 from workshop.workloads.kmeans import WORKLOAD
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.workloads import no_artifacts
 from workshop.workloads.kmeans import WORKLOAD, photo
 

@@ -9,8 +9,8 @@ import zipfile
 import numpy as np
 import pytest
 
+from workshop.core.errors import BadInput
 from workshop.engine.training.checkpoint import Checkpoint
-from workshop.errors import BadInput
 from workshop.workloads import no_artifacts
 from workshop.workloads.forms import going_on, named
 from workshop.workloads.mnist import WORKLOAD

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
+from workshop.core.errors import BadInput
 from workshop.engine.context import Memory, RankContext
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training import checkpoint
-from workshop.errors import BadInput
 from workshop.workloads import no_artifacts
 from workshop.workloads.mnist import WORKLOAD, models
 from workshop.workloads.mnist.heldout import as_inputs

@@ -14,8 +14,8 @@ import psutil
 from mpi4py import MPI
 
 from tests.mpis import HOME
+from workshop.core.errors import WorkshopError
 from workshop.engine.context import Memory, RankContext
-from workshop.errors import WorkshopError
 from workshop.workloads import no_artifacts, workload
 from workshop.workloads.openfl import WORKLOAD
 

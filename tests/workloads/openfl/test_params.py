@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from tests import openfl
+from workshop.core.errors import BadInput
 from workshop.engine.data import images
-from workshop.errors import BadInput
 from workshop.workloads import no_artifacts, workload
 from workshop.workloads.federated import FederatedParams
 from workshop.workloads.openfl import WORKLOAD

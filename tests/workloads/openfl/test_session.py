@@ -15,9 +15,9 @@ from tests import openfl
 from tests.conftest import leftovers
 from tests.sessions import Session
 from tests.support import limit, starts_processes, until
-from workshop import config
-from workshop.placement import Placement
-from workshop.session import client, lifecycle
+from workshop.core import config
+from workshop.core.placement import Placement
+from workshop.runtime import client, lifecycle
 from workshop.store.store import Store
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(420))]

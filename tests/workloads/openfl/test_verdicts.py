@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.analysis import cases
+from tests.report.analysis import cases
 from tests.support import limit
-from workshop.analysis.verdict import verdict
 from workshop.federated_failures import federated_failures
+from workshop.report.verdict import verdict
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
 FAILURES = [one for one in federated_failures() if one.needs_openfl]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.workloads.segmentation import WORKLOAD, SegmentationParams
 from workshop.workloads.segmentation.dealing import dealt, held_out, patients, scanner_of
 from workshop.workloads.segmentation.scanners import COMMON

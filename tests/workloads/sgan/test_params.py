@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.workloads import no_artifacts, workload
 from workshop.workloads.sgan import WORKLOAD
 

@@ -15,8 +15,8 @@ from workshop import bench
 from workshop.bench.chaos.plan import Event, plan, true_status
 from workshop.bench.chaos.stage import Stage, stage
 from workshop.bench.state import own_state
-from workshop.errors import WorkshopError
-from workshop.session.patience import patient
+from workshop.core.errors import WorkshopError
+from workshop.core.patience import patient
 from workshop.store.records import RunRecord
 
 EVENTS = 200

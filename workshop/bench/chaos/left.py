@@ -12,9 +12,9 @@ from pathlib import Path
 
 import psutil
 
-from workshop.session import processes
+from workshop.core import processes
 
-ONE = {"workshop.session.conductor": "conductor", "workshop.web": "dashboard"}  # of each there is one at a time
+ONE = {"workshop.runtime.conductor": "conductor", "workshop.server": "dashboard"}  # of each there is one at a time
 DELETED = " (deleted)"
 
 

@@ -18,19 +18,20 @@ import psutil
 
 from workshop.bench.chaos import left
 from workshop.bench.chaos.plan import Event
-from workshop.errors import WorkshopError
-from workshop.ports import free_port
-from workshop.session import client, processes
-from workshop.session.fork import stub
-from workshop.session.guard import guarded
-from workshop.session.patience import patient
+from workshop.core import processes
+from workshop.core.errors import WorkshopError
+from workshop.core.parent_death import guarded
+from workshop.core.patience import patient
+from workshop.core.ports import free_port
+from workshop.runtime import client
+from workshop.runtime.fork import stub
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
 UP = "import sys; from workshop.cli import main; sys.argv[0] = 'workshop'; main()"
 SPIN = "while True: pass"
 SESSION = "chaos"
-RANK, SERVER = "workshop.engine.host", "workshop.session.fork.server"
+RANK, SERVER = "workshop.engine.host", "workshop.runtime.fork.server"
 READY, ENDED = 120.0, 40.0  # seconds of an idle machine
 SETTLED = 5.0  # seconds within which what a session no longer needs is gone
 SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP, "terminate": signal.SIGTERM}
@@ -110,8 +111,8 @@ class Stage:
         module = {
             "stub": stub.__file__,
             "controller": "ipyparallel.controller",
-            "conductor": "workshop.session.conductor",
-            "dashboard": "workshop.web",
+            "conductor": "workshop.runtime.conductor",
+            "dashboard": "workshop.server",
         }[target]
         return [one for one in found if module in processes.command(one)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 
 LARGEST = 256 << 20  # bytes that the arrays of one file may take, whatever it claims
 

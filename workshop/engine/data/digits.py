@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from workshop.core.errors import BadInput
 from workshop.engine.data.shards import order
-from workshop.errors import BadInput
 
 SIDE = 28  # pixels, as MNIST's
 BOX = 20  # MNIST's digits fill 20 x 20 pixels, their centre of mass in the middle (http://yann.lecun.com/exdb/mnist)

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from workshop.core.errors import BadInput
 from workshop.engine.data.damage import Damaged
 from workshop.engine.data.idx import GZIP
-from workshop.errors import BadInput
 
 LARGEST = 64 << 20  # bytes, what the store takes as an artifact
 NPZ = "mnist.npz"

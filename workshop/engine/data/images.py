@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from workshop.core.errors import BadInput
 from workshop.engine.data import files, labelled, places
 from workshop.engine.data.download import MNIST, Remote
 from workshop.engine.data.files import File, Files
-from workshop.errors import BadInput
 
 PREFIX = "data/"
 WORDS, NOTICE = f"{PREFIX}words", f"{PREFIX}notice"  # inputs beside the files

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from workshop import archives
+from workshop.core import archives
 from workshop.engine.data.damage import LARGEST, Damaged
 
 LONGEST_HEADER = 10_000  # bytes: as much as NumPy parses; it would read a longer one before it refuses it

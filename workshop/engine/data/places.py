@@ -11,12 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from workshop import config
+from workshop.core import config
+from workshop.core.errors import BadInput
 from workshop.engine.data import files
 from workshop.engine.data.damage import Damaged
 from workshop.engine.data.download import Failed, Remote, fetch
 from workshop.engine.data.files import File
-from workshop.errors import BadInput
 
 REMEMBERED = 600.0  # seconds for which a failed download is not tried again: a class may have no network
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from workshop.core.errors import BadInput
 from workshop.engine.data.shards import order, shard_indices
-from workshop.errors import BadInput
 
 
 @dataclass(frozen=True)

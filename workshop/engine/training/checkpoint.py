@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop import archives
+from workshop.core import archives
+from workshop.core.errors import BadInput
 from workshop.engine.data import npz
-from workshop.errors import BadInput
 
 FORMAT = 1
 NAME = "checkpoint.npz"

@@ -16,9 +16,9 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
+from workshop.core.errors import BadInput
 from workshop.engine.library import library
 from workshop.engine.tensorflow import tensorflow
-from workshop.errors import BadInput
 from workshop.mpi import horovod
 
 TIMELINE = "HOROVOD_TIMELINE"

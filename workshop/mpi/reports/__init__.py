@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.mpi.reports import hydra, intel, openmpi_bindings, openmpi_xml
 from workshop.mpi.reports.seating import seated
 from workshop.mpi.reports.seats import Kind, Report
@@ -48,7 +48,7 @@ def read(text: str, machine: Mapping[str, Any] | None = None) -> Read:
     `--report-bindings` (versions 5 and 4), Intel MPI's `I_MPI_DEBUG=5` and `-print-rank-map`, MPICH's
     `HYDRA_TOPO_DEBUG=1`.
 
-    With the machine (see `workshop.topology`; described once, it stands for all hosts) cores become processing units.
+    With the machine (see `core.topology`; described once, it stands for all hosts) cores become processing units.
     Without it, units are numbered as the report numbers what it speaks of, and the machine that is returned has as
     much as it tells. Raises BadInput, which names the line, for what can't be read or is of another machine.
     """

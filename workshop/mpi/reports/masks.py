@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from workshop import topology
+from workshop.core import topology
 from workshop.mpi.reports.seats import MOST_NUMBERS, Rows, numbers, ranges, row, shown, wrong
 
 MASK = re.compile(r"(?:\[[B.~/]*\])+")

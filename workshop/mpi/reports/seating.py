@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise, zip_longest
 from typing import Any
 
-from workshop import topology
+from workshop.core import topology
 from workshop.mpi.reports.seats import MOST_PLACES, Report, Rows, Seat, ranges, wrong
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 
 MOST_RANKS = 4096
 MOST_NUMBERS = 8192  # processing units or cores in one list

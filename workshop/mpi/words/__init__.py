@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workshop.errors import BadInput
-from workshop.machines import Described
+from workshop.core.errors import BadInput
+from workshop.core.machines import Described
+from workshop.core.placement import Placement
 from workshop.mpi import command_lines
 from workshop.mpi.words.build import build
 from workshop.mpi.words.lines import read_lines
 from workshop.mpi.words.options import read_options
-from workshop.placement import Placement
 
 __all__ = ["Parsed", "parse"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from workshop import machines
-from workshop.errors import BadInput
-from workshop.machines import Described
+from workshop.core import machines
+from workshop.core.errors import BadInput
+from workshop.core.machines import Described
+from workshop.core.placement import MOST_HOSTS, MPI, THREAD_VARIABLES, Placement, hosts_from
 from workshop.mpi import rules
 from workshop.mpi.words import defaults
 from workshop.mpi.words.options import Found
-from workshop.placement import MOST_HOSTS, MPI, THREAD_VARIABLES, Placement, hosts_from
 
 # Variables that belong to starting ranks, and that sessions set by themselves.
 _OURS = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")

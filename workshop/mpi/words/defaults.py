@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workshop.errors import BadInput
-from workshop.machines import Described
+from workshop.core.errors import BadInput
+from workshop.core.machines import Described
 from workshop.mpi.words.found import Found
 
 # Open MPI 5 binds ranks to what it deals them out over, if that is part of a host.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 
 RESOURCES = {
     "slot": "slot",

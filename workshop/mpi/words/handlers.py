@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.mpi.words.found import read_binding, read_mapping
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import shlex
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 
 LONGEST = 20_000  # characters
 OPENMPI = ("mpirun", "orterun", "prterun", "mpiexec")  # that Open MPI has; all have mpirun and mpiexec

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.mpi.words.found import Found
 from workshop.mpi.words.handlers import KNOWN, SLURM
 from workshop.mpi.words.lines import Line

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from workshop import yaml_files
-from workshop.analysis import words
-from workshop.errors import BadInput
+from workshop.core import words, yaml_files
+from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck
 from workshop.quiz.formats import qti_version
 from workshop.quiz.formats.base import Exported, Imported, Lost

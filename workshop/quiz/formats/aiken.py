@@ -6,12 +6,12 @@ import re
 import string
 from collections.abc import Mapping
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck, Single
-from workshop.quiz.formats import markup, taken, unmarkup
+from workshop.quiz.formats import importer, markup, unmarkup
 from workshop.quiz.formats.base import Exported, Imported
-from workshop.quiz.formats.given import Carries, Given, given
-from workshop.quiz.formats.taken import Taken
+from workshop.quiz.formats.exporter import Carries, Given, given
+from workshop.quiz.formats.importer import Taken
 
 _CARRIES = Carries("Aiken", frozenset({"single"}), frozenset())
 _OPTION = re.compile(r"([A-Z])[.)][ \t]+(\S.*)")
@@ -48,7 +48,7 @@ def read(data: bytes, name: str) -> Imported:
     text: list[str] = []
     options: dict[str, str] = {}
     began = 1
-    for number, raw in enumerate(taken.text_of(data, name, "Aiken").split("\n"), 1):
+    for number, raw in enumerate(importer.text_of(data, name, "Aiken").split("\n"), 1):
         line = raw.strip()
         if not line:
             continue

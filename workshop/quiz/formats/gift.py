@@ -12,8 +12,8 @@ from typing import Any
 from workshop.quiz.deck import Deck, Match, Number, Text
 from workshop.quiz.formats import categories, markup
 from workshop.quiz.formats.base import Exported
+from workshop.quiz.formats.exporter import Carries, Given, decimal, given, margin
 from workshop.quiz.formats.gift_read import read
-from workshop.quiz.formats.given import Carries, Given, decimal, given, margin
 
 __all__ = ["read", "write"]
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from workshop.errors import BadInput
-from workshop.quiz.formats import categories, taken, unmarkup
+from workshop.core.errors import BadInput
+from workshop.quiz.formats import categories, importer, unmarkup
 from workshop.quiz.formats.base import Imported, Lost
-from workshop.quiz.formats.taken import Taken
+from workshop.quiz.formats.importer import Taken
 
 # Escaped characters stand here as characters of a private plane until the text has been taken apart.
 _PRIVATE = 0xF0000
@@ -49,7 +49,7 @@ class _Reader:
         """A text in its format, or in the question's, as Markdown."""
         found = _FORMAT.match(text)
         format, words = (found[1], text[found.end() :]) if found else (self.format, text)
-        made = taken.converted(_shown(words), format)
+        made = importer.converted(_shown(words), format)
         self.lost += made.lost + [f"the picture {address[:60]}" for address, _ in made.pictures]
         return made.text
 
@@ -116,7 +116,7 @@ class _Reader:
         for one in self.listed(text, "~"):
             feedback = self.markdown(one.feedback)
             options.append({"text": self.markdown(one.text), "feedback": feedback, "share": one.weight})
-        made, lost = taken.choices(options, "=" in text)
+        made, lost = importer.choices(options, "=" in text)
         self.lost += lost
         return made
 
@@ -191,7 +191,7 @@ def read(data: bytes, name: str) -> Imported:
     """A deck from GIFT. Raises BadInput with the file and the line."""
     reader = _Reader(name)
     paths: list[str] = []
-    for block in _blocks(taken.text_of(data, name, "GIFT")):
+    for block in _blocks(importer.text_of(data, name, "GIFT")):
         if block.text.startswith("$CATEGORY:"):
             paths.append(_raw(block.text[len("$CATEGORY:") :]).strip())
         else:
@@ -251,10 +251,10 @@ def _range(text: str) -> tuple[float, float]:
     try:
         low, dots, high = text.partition("..")
         if dots:
-            least, most = taken.number(low), taken.number(high)
+            least, most = importer.number(low), importer.number(high)
             return (least + most) / 2, abs(most - least) / 2
         value, _, off = text.partition(":")
-        return taken.number(value), abs(taken.number(off)) if off.strip() else 0.0
+        return importer.number(value), abs(importer.number(off)) if off.strip() else 0.0
     except ValueError:
         raise ValueError(f"{text[:40]!r} is no number; it should be like 3, 3:0.1 or 1..5") from None
 

@@ -17,7 +17,7 @@ from typing import Any
 from workshop.quiz.deck import Deck, Number, Text
 from workshop.quiz.formats import markup
 from workshop.quiz.formats.base import Exported
-from workshop.quiz.formats.given import Carries, Given, given
+from workshop.quiz.formats.exporter import Carries, Given, given
 
 _CARRIES = Carries("jupyterquiz", frozenset({"single", "multiple", "number", "text"}), frozenset({"feedback"}))
 _DOLLAR = "&#36;"

@@ -18,7 +18,7 @@ from xml.etree.ElementTree import Element
 from workshop.quiz.deck import Deck, Match, Number, Order, Text
 from workshop.quiz.formats import categories, markup
 from workshop.quiz.formats.base import Exported
-from workshop.quiz.formats.given import Carries, Given, decimal, given, margin
+from workshop.quiz.formats.exporter import Carries, Given, decimal, given, margin
 from workshop.quiz.formats.moodle_read import read
 from workshop.quiz.formats.xml import add
 

@@ -12,11 +12,11 @@ from typing import Any
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.quiz import pictures
-from workshop.quiz.formats import categories, taken, xml
+from workshop.quiz.formats import categories, importer, xml
 from workshop.quiz.formats.base import Imported, Lost
-from workshop.quiz.formats.taken import Taken
+from workshop.quiz.formats.importer import Taken
 from workshop.quiz.formats.xml import said
 from workshop.quiz.parts import Picture
 
@@ -39,7 +39,7 @@ class _Question:
         """The text of an element; its first picture may become the question's."""
         if element is None or not said(element, "text"):
             return ""
-        made = taken.converted(said(element, "text"), element.get("format", "moodle_auto_format"))
+        made = importer.converted(said(element, "text"), element.get("format", "moodle_auto_format"))
         self.lost += made.lost
         for address, alt in made.pictures:
             if not (pictured and self.picture is None and self.take(element, address, alt)):
@@ -70,7 +70,7 @@ class _Question:
         made["explanation"] = self.markdown(root.find("generalfeedback"))
         made["picture"] = self.picture
         points = said(root, "defaultgrade")
-        made["points"] = taken.number(points) if points and taken.number(points) != 1 else None
+        made["points"] = importer.number(points) if points and importer.number(points) != 1 else None
         tags = dict.fromkeys(" ".join(said(tag, "text").split()) for tag in root.findall("tags/tag"))
         made["tags"] = [tag for tag in tags if tag]
         for name in _COMBINED:
@@ -86,7 +86,7 @@ def _choice(one: _Question) -> dict[str, Any]:
         {"text": one.markdown(answer), "feedback": one.markdown(answer.find("feedback")), "share": _share(answer)}
         for answer in one.root.findall("answer")
     ]
-    made, lost = taken.choices(options, said(one.root, "single", "true").lower() in _YES)
+    made, lost = importer.choices(options, said(one.root, "single", "true").lower() in _YES)
     one.lost += lost
     if said(one.root, "shuffleanswers", "true").lower() not in _YES:
         made["shuffle"] = False
@@ -134,7 +134,7 @@ def _number(one: _Question) -> dict[str, Any]:
         if text == "*":
             one.lost += ["the feedback on any other number"] if feedback else []
             continue
-        value, off = taken.number(text), taken.number(said(answer, "tolerance") or "0")
+        value, off = importer.number(text), importer.number(said(answer, "tolerance") or "0")
         if share == 1:
             right.append((value, off))
             one.lost += [f"the feedback on {value:g}, which is right"] if feedback else []
@@ -147,7 +147,7 @@ def _number(one: _Question) -> dict[str, Any]:
     if len(right) > 1:
         one.lost.append(f"other right numbers ({', '.join(f'{value:g}' for value, _ in right[1:])})")
     units = one.root.findall("units/unit")
-    names = {said(unit, "unit_name"): taken.number(said(unit, "multiplier") or "1") for unit in units}
+    names = {said(unit, "unit_name"): importer.number(said(unit, "multiplier") or "1") for unit in units}
     first = next((name for name, factor in names.items() if factor == 1), "")
     if others := [name for name in names if name != first]:
         one.lost.append(f"other units ({', '.join(others)[:60]})")
@@ -160,7 +160,7 @@ def _number(one: _Question) -> dict[str, Any]:
 def _match(one: _Question) -> dict[str, Any]:
     pairs, extra = [], []
     for sub in one.root.findall("subquestion"):
-        left, right = one.markdown(sub), taken.converted(said(sub, "answer/text"), "plain").text
+        left, right = one.markdown(sub), importer.converted(said(sub, "answer/text"), "plain").text
         if left:
             pairs.append({"left": left, "right": right})
         elif right:
@@ -217,7 +217,7 @@ def read(data: bytes, name: str) -> Imported:
         found.title = categories.last(said(groups[0], "category/text"))
         found.id = said(groups[0], "idnumber") or found.title
         about = groups[0].find("info")
-        found.about = taken.converted(said(about, "text"), about.get("format", "")).text if about is not None else ""
+        found.about = importer.converted(said(about, "text"), about.get("format", "")).text if about is not None else ""
     if len({said(one, "category/text") for one in groups}) > 1:
         found.lost.append(Lost("", f"its {len(groups)} categories; all questions are in one deck"))
     return found.imported()
@@ -226,7 +226,7 @@ def read(data: bytes, name: str) -> Imported:
 def kept_as(id: str, name: str, data: bytes, found: Taken) -> str | None:
     """Under which name a picture of a file is kept; None where it is none that decks can show."""
     path = PurePosixPath(name)
-    kept = f"{taken.slug(path.stem, 'picture')}{path.suffix.lower()}"
+    kept = f"{importer.slug(path.stem, 'picture')}{path.suffix.lower()}"
     if found.pictures.get(kept, data) != data:
         kept = f"{id}-{kept}"
     with tempfile.TemporaryDirectory() as folder:
@@ -239,4 +239,4 @@ def kept_as(id: str, name: str, data: bytes, found: Taken) -> str | None:
 
 
 def _share(answer: Element) -> float:
-    return taken.number(answer.get("fraction", "0") or "0") / 100
+    return importer.number(answer.get("fraction", "0") or "0") / 100

@@ -17,7 +17,7 @@ from xml.etree.ElementTree import Element
 from workshop.quiz.deck import Deck, Match, Number, Order, Poll, Text
 from workshop.quiz.formats import markup, qti_answers
 from workshop.quiz.formats.base import Exported
-from workshop.quiz.formats.given import USUAL_SECONDS, Carries, given
+from workshop.quiz.formats.exporter import USUAL_SECONDS, Carries, given
 from workshop.quiz.formats.qti_read import PREFIX, read
 from workshop.quiz.formats.xml import add
 

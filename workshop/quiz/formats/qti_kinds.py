@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element
 
-from workshop.quiz.formats import taken, xml
+from workshop.quiz.formats import importer, xml
 from workshop.quiz.formats.xml import said
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class _Declared:
         self.cardinality, self.kind = found[0].get("cardinality", "single"), found[0].get("baseType", "identifier")
         self.right = [" ".join(said(value).split()) for value in found[0].findall("correctResponse/value")]
         self.mapped = {
-            " ".join(one.get("mapKey", "").split()): taken.number(one.get("mappedValue", "0"))
+            " ".join(one.get("mapKey", "").split()): importer.number(one.get("mappedValue", "0"))
             for one in found[0].findall("mapping/mapEntry")
         }
         cases = [one.get("caseSensitive", "true") for one in found[0].findall("mapping/mapEntry")]
@@ -40,7 +40,7 @@ class _Declared:
         self.case_matters = not self.maps or "true" in cases
         bound = found[0].find("mapping")
         most = bound.get("upperBound") if bound is not None else None
-        self.most = taken.number(most) if most else max(self.mapped.values(), default=1.0)
+        self.most = importer.number(most) if most else max(self.mapped.values(), default=1.0)
 
 
 def _choice(reader: Reader, interaction: Element) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def _choice(reader: Reader, interaction: Element) -> dict[str, Any]:
             reader.lost.append("that there are points only where all right options are chosen")
     for option, share in zip(options, shares, strict=True):
         option["share"] = share
-    made, lost = taken.choices(options, single)
+    made, lost = importer.choices(options, single)
     reader.lost += lost
     return made | shuffled
 
@@ -90,13 +90,13 @@ def _number(reader: Reader, declared: _Declared) -> dict[str, Any]:
     right = declared.right or [key for key, value in declared.mapped.items() if value >= declared.most]
     if not right:
         raise ValueError("no right number")
-    value, off, near = taken.number(right[0]), 0.0, []
+    value, off, near = importer.number(right[0]), 0.0, []
     for equal in xml.all_of(reader.root, "equal", "equalRounded"):
         if equal.tag == "equalRounded":
             reader.lost.append("that numbers are rounded before they are compared")
             continue
         at = equal.find("baseValue")
-        centre = value if at is None else taken.number(said(at))
+        centre = value if at is None else importer.number(said(at))
         within = _off(equal, centre)
         if at is None:
             off = within
@@ -107,7 +107,7 @@ def _number(reader: Reader, declared: _Declared) -> dict[str, Any]:
 
 def _off(equal: Element, value: float) -> float:
     """By how much a number may be off: QTI has two tolerances, below and above; relative ones are percentages."""
-    given = [abs(taken.number(part)) for part in equal.get("tolerance", "0").split()] or [0.0]
+    given = [abs(importer.number(part)) for part in equal.get("tolerance", "0").split()] or [0.0]
     mode = equal.get("toleranceMode", "exact")
     if mode == "exact":
         return 0.0

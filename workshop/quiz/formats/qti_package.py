@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
-from workshop import archives
-from workshop.errors import BadInput
+from workshop.core import archives
+from workshop.core.errors import BadInput
 from workshop.quiz.formats import qti_version, xml
 
 MOST_ENTRIES = 2000

@@ -8,13 +8,13 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from workshop.errors import BadInput
-from workshop.quiz.formats import qti_package, qti_version, taken, unmarkup, xml
+from workshop.core.errors import BadInput
+from workshop.quiz.formats import importer, qti_package, qti_version, unmarkup, xml
 from workshop.quiz.formats.base import Imported
+from workshop.quiz.formats.importer import Taken
 from workshop.quiz.formats.moodle_read import kept_as
 from workshop.quiz.formats.qti_kinds import KINDS, is_interaction
 from workshop.quiz.formats.qti_package import Item
-from workshop.quiz.formats.taken import Taken
 
 PREFIX = "Q_"  # of the identifiers of items that we have written
 _GAP = "\ue000"  # stands where an interaction was
@@ -81,9 +81,9 @@ class Reader:
         made["explanation"] = self._explanation()
         made |= KINDS[interaction.tag](self, interaction)
         if made["type"] != "poll":
-            made["points"] = taken.number(self.item.points) if self.item.points not in ("", "1") else None
+            made["points"] = importer.number(self.item.points) if self.item.points not in ("", "1") else None
         seconds = self.item.seconds
-        made["seconds"] = max(5, min(3600, round(taken.number(seconds)))) if seconds else None
+        made["seconds"] = max(5, min(3600, round(importer.number(seconds)))) if seconds else None
         made["tags"] = list(dict.fromkeys(" ".join(tag.split()) for tag in self.item.tags if tag.strip()))
         return made
 

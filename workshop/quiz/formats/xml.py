@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, ParseError, SubElement
 
-from workshop import xml_files
-from workshop.errors import BadInput
+from workshop.core import xml_files
+from workshop.core.errors import BadInput
 
 DEEPEST = 60  # elements in each other
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 
 Phase = Literal["lobby", "question", "closed", "measuring", "explained", "ranking", "podium", "ended"]
 LONGEST = 3600.0  # seconds that a question can be open

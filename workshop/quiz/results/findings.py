@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from workshop.quiz.results.again import Again, again
-from workshop.quiz.results.comparing import Comparison, compare
+from workshop.quiz.results.comparison import Comparison, compare
 from workshop.quiz.results.items import Item, items
 from workshop.quiz.results.learners import Help, Learner, help_wanted, learners
 from workshop.quiz.results.record import Results
+from workshop.quiz.results.revision import Again, again
 from workshop.quiz.results.verdict import verdict
 
 

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from statistics import fmean
 
-from workshop.analysis import words as say
+from workshop.core import words as say
 from workshop.quiz.results import remarks
-from workshop.quiz.results.chosen import Chosen, chosen, plain
+from workshop.quiz.results.answer_choices import Chosen, chosen, plain
 from workshop.quiz.results.groups import groups, rest
 from workshop.quiz.results.record import Answer, Results
 from workshop.quiz.results.statistics import Quartiles, alike, correlation, quartiles, wilson

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workshop.analysis import words as say
+from workshop.core import words as say
 from workshop.quiz.results.record import Results
 from workshop.quiz.results.statistics import quartiles
 

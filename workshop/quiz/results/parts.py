@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from workshop.analysis import words as say
+from workshop.core import words as say
 from workshop.quiz import rendering
 from workshop.quiz.results import svg
-from workshop.quiz.results.chosen import Chosen
-from workshop.quiz.results.comparing import Comparison
+from workshop.quiz.results.answer_choices import Chosen
+from workshop.quiz.results.comparison import Comparison
 from workshop.quiz.results.findings import Findings
 from workshop.quiz.results.items import Item
 from workshop.quiz.results.record import Results

@@ -25,7 +25,7 @@ class Answer:
 
     question: str
     player: int
-    answer: Any  # canonical, see `workshop.quiz.asked`
+    answer: Any  # canonical, see `workshop.quiz.question_view`
     seconds: float | None = None  # since the question was opened
     share: float | None = None  # of the question's marks; None: a poll, or not judged yet
     right: bool | None = None

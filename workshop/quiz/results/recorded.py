@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.quiz.answers import is_one
 from workshop.quiz.deck import Deck
-from workshop.quiz.drawing import alone_seed, ask
-from workshop.quiz.results import reading
+from workshop.quiz.randomisation import alone_seed, ask
+from workshop.quiz.results import reader
 from workshop.quiz.results.findings import find
 from workshop.store.records import QuizRound
 from workshop.store.store import Store
@@ -22,7 +22,7 @@ def check(store: Store, name: str) -> None:
             continue
         try:
             _check_answers(store, record)
-            find(reading.read(store, record.id), None, anonymous=False)
+            find(reader.read(store, record.id), None, anonymous=False)
         except BadInput:
             raise _damaged(name, record, "its results can't be computed") from None
         except _Mistyped as error:

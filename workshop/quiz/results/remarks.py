@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
-from workshop.analysis import words as say
+from workshop.core import words as say
 from workshop.quiz.deck import Base
-from workshop.quiz.results.chosen import Chosen, number, plain, short
+from workshop.quiz.results.answer_choices import Chosen, number, plain, short
 from workshop.quiz.results.groups import Groups
 from workshop.quiz.results.record import Results
 from workshop.quiz.results.statistics import quartiles

@@ -11,11 +11,11 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from workshop.analysis import words as say
+from workshop.core import words as say
 from workshop.quiz.results import parts
-from workshop.quiz.results.again import Again
 from workshop.quiz.results.findings import Findings
 from workshop.quiz.results.learners import Learner
+from workshop.quiz.results.revision import Again
 from workshop.quiz.results.table import name, table
 
 TOPICS = 8  # tags that a page of paper has room for

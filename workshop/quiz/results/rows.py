@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workshop.quiz.results.chosen import given
+from workshop.quiz.results.answer_choices import given
 from workshop.quiz.results.findings import Findings
 from workshop.quiz.results.items import Item
 from workshop.quiz.results.learners import Learner

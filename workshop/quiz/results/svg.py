@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from workshop.figures.theme import ACCENT, ALARM, INK, LINE, PANEL
+from workshop.report.figures.theme import ACCENT, ALARM, INK, LINE, PANEL
 
 RIGHT = "#009e73"  # the green that people with any colour vision tell from the other ones
 WRONG = "#9fb0bd"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from workshop.analysis import words as say
-from workshop.quiz.results.again import Again
+from workshop.core import words as say
 from workshop.quiz.results.items import Item
 from workshop.quiz.results.learners import Help, Learner
 from workshop.quiz.results.record import Results
+from workshop.quiz.results.revision import Again
 
 CLASS = 5  # learners from which on it is a class that is spoken of
 FIRST = 3  # questions that are named as the next step

@@ -18,8 +18,8 @@ from typing import Annotated, Any
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from workshop.errors import BadInput, bad_input
-from workshop.placement import Placement
+from workshop.core.errors import BadInput, bad_input
+from workshop.core.placement import Placement
 from workshop.study.grid.labels import label
 from workshop.study.trials import Cell
 from workshop.workloads import Workload

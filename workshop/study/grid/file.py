@@ -25,9 +25,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workshop import yaml_files
-from workshop.analysis import words
-from workshop.errors import BadInput
+from workshop.core import words, yaml_files
+from workshop.core.errors import BadInput
 from workshop.study.grid.options import AGAIN
 
 LARGEST = 64 * 1024  # bytes

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workshop.commands import run_command
-from workshop.errors import BadInput
-from workshop.placement import Placement
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
+from workshop.report.command_line import run_command
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study import results

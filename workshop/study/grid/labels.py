@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workshop.analysis import words
+from workshop.core import words
 
 # How fields of a placement read; all others read as their name and value.
 _WORDS: Mapping[str, Callable[[Any], str]] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workshop.analysis import words
-from workshop.errors import BadInput
+from workshop.core import words
+from workshop.core.errors import BadInput
 from workshop.study.scaling.plan import REPEATS
 
 MOST_LIMIT = 10_000  # cells, or trials of a sampler

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workshop.analysis import words
-from workshop.errors import BadInput, WorkshopError
-from workshop.placement import Placement
+from workshop.core import words
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.placement import Placement
 from workshop.store.records import Trial
 from workshop.study.estimate import SECONDS
 from workshop.study.grid import axes as axes_of

@@ -16,8 +16,8 @@ from dataclasses import replace
 from statistics import fmean, stdev
 from typing import Any
 
-from workshop.analysis import words
-from workshop.errors import BadInput
+from workshop.core import words
+from workshop.core.errors import BadInput
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.study import results
 from workshop.study.results import CellResult

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workshop.analysis import words
-from workshop.analysis.effects import effects
+from workshop.core import words
 from workshop.study import results
+from workshop.study.effects import effects
 from workshop.study.results import CellResult
 from workshop.study.scaling.plan import REPEATS
 

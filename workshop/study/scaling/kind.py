@@ -1,4 +1,4 @@
-"""Scaling studies as a kind: what one has found so far, from the store to `workshop.analysis`."""
+"""Scaling studies as a kind: what one has found so far, from the store to `workshop.report.analysis`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workshop.analysis.limits import scaling_verdict
-from workshop.analysis.published import Published, references
-from workshop.analysis.scaling import Measurement, Row, measurement, rows
-from workshop.placement import Placement
+from workshop.core.placement import Placement
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.kinds import Kind, read
+from workshop.study.published import Published, references
 from workshop.study.report import study_json, trial_json
 from workshop.study.results import failure
 from workshop.study.scaling import plan
+from workshop.study.scaling.efficiency import Measurement, Row, measurement, rows
+from workshop.study.scaling.verdict import scaling_verdict
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workshop.errors import BadInput
-from workshop.placement import Placement
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.store.records import Trial
 from workshop.study.trials import Cell, interleave
 from workshop.workloads import Scaling, Workload, workloads

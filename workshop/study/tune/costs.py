@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from workshop.analysis.endings import MEMORY
-from workshop.memory import SPARE
+from workshop.core.memory import SPARE
+from workshop.report.analysis.endings import MEMORY
 from workshop.store.records import RunRecord, Trial
 from workshop.study.results import rate_of
 from workshop.study.trials import status

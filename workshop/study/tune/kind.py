@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workshop.analysis import words
+from workshop.core import words
 from workshop.store.records import StudyRecord, Trial
 from workshop.study.kinds import Kind, Sofar, Watched
 from workshop.study.results import best, results

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workshop.commands import params_of, run_command
 from workshop.mpi import command_lines
+from workshop.report.command_line import params_of, run_command
 from workshop.study.tune.asked import Asked
 from workshop.study.tune.space import chosen_params, placed
 from workshop.workloads import workload

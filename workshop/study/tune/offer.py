@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
+from workshop.core.placement import MPI
 from workshop.mpi import horovod, prefix
-from workshop.placement import MPI
 from workshop.study.tune.plan import Offer
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workshop.analysis import words
-from workshop.errors import BadInput
-from workshop.machines import Described
-from workshop.placement import MPI, Placement, default_for
+from workshop.core import words
+from workshop.core.errors import BadInput
+from workshop.core.machines import Described
+from workshop.core.placement import MPI, Placement, default_for
 from workshop.store.records import Trial
 from workshop.study.scaling.plan import scaling_of
 from workshop.study.tune.asked import Asked, Length

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workshop.analysis import words
-from workshop.errors import BadInput
+from workshop.core import words
+from workshop.core.errors import BadInput
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.kinds import read

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from workshop.analysis import words
-from workshop.placement import POLLING, Placement
+from workshop.core import words
+from workshop.core.placement import POLLING, Placement
 from workshop.study.trials import Cell
 from workshop.study.tune.spots import Spot
 

@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from workshop.errors import BadInput, WorkshopError
-from workshop.machines import Described
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.machines import Described
+from workshop.core.placement import MPI, Placement
 from workshop.mpi import mapper, rules
-from workshop.placement import MPI, Placement
 
 AT_ONCE = 4  # mappers that are asked at the same time; each takes about a tenth of a second
 RANKS_PER_CORE = 2  # more take turns on cores twice over, which has never made anything faster

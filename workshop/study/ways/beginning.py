@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workshop import topology
-from workshop.placement import Placement, default_for
-from workshop.session import client
+from workshop.core import topology
+from workshop.core.placement import Placement, default_for
+from workshop.runtime import client
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study.estimate import seconds_each

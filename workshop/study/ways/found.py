@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workshop.analysis.scores import number
+from workshop.report.analysis.scores import number
 from workshop.store.records import Event, RunRecord, Trial
 from workshop.study.grid.seeds import SEED
 from workshop.study.ways.spread import Band, Paired, Spread, band, paired

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workshop.study.path.guesses import Answer, Number
+from workshop.study.guided.guesses import Answer, Number
 from workshop.study.ways.found import ON
 from workshop.study.ways.kind import WaysReport
 from workshop.study.ways.spread import Paired

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workshop.analysis import words
-from workshop.analysis.federated import PUBLISHED
-from workshop.analysis.scores import number
+from workshop.core import words
+from workshop.report.analysis.federated import PUBLISHED
+from workshop.report.analysis.scores import number
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.estimate import seconds_each

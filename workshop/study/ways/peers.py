@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workshop.analysis.scores import number
-from workshop.commands import params_of
+from workshop.report.analysis.scores import number
+from workshop.report.command_line import params_of
 from workshop.store.records import Event, RunRecord
 from workshop.store.store import Store
 from workshop.study.grid.seeds import SEED

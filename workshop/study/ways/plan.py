@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workshop.errors import BadInput
-from workshop.placement import Placement
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.store.records import Trial
 from workshop.study.grid.seeds import SEED
 from workshop.study.trials import Cell, interleave

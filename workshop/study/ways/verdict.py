@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workshop.analysis import words
-from workshop.analysis.scores import percent, points
+from workshop.core import words
+from workshop.report.analysis.scores import percent, points
 from workshop.study.grid.seeds import AGREED
 from workshop.study.ways import found as of
 from workshop.study.ways.found import ON, WAYS, Seeded

@@ -21,8 +21,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from workshop.core.errors import WorkshopError
 from workshop.engine.context import RankContext
-from workshop.errors import WorkshopError
 from workshop.workloads.federated import fixedpoint, messages
 from workshop.workloads.federated.aggregate import Gathered, Vector
 from workshop.workloads.federated.arriving import Parts, arriving

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from workshop.core.errors import BadInput
 from workshop.engine.data.shards import order, shard
-from workshop.errors import BadInput
 from workshop.workloads.federated import FederatedParams
 
 LEAST = 2  # images of an institution: one to learn from and one to validate with

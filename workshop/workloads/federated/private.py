@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workshop.core.errors import BadInput
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.step import PerExample
-from workshop.errors import BadInput
 from workshop.workloads.federated.local import Descent, Learner, Vector, for_any_batch
 
 AGGREGATOR_NOISE, IMAGES_NOISE = 72, 73  # streams of a seed

@@ -29,7 +29,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.errors import WorkshopError
+from workshop.core.errors import WorkshopError
 from workshop.workloads.federated.messages import KEY
 
 Words = NDArray[np.uint64]  # [any number], added and taken away modulo 2^64

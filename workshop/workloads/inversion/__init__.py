@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 from workshop.workloads import Artifacts, Params, Workload
 from workshop.workloads.fields import ADVANCED, Data
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext
 from workshop.engine.data import images as data
 from workshop.engine.tensorflow import tensorflow
-from workshop.errors import BadInput
 from workshop.workloads.federated.aggregate import usable
 from workshop.workloads.federated.local import Learner
 from workshop.workloads.inversion import InversionParams, exact, search

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop import config
+from workshop.core import config
+from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext
 from workshop.engine.library import library
-from workshop.errors import BadInput
 
 if TYPE_CHECKING:
     from workshop.workloads.kmeans.lloyd import Step

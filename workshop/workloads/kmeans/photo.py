@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from workshop.errors import BadInput
+from workshop.core.errors import BadInput
 
 # Formats that Pillow reads by itself; others start programs or hold anything.
 FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "BMP", "GIF", "PPM")

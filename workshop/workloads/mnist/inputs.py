@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from workshop import archives
+from workshop.core import archives
+from workshop.core.errors import BadInput
 from workshop.engine.data import images
 from workshop.engine.data.files import ordinary
 from workshop.engine.training import checkpoint
-from workshop.errors import BadInput
 from workshop.workloads import Artifacts
 from workshop.workloads.forms import EARLIER, is_run_number
 from workshop.workloads.mnist import MnistParams

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from workshop.core.errors import BadInput
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.step import PerExample
-from workshop.errors import BadInput
 
 SHAPE, CLASSES = (28, 28, 1), 10
 SAID = 200  # characters of Keras's own words

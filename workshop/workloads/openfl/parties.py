@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.errors import WorkshopError
+from workshop.core.errors import WorkshopError
+from workshop.core.ports import free_port
 from workshop.federation import pki, plan
 from workshop.federation.fx import Command, Fx, Steps, shown
 from workshop.federation.reading import Log, Metrics
-from workshop.ports import free_port
 from workshop.workloads.openfl import OpenFLParams
 from workshop.workloads.openfl.post import Post
 

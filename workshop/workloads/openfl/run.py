@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from workshop.core.errors import WorkshopError
 from workshop.engine.context import RankContext
 from workshop.engine.tensorflow import tensorflow
-from workshop.errors import WorkshopError
 from workshop.federation import environment, plan
 from workshop.federation.fx import Fx, Steps, shown
 from workshop.workloads.federated.digits import digits

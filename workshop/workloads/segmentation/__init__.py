@@ -9,16 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from workshop.workloads import Params, Scaling, Workload
-from workshop.workloads.federated.params import (
-    LEARNING,
-    PRIVATE,
-    Epochs,
-    Learning,
-    Optimizer,
-    Rate,
-    Rounds,
-    Together,
-)
+from workshop.workloads.federated.params import LEARNING, PRIVATE, Epochs, Learning, Optimizer, Rate, Rounds, Together
 from workshop.workloads.fields import ADVANCED, number
 
 CHANNELS = {"both": (0, 1), "ct": (0,), "pet": (1,)}  # of the scans, that the network sees

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from workshop.core.errors import BadInput
 from workshop.engine.data.shards import shard
-from workshop.errors import BadInput
 from workshop.workloads.federated.partition import LEAST, unequal
 from workshop.workloads.segmentation import SegmentationParams
 from workshop.workloads.segmentation.phantoms import Patient, patient, scans

@@ -14,10 +14,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from workshop.core.errors import BadInput
 from workshop.engine.data.images import Images
 from workshop.engine.data.labelled import CLASSES
 from workshop.engine.data.shards import order
-from workshop.errors import BadInput
 from workshop.workloads.sgan import SganParams
 
 LABELLED, UNLABELLED = 1, 2  # rows of their own

@@ -1,0 +1,293 @@
+"""Learners have copies of their own, and nothing that they have written is ever lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.course.desk import AS_ROOT, EVE, NAME, Desk
+from workshop.core.errors import BadInput
+from workshop.course.copies import LEDGER, again, hand_out
+from workshop.course.learner_folder import Folder
+
+
+def test_given_once_and_the_same_afterwards(desk: Desk) -> None:
+    assert [desk.hand_out(), desk.hand_out()] == ["given", "same"]
+    assert desk.files == {NAME: "first"}
+    desk.write("changed")
+    assert (desk.originals / NAME).read_text() == "first"
+
+
+def notebook(text: str, outputs: tuple[str, ...] = (), **metadata: str) -> str:
+    """A notebook of one cell, as it is written by whoever has these metadata."""
+    printed = [{"output_type": "stream", "name": "stdout", "text": [line]} for line in outputs]
+    cell = {
+        "cell_type": "code",
+        "id": "one",
+        "metadata": {},
+        "execution_count": None,
+        "outputs": printed,
+        "source": text,
+    }
+    return json.dumps({"cells": [cell], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, indent=len(metadata))
+
+
+def test_copy_that_was_merely_opened_is_updated(desk: Desk) -> None:
+    """JupyterLab writes what it knows of the kernel into a notebook that somebody has only looked at."""
+    desk.publish(notebook("1 + 1"))
+    desk.hand_out()
+    desk.write(notebook("1 + 1", kernelspec="python3", language="python"))
+    assert desk.hand_out() == "same"
+    desk.publish(notebook("1 + 2"))
+    assert desk.hand_out() == "updated"
+    desk.write(notebook("1 + 2", outputs=("3",)))
+    desk.publish(notebook("1 + 3"))
+    assert desk.hand_out() == "beside", "what was computed is somebody's work"
+
+
+def test_a_picture_that_somebody_pasted_is_theirs(desk: Desk) -> None:
+    desk.publish(notebook("![](attachment:mine.png)"))
+    desk.hand_out()
+    mine = json.loads(desk.read())
+    mine["cells"][0]["attachments"] = {"mine.png": {"image/png": "AAAA"}}
+    desk.write(json.dumps(mine))
+    desk.publish(notebook("![](attachment:mine.png) and more"))
+    assert desk.hand_out() == "beside"
+    assert "AAAA" in desk.read()
+
+
+def test_a_file_larger_than_any_notebook_is_somebodys_and_not_read(desk: Desk) -> None:
+    desk.hand_out()
+    os.truncate(desk.mine / NAME, 1 << 33)  # takes no room
+    assert desk.hand_out() == "kept"
+    set_aside = again(desk.originals, desk.mine, NAME).aside
+    assert desk.read() == "first" and (desk.mine / str(set_aside)).stat().st_size == 1 << 33
+
+
+def test_untouched_copy_is_updated(desk: Desk) -> None:
+    desk.hand_out()
+    desk.publish("second")
+    assert desk.hand_out() == "updated"
+    assert desk.files == {NAME: "second"}
+
+
+def test_changed_copy_is_kept(desk: Desk) -> None:
+    desk.hand_out()
+    desk.write("mine")
+    assert desk.hand_out() == "kept"
+    assert desk.files == {NAME: "mine"}
+
+
+def test_new_version_goes_beside_what_a_learner_has_changed(desk: Desk) -> None:
+    desk.hand_out()
+    desk.write("mine")
+    desk.publish("second")
+    assert [desk.hand_out(), desk.hand_out()] == ["beside", "kept"]
+    assert desk.files == {NAME: "mine", "1-small (new version).ipynb": "second"}
+    desk.publish("third")  # what lies beside hasn't been touched
+    assert desk.hand_out() == "beside"
+    assert desk.files == {NAME: "mine", "1-small (new version).ipynb": "third"}
+    desk.write("worked on", "1-small (new version).ipynb")
+    desk.publish("fourth")
+    desk.hand_out()
+    assert desk.files == {
+        NAME: "mine",
+        "1-small (new version).ipynb": "worked on",
+        "1-small (new version 2).ipynb": "fourth",
+    }
+
+
+def test_deleted_copy_is_given_again(desk: Desk) -> None:
+    desk.hand_out()
+    (desk.mine / NAME).unlink()
+    assert desk.hand_out() == "given"
+
+
+@pytest.mark.parametrize("ledger", ["", "[]", '{"1-small.ipynb": 3}', "\0"])
+def test_damaged_ledger_overwrites_nothing(desk: Desk, ledger: str) -> None:
+    desk.hand_out()
+    desk.write("mine")
+    desk.write(ledger, LEDGER)
+    desk.publish("second")
+    assert desk.hand_out() == "beside"
+    assert desk.read() == "mine"
+
+
+def test_file_of_that_name_that_was_never_handed_out(desk: Desk) -> None:
+    desk.mine.mkdir()
+    desk.write("mine")
+    assert desk.hand_out() == "beside"
+    assert desk.read() == "mine"
+
+
+def test_nothing_is_written_through_a_link(desk: Desk, tmp_path: Path) -> None:
+    desk.hand_out()
+    target = tmp_path / "target"
+    target.write_text("first")
+    (desk.mine / NAME).unlink()
+    (desk.mine / NAME).symlink_to(target)
+    desk.publish("second")
+    assert desk.hand_out() == "beside"
+    assert target.read_text() == "first"
+
+
+def test_given_anew(desk: Desk) -> None:
+    desk.hand_out()
+    desk.write("mine")
+    assert again(desk.originals, desk.mine, NAME).what == "given"
+    assert desk.files == {NAME: "first", "1-small (set aside).ipynb": "mine"}
+    again(desk.originals, desk.mine, NAME)
+    assert len(desk.files) == 2
+
+
+def test_given_anew_where_a_file_has_one_name_only(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some file systems know no second names; and what JupyterLab saves in that moment has to be what is kept."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    desk.hand_out()
+    desk.write("mine")
+    monkeypatch.setattr(os, "link", refused)
+    assert again(desk.originals, desk.mine, NAME).what == "given"
+    assert desk.files == {NAME: "first", "1-small (set aside).ipynb": "mine"}
+
+
+def test_refusals(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "empty").mkdir()
+    for originals, mine in (
+        (desk.originals, desk.originals),
+        (desk.originals, desk.originals / "within"),
+        (desk.originals, tmp_path / "file"),
+        (tmp_path / "empty", desk.mine),
+    ):
+        with pytest.raises(BadInput):
+            hand_out(originals, mine)
+    for name in ("2-other.ipynb", f"../originals/{NAME}"):
+        with pytest.raises(BadInput, match="There is no notebook"):
+            again(desk.originals, desk.mine, name)
+
+
+def test_failed_update_is_tried_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.hand_out()
+    desk.publish("second")
+
+    def full(self: Folder, name: str, data: bytes) -> bool:
+        raise OSError(28, "No space left on device", name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Folder, "give", full)
+        with pytest.raises(BadInput, match="No space left"):
+            desk.hand_out()
+        assert desk.files == {NAME: "first"}
+    assert desk.hand_out() == "updated"
+    assert desk.files == {NAME: "second"}
+
+
+def test_a_full_disk_is_told_in_a_sentence(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Folder, name: str, data: bytes) -> bool:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Folder, "give", full)
+    with pytest.raises(BadInput, match=r"mine \(No space left on device\)\.$"):
+        desk.hand_out()
+
+
+@AS_ROOT
+@pytest.mark.parametrize("put", ["link", "dangling link", "pipe", "folder"])
+def test_root_reads_and_writes_through_nothing(desk: Desk, tmp_path: Path, put: str) -> None:
+    desk.hand_out()
+    os.chown(desk.mine, EVE, EVE)
+    secret = tmp_path / "secret"
+    secret.write_text("root's")
+    for name in (NAME, LEDGER):
+        path = desk.mine / name
+        path.unlink()
+        if "link" in put:
+            path.symlink_to(secret if put == "link" else tmp_path / "nowhere")
+        elif put == "pipe":
+            os.mkfifo(path)
+        elif name == NAME:
+            path.mkdir()
+    assert again(desk.originals, desk.mine, NAME).what == "beside"
+    assert secret.read_text() == "root's" and secret.stat().st_uid == 0
+    assert not (tmp_path / "nowhere").exists()
+    made = [path for path in desk.mine.iterdir() if path.name != NAME]
+    assert {path.name for path in made} == {LEDGER, "1-small (new version).ipynb"}
+    assert {path.lstat().st_uid for path in made} == {EVE}
+    assert all("root's" not in path.read_text() for path in made)
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o077, 0o600), (0o022, 0o644)])
+def test_copies_are_as_private_as_their_owner_wants(desk: Desk, mask: int, mode: int) -> None:
+    before = os.umask(mask)
+    try:
+        desk.hand_out()
+        assert stat.S_IMODE((desk.mine / NAME).stat().st_mode) == mode
+    finally:
+        os.umask(before)
+
+
+def test_files_that_notebooks_link_to_come_along(desk: Desk, tmp_path: Path) -> None:
+    for name, text in (("add.py", "one"), ("checks.py", "secret"), ("other.py", "not linked to")):
+        (tmp_path / "labs" / "small").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "labs" / "small" / name).write_text(text)
+    text = "[a](labs/small/add.py) [b](labs/small/checks.py) [c](labs/small/none.py) [d](../labs/small/other.py)"
+    desk.publish(json.dumps({"cells": [{"cell_type": "markdown", "source": [text]}]}))
+    (desk.originals / "solutions").mkdir()
+    (desk.originals / "solutions" / NAME).write_text("solved")
+
+    def given() -> dict[str, str]:
+        return {copied.name: copied.what for copied in hand_out(desk.originals, desk.mine, tmp_path / "labs")}
+
+    assert given() == {NAME: "given", "labs/small/add.py": "given"}
+    assert sorted(path.name for path in desk.mine.rglob("*") if path.is_file()) == [LEDGER, NAME, "add.py"]
+    (desk.mine / "labs/small/add.py").write_text("mine")
+    (tmp_path / "labs/small/add.py").write_text("two")
+    assert given() == {NAME: "same", "labs/small/add.py": "beside"}
+    assert (desk.mine / "labs/small/add.py").read_text() == "mine"
+    assert (desk.mine / "labs/small/add (new version).py").read_text() == "two"
+    anew = again(desk.originals, desk.mine, "labs/small/add.py", tmp_path / "labs")
+    assert (anew.what, anew.aside) == ("given", "add (set aside).py")
+    assert (desk.mine / "labs/small/add (set aside).py").read_text() == "mine"
+    (desk.mine / "labs").rename(tmp_path / "elsewhere")
+    (desk.mine / "labs").symlink_to(tmp_path / "elsewhere")
+    before = sorted((tmp_path / "elsewhere").rglob("*"))
+    with pytest.raises(BadInput, match="is a link to another folder"):
+        given()
+    assert sorted((tmp_path / "elsewhere").rglob("*")) == before
+
+
+steps = st.lists(st.sampled_from(["publish", "write", "write beside", "hand out", "again"]), max_size=12)
+
+
+@settings(deadline=None)  # disks are busy at times
+@given(steps)
+def test_what_a_learner_wrote_last_is_always_there(taken: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        desk = Desk(Path(folder))
+        desk.hand_out()
+        written: set[str] = set()
+        for number, step in enumerate(taken):
+            if step == "publish":
+                desk.publish(f"version {number}")
+            elif step == "hand out":
+                desk.hand_out()
+            elif step == "again":
+                again(desk.originals, desk.mine, NAME)
+            else:
+                beside = [name for name in desk.files if "new version" in name]
+                name = beside[-1] if step == "write beside" and beside else NAME
+                written.discard(desk.read(name))  # overwritten by the learner
+                desk.write(f"mine {number}", name)
+                written.add(f"mine {number}")
+            assert written <= set(desk.files.values())
+            assert not any(path.name.endswith(".part") for path in desk.mine.iterdir())

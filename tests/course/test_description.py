@@ -1,0 +1,46 @@
+"""lab.yaml: what it says, and what is wrong with it, by line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.course import labs
+from workshop.core.errors import BadInput
+from workshop.course import description
+from workshop.course.source import BadSource
+
+
+def test_a_lab(tmp_path: Path) -> None:
+    lab = description.read(labs.small(tmp_path))
+    assert (lab.number, lab.title, lab.minutes, lab.deck) == (1, "Small things", 20, "small")
+    assert lab.steps == (description.Step(name="All of it", minutes=20),)
+    assert lab.exercises == ("total",)
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "said"),
+    [
+        (("number: 1", "number: one"), 1, "number"),
+        (("minutes: 20\n", "minutes: 60\n"), 3, "at most 45"),
+        (("minutes: 20\n", "minutes: 25\n"), 3, "take 20 together"),
+        (("goals: [Add]", "goals: []"), 4, "not be empty"),
+        (("{name: All of it", "{nam: All of it"), 7, "did you mean name?"),
+        (("[total]", "[total, total]"), 8, "twice"),
+        (("[total]", "[to-tal]"), 8, "like 'to_tal'"),
+        (("deck: small", "Deck: small"), 9, "did you mean deck?"),
+        (("deck: small", "deck: small\ndeck: other"), 10, "there twice"),
+        (("deck: small", "deck: ["), None, "no YAML"),
+    ],
+)
+def test_problems_by_line(change: tuple[str, str], line: int | None, said: str) -> None:
+    with pytest.raises(BadSource) as raised:
+        description.parse(labs.LAB.replace(*change))
+    found = [(problem.line, problem.text) for problem in raised.value.problems]
+    assert any(said in text and line in (None, where) for where, text in found), found
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="can't be read"):
+        description.read(tmp_path)

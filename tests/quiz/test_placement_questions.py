@@ -1,0 +1,127 @@
+"""Questions of placement, judged by Open MPI's own mapper."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.quiz import markup
+from workshop.core.errors import WorkshopError
+from workshop.quiz import placement_questions
+from workshop.quiz.deck import Deck, Place
+from workshop.quiz.grading import Mark, grade
+from workshop.quiz.question_view import answer, ask, solution
+
+QUESTION = {
+    "id": "q",
+    "type": "place",
+    "text": "One rank on each package, bound to it.",
+    "given": {"ranks": 2},
+    "ask": ["map_by", "per_resource", "bind_to", "threads"],
+    "right": {"map_by": "package", "per_resource": 1, "bind_to": "package"},
+    "near": [{"placement": {"map_by": "core", "bind_to": "core"}, "feedback": "Both are on the *first* package."}],
+}
+
+
+def deck(**more: Any) -> Deck:
+    return Deck.model_validate({"deck": "d", "title": "t", "questions": [{**QUESTION, **more}]})
+
+
+def judged(raw: dict[str, Any], **more: Any) -> Mark:
+    one = ask(made := deck(**more), made.questions[0], "s")
+    mark = grade(one, answer(one, raw))
+    assert [said for said in mark.feedback if markup.wrong(said)] == []
+    return mark
+
+
+def told(mark: Mark) -> str:
+    return " ".join(map(markup.text, mark.feedback))
+
+
+@pytest.mark.real
+def test_right_is_whatever_puts_the_ranks_there() -> None:
+    assert judged({"map_by": "package", "per_resource": 1, "bind_to": "package"}) == Mark(1.0, True)
+    assert judged({"map_by": "numa", "per_resource": 1, "bind_to": "numa"}) == Mark(1.0, True), "a NUMA node each"
+
+
+@pytest.mark.real
+def test_a_different_placement_is_told_rank_by_rank() -> None:
+    mark = judged({"map_by": "package", "per_resource": 1, "bind_to": "core"})
+    assert (mark.share, mark.right) == (0.0, False)
+    assert told(mark) == (
+        "Rank 0 was meant for cores 0 to 3, could run on core 0 only. "
+        "Rank 1 was meant for cores 4 to 7, could run on core 4 only."
+    )
+    many = {"given": {"ranks": 12}, "ask": ["map_by"], "machine": "2x8", "right": {"map_by": "package"}, "near": []}
+    mark = judged({"map_by": "core"}, **many)
+    assert "would run elsewhere" in told(mark) and " ran " not in told(mark), "nothing has run"
+
+
+@pytest.mark.real
+def test_a_near_placement_has_feedback_of_its_own() -> None:
+    mark = judged({"map_by": "hwthread", "per_resource": 1, "bind_to": "core"})
+    other = judged({"map_by": "core", "bind_to": "core"})
+    assert other.feedback[0] == "<p>Both are on the <em>first</em> package.</p>"
+    assert mark.right is False
+
+
+@pytest.mark.real
+def test_threads_count_too() -> None:
+    mark = judged({"map_by": "package", "per_resource": 1, "bind_to": "package", "threads": 4})
+    assert mark.right is False and told(mark) == "Each rank has 4 threads, where 1 was asked for."
+
+
+@pytest.mark.real
+def test_a_refused_placement_is_told_in_the_mappers_words() -> None:
+    mark = judged({"ranks": 9}, given={"bind_to": "core"}, ask=["ranks"], machine="1x4", right={"ranks": 4}, near=[])
+    assert mark.right is False
+    assert told(mark).startswith("Open MPI refuses this placement, in its own words:") and "failed to map" in told(mark)
+
+
+@pytest.mark.real
+def test_the_mapper_is_asked_once_for_the_same_placement(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    real = placement_questions.mapper.predict
+    monkeypatch.setattr(placement_questions, "_answers", {})
+    monkeypatch.setattr(placement_questions.mapper, "predict", lambda p, d: asked.append(p.describe()) or real(p, d))
+    for _ in range(2):
+        assert judged({"map_by": "package", "per_resource": 1, "bind_to": "package"}).right
+        assert not judged({"map_by": "package", "per_resource": 1, "bind_to": "core"}).right
+    assert len(asked) == len(set(asked)) == 3, "what is right, the wrong one, and the near one"
+
+
+@pytest.mark.real
+def test_solution_and_problems() -> None:
+    question = deck().questions[0]
+    assert isinstance(question, Place)
+    later = solution(ask(deck(), question, "s"))
+    assert later["command"] == "mpirun -n 2 --map-by ppr:1:package --bind-to package"
+    assert later["placement"] == QUESTION["right"] and later["command"] in markup.text(later["html"])
+    with_threads = deck(right={"map_by": "core", "threads": 2}, near=[]).questions[0]
+    assert placement_questions.command(with_threads, with_threads.right).endswith(" -x OMP_NUM_THREADS=2")
+    assert list(placement_questions.problems(question)) == []
+    same = deck(near=[{"placement": {"map_by": "numa", "per_resource": 1, "bind_to": "numa"}, "feedback": "x"}])
+    assert list(placement_questions.problems(same.questions[0])) == [
+        (("near", 0, "placement"), "it puts the ranks where right does, so it counts as right")
+    ]
+    untouched = deck(right={"map_by": "core", "bind_to": "core"}, near=[]).questions[0]
+    assert list(placement_questions.problems(untouched)) == [
+        (("right",), "it puts the ranks where they are if nobody chooses anything; it should take a choice")
+    ]
+    refused = deck(given={"ranks": 9}, right={"map_by": "package", "per_resource": 1}, near=[]).questions[0]
+    ((path, text),) = placement_questions.problems(refused)
+    assert path == ("right",) and text.startswith("Open MPI refuses it: ")
+    with pytest.raises(WorkshopError, match="The mapper gives no map for what is right in q"):
+        placement_questions.judge(refused, {"map_by": "core"})
+
+
+@pytest.mark.real
+def test_another_number_of_ranks_is_told_as_such() -> None:
+    mark = judged({"ranks": 3}, given={}, ask=["ranks"], right={"ranks": 1}, near=[])
+    assert mark == Mark(0.0, False, ("<p>There are 3 ranks, where 1 was asked for.</p>",))
+
+
+@pytest.mark.real
+def test_this_machine_can_be_asked_about() -> None:
+    assert judged({}, machine="this", given={"ranks": 1}, ask=["bind_to"], right={"bind_to": "auto"}, near=[]).right

@@ -1,0 +1,128 @@
+"""What is said of threads: how many for how many cores, how many worked, and whether that is too many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.report.analysis.cases import machine, metrics, rank_map, run
+from workshop.report.analysis import openmp
+from workshop.report.analysis.threads import crews, sentences
+from workshop.store.records import RunRecord
+
+Census = dict[str, dict[str, Any]]
+
+
+def kind(count: int, busy: int = 0, seconds: float = 0.0, waited: float | None = 0.0) -> dict[str, Any]:
+    return {"count": count, "busy": busy, "seconds": seconds, "waited": waited}
+
+
+def with_threads(*censuses: Census, over: float = 10.0, **changes: Any) -> RunRecord:
+    return run(metrics=metrics(len(censuses), threads=list(censuses), threads_seconds=over), **changes)
+
+
+HELPERS: Census = {"horovod": kind(1, 0, 0.2, 0.1), "zeromq": kind(6), "python": kind(5)}
+RANK: Census = {"main": kind(1, 0, 0.2), "inter-op": kind(1, 1, 8.5, 0.5), "intra-op": kind(1)} | HELPERS
+
+
+def test_one_worker_for_each_core_is_not_too_many():
+    (crew,) = crews(with_threads(RANK, RANK))
+    assert (crew.host, crew.ranks, crew.cores, crew.of_cores) == ("laptop", (0, 1), 2, 2)
+    assert (crew.threads, crew.workers, crew.crowded) == (30, 2, False)
+    assert crew.worked == pytest.approx(1.7)
+    assert crew.ready == pytest.approx(1.8), "what helpers waited doesn't count"
+    (said,) = sentences(with_threads(RANK, RANK))
+    assert said == (
+        "Ranks 0 and 1 together have 30 threads for 2 cores. 2 threads worked: 2 TensorFlow inter-op. That is not too "
+        "many. The others slept nearly all of the time, which costs some memory only: 12 ZeroMQ, 10 Python, 2 main, 2 "
+        "TensorFlow intra-op (Eigen) and 2 of other kinds."
+    )
+
+
+def test_more_workers_than_cores_are_too_many():
+    """The naive start: a rank bound to one core of two, with 16 threads."""
+    rank: Census = {"main": kind(1), "intra-op": kind(16, 16, 9.0, 81.0)}
+    placed = with_threads(rank, rank_map=rank_map([0]), machine=machine(2))
+    (crew,) = crews(placed)
+    assert crew.crowded
+    assert crew.delayed == pytest.approx(0.9)
+    assert sentences(placed) == [
+        "Rank 0 has 17 threads for 1 of 2 cores. 16 threads worked: 16 TensorFlow intra-op (Eigen). That is too many: "
+        "9.0 were ready to work at a time, on average, and they waited 90 % of their time for a core. The others slept "
+        "nearly all of the time, which costs some memory only: 1 main."
+    ]
+
+
+def test_threads_that_take_turns_are_not_too_many():
+    rank: Census = {"main": kind(1, 1, 4.0, 0.0), "intra-op": kind(2, 2, 12.0, 0.4)}
+    placed = with_threads(rank, rank_map=rank_map([0, 1]), machine=machine(2))
+    assert not crews(placed)[0].crowded
+    assert "They took turns by themselves (1.6 were ready to work at a time, on average)" in sentences(placed)[0]
+
+
+def test_a_machine_that_is_busy_with_something_else():
+    """Nobody has too many threads here, and yet they wait."""
+    rank: Census = {"inter-op": kind(1, 1, 3.0, 7.0)}
+    (said,) = sentences(with_threads(rank, rank))
+    assert "That is not too many, and yet they waited 70 % of their time for a core" in said
+
+
+def test_a_kernel_that_does_not_tell_who_waits():
+    rank: Census = {"intra-op": kind(8, 8, 9.0, None)}
+    (crew,) = crews(with_threads(rank, rank_map=rank_map([0, 1])))
+    assert crew.ready is None and crew.crowded and crew.delayed == 0
+    assert sentences(with_threads(rank, rank_map=rank_map([0, 1]))) == [
+        "Rank 0 has 8 threads for 2 cores. 8 threads worked: 8 TensorFlow intra-op (Eigen). That is too many."
+    ]
+
+
+def test_hosts_are_told_apart():
+    reports = [*rank_map([0])["ranks"], {**rank_map([0])["ranks"][0], "rank": 1, "host": "tower"}]
+    placed = with_threads(RANK, RANK, rank_map={"ranks": reports}, machine=None)
+    said = sentences(placed)
+    assert [text.split(".")[0] for text in said] == [
+        "Rank 0 on laptop has 15 threads for 1 core",
+        "Rank 1 on tower has 15 threads for 1 core",
+    ]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"threads": None, "threads_seconds": 1.0},
+        {"threads": [RANK], "threads_seconds": 1.0},
+        {"threads": [RANK, RANK], "threads_seconds": 0.0},
+        {"threads": [RANK, RANK], "threads_seconds": float("nan")},
+        {"threads": [RANK, RANK]},
+    ],
+)
+def test_runs_that_tell_nothing_of_them(changes: dict[str, Any]):
+    assert crews(run(metrics=metrics(2, **changes))) == [] == sentences(run(metrics=metrics(2, **changes)))
+
+
+def test_threads_that_did_nothing():
+    (said,) = sentences(with_threads({"main": kind(1)}, rank_map=rank_map([0, 1])))
+    assert said == (
+        "Rank 0 has 1 thread for 2 cores. They slept nearly all of the time, which costs some memory only: 1 main."
+    )
+
+
+def test_why_openmp_has_no_effect():
+    assert openmp.is_openmp("OMP_NUM_THREADS") and openmp.is_openmp("KMP_BLOCKTIME")
+    assert not openmp.is_openmp("TF_NUM_INTRAOP_THREADS") and not openmp.is_openmp("I_MPI_PIN")
+    assert "TF_NUM_INTRAOP_THREADS" in openmp.why()
+    told = with_threads(RANK, RANK)
+    assert openmp.matters(told) is False
+    assert openmp.why(told, "KMP_BLOCKTIME").startswith("KMP_BLOCKTIME is for OpenMP libraries")
+    assert openmp.why(told).endswith("This run had 2 threads of that pool, and no OpenMP thread worked.")
+    assert openmp.matters(run()) is None
+    assert openmp.why(run()) == openmp.why()
+
+
+def test_it_does_not_say_so_where_openmp_worked():
+    """As in Intel's build of TensorFlow."""
+    told = with_threads({"main": kind(1, 1, 5.0), "openmp": kind(4, 4, 30.0)}, rank_map=rank_map([0, 1]))
+    assert openmp.matters(told) is True
+    assert openmp.why(told) == "OpenMP threads worked in this run, so OMP_NUM_THREADS may well matter here."

@@ -1,0 +1,189 @@
+"""What a training run came to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.report.analysis.cases import machine, rank_map, run, times, trained
+from workshop.report.verdict import verdict
+
+EVEN = times([1.2, 1.2], [0.15, 0.15], [0.03, 0.03])
+LATE = {
+    "phases": {"input": [0.02] * 3, "compute": [1.0, 3.0, 1.0], "communicate": [0.1] * 3, "wait": [2.0, 0.0, 2.0]},
+    "last": [1, 98, 1],
+    "late_by": [0.0001, 0.02, 0.0001],
+}
+
+
+def test_a_run_with_nothing_wrong_says_what_it_came_to() -> None:
+    said = verdict(trained(), EVEN)
+    assert said == {
+        "verdict": "Trained to 97.2 % in 1.4 s at 9,812 images/s.",
+        "why": "8 epochs, 102 updates on 2 ranks over Horovod. The target of 95 % was reached after 610 ms of training "
+        "(3 epochs). Moving data took 12 % of the ranks' time. The ranks hardly waited for each other: 300 µs of a "
+        "step of 13 ms.",
+        "next": "Compare with 1 rank (--ranks 1): how close to 2 times as fast is it? Or switch off a step of the "
+        "recipe, such as the broadcast (--broadcast no), and see what breaks.",
+    }
+
+
+def test_a_target_that_was_not_reached_asks_for_more() -> None:
+    said = verdict(trained(2, {"held_out_accuracy": 0.9, "time_to_target": None, "epochs_to_target": None}), EVEN)
+    assert said["verdict"].startswith("Trained to 90.0 %")
+    assert "didn't come to the target of 95 %" in said["why"]
+    assert "--epochs 16" in said["next"]
+
+
+@pytest.mark.parametrize(
+    ("updates", "resumed", "advice"),
+    [
+        (20, None, "Train for longer (--steps 40)"),
+        (56, {"epoch": 3, "update": 36}, "Train for longer (--steps 40)"),
+        (26, {"epoch": 1, "update": 13}, "Train for longer (--epochs 16)"),  # something else ended it
+    ],
+)
+def test_a_run_that_was_ended_by_steps_asks_for_more_of_them(updates: int, resumed: Any, advice: str) -> None:
+    told = {"time_to_target": None, "epochs": 4, "updates": updates, "resumed": resumed}
+    assert advice in verdict(trained(2, told, steps=20), EVEN)["next"]
+
+
+def test_steps_that_all_epochs_were_done_within_did_not_end_the_run() -> None:
+    assert "--epochs 16" in verdict(trained(2, {"time_to_target": None}, steps=102), EVEN)["next"]
+
+
+def test_one_rank_is_the_baseline() -> None:
+    said = verdict(trained(1), times([1.2], [0.0]))
+    assert "102 updates on one rank." in said["why"]
+    assert "baseline" in said["next"]
+
+
+@pytest.mark.parametrize(
+    ("told", "params", "remark"),
+    [
+        (
+            {"resumed": {"epoch": 3, "update": 36}},
+            {"resume": "12"},
+            "run 12's checkpoint, with 3 epochs and 36 updates",
+        ),
+        (
+            {"resumed": {"epoch": 1, "update": 1}},
+            {"resume": "/data/c.npz"},
+            "a checkpoint, with 1 epoch and 1 update",
+        ),
+        (
+            {"resumed": {"epoch": 3, "update": 36, "differs": ["seed", "batch"]}},
+            {"resume": "12"},
+            "It went on with another seed and batch than before, so it isn't the run that it would have been.",
+        ),
+        (
+            {"resumed": {"epoch": 3, "update": 36, "differs": ["ranks", "seed", "digest"]}},
+            {"resume": "12"},
+            "It went on with another seed and number of ranks, and other data than before",
+        ),
+        (
+            {"resumed": {"epoch": 3, "update": 36, "differs": ["ranks", "images"]}},
+            {"resume": "12"},
+            "It went on with another number of ranks and images than before",
+        ),
+        (
+            {"resumed": {"epoch": 3, "update": 36, "differs": ["digest"]}},
+            {"resume": "12"},
+            "It went on with other data than before",
+        ),
+        (
+            {"exchange": "mpi", "exchange_why": "mpi in place of Horovod: it is not built on this machine"},
+            {},
+            "Gradients went over mpi in place of Horovod: it is not built on this machine.",
+        ),
+        ({}, {"data": "auto"}, "scikit-learn's digits, scaled to 28x28, because MNIST is not here."),
+    ],
+)
+def test_what_else_is_to_be_known(told: dict[str, Any], params: dict[str, Any], remark: str) -> None:
+    said = verdict(trained(2, told, **params), EVEN)
+    assert said["verdict"].startswith("Trained to 97.2 %") and remark in said["why"]
+
+
+def test_what_was_asked_for_needs_no_word() -> None:
+    asked = trained(2, {"exchange": "mpi", "exchange_why": "as asked for"}, exchange="mpi")
+    assert "asked" not in verdict(asked, EVEN)["why"]
+
+
+def test_a_straggler_is_told_with_whom_it_kept_waiting() -> None:
+    said = verdict(trained(3, LATE), {})
+    assert said["verdict"] == "Rank 1 holds up the others."
+    assert "Ranks 0 and 2 waited 20 ms a step for rank 1, last in 98 of 100 steps" in said["why"]
+    assert "so see what else works on core 1." in said["why"]
+    assert "if rank 1 is late again, something else works on core 1;" in said["next"]
+    assert "Trained to 97.2 %" in said["why"]
+
+
+def test_a_straggler_that_shares_its_core_comes_behind_the_sharing() -> None:
+    crowded = replace(trained(3, LATE), rank_map=rank_map([0], [0], [1]), machine=machine(2))
+    said = verdict(crowded, {})
+    assert said["verdict"] == "Oversubscribed: 3 ranks on 2 cores."
+    assert "Also: ranks 0 and 2 waited 20 ms a step for rank 1, which shares core 0 with rank 0." in said["why"]
+    assert said["next"].startswith("Try 2 ranks (--ranks 2)")
+
+
+def test_ranks_that_exchange_nothing_hold_nobody_up() -> None:
+    alone = {"exchange": "none", "weights": ["abc", "def", "ghi"], "spread": 0.3}
+    said = verdict(trained(3, LATE | alone, exchange="none"), {})
+    assert said["verdict"].startswith("The ranks train different networks") and "Also" not in said["why"]
+
+
+@pytest.mark.parametrize(
+    ("exchange", "advice"),
+    [("mpi-per-tensor", "--exchange mpi)"), ("parameter-server", "auto"), ("mpi", "--batch 128")],
+)
+def test_communication_of_gradients_has_its_own_advice(exchange: str, advice: str) -> None:
+    phases = {"input": [0.0] * 2, "compute": [1.0] * 2, "communicate": [1.5] * 2, "wait": [0.0] * 2}
+    said = verdict(trained(2, {"exchange": exchange, "phases": phases, "messages_per_step": 8}), {})
+    assert said["verdict"] == "Communication dominates."
+    assert "60 % of the ranks' time" in said["why"] and "900 kB in 8 messages" in said["why"]
+    assert advice in said["next"]
+
+
+@pytest.mark.parametrize(
+    ("told", "params", "advice"),
+    [
+        ({"shards": [719, 718]}, {"batch": 400}, "--batch 718)"),
+        ({"shards": [719, 718]}, {"batch": 718}, "a batch is all that a rank holds"),
+        ({"shards": [1437, 1437]}, {"batch": 400, "shard": False}, "--batch 718)"),
+        ({"shards": [719, 718]}, {"batch": 64}, "--batch 128)"),
+    ],
+)
+def test_no_larger_batch_is_asked_for_than_a_rank_has(told: Any, params: dict[str, Any], advice: str) -> None:
+    phases = {"input": [0.0] * 2, "compute": [1.0] * 2, "communicate": [1.5] * 2, "wait": [0.0] * 2}
+    said = verdict(trained(2, told | {"exchange": "mpi", "phases": phases}, **params), {})
+    assert said["verdict"] == "Communication dominates."
+    assert advice in said["next"]
+
+
+@pytest.mark.parametrize("status", ["failed", "interrupted", "cancelled"])
+def test_a_run_with_a_checkpoint_can_go_on(status: str) -> None:
+    error = {"type": "RankDied", "rank": 1, "message": "rank 1 was ended by SIGKILL"}
+    ended = replace(trained(), status=status, error=error if status == "failed" else None, metrics={}, id=41)
+    without = verdict(ended, EVEN)
+    assert "--resume" not in without["next"]
+    said = verdict(ended, EVEN | {"time.checkpoint": {0: (3, 0.02)}})
+    assert said["next"].endswith("Or go on from its checkpoint: workshop run mnist --resume 41 (or the page's button).")
+    assert said["next"].startswith(without["next"].rstrip("."))
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        "The artifact 'checkpoint.npz' of run 41 has 80.1 MB; at most 64 MB can be kept.",
+        "The checkpoint is too large.",
+    ],
+)
+def test_a_checkpoint_that_was_refused_is_not_gone_on_from(notice: str) -> None:
+    ended = replace(trained(), status="cancelled", metrics={}, notices=[notice])
+    assert "--resume" not in verdict(ended, EVEN | {"time.checkpoint": {0: (3, 0.02)}})["next"]
+
+
+def test_a_completed_run_of_another_workload_is_not_resumed() -> None:
+    assert "--resume" not in verdict(run(), EVEN)["next"]

@@ -1,0 +1,61 @@
+"""Bars of settings against a baseline, and groups of contenders."""
+
+from __future__ import annotations
+
+from workshop.report.figures import theme
+from workshop.report.figures.bars import BASELINE, grouped, settings
+from workshop.report.figures.points import NOTHING, Point
+
+SETS = [
+    Point("set 1", (100.0, 102.0, 104.0)),
+    Point("set 2", (130.0,)),
+    Point("set 3", state="failed", why="no such option"),
+    Point("set 4", (51.0,)),
+]
+
+
+def test_a_bar_for_each_that_was_measured() -> None:
+    figure = settings(SETS, "images/s", "set 1")
+    (bars,) = figure.data
+    assert list(bars.x) == [102.0, 130.0, 51.0]
+    assert list(bars.y) == list(bars.customdata) == [0, 1, 3]
+    assert [text.strip("</b>") for text in bars.text] == ["102 · baseline", "130 · 1.27x", "51 · 0.50x"]
+    assert list(bars.marker.color)[:2] == [BASELINE, theme.ACCENT], "the baseline is grey, the best is dark"
+    assert [shape.x0 for shape in figure.layout.shapes] == [102.0]
+    assert (bars.error_x.array[0], bars.error_x.arrayminus[0]) == (2.0, 2.0)
+
+
+def test_names_stand_above_their_bars_and_failures_where_a_bar_would_be() -> None:
+    notes = {note.text: note for note in settings(SETS, "images/s", "set 1").layout.annotations}
+    assert set(notes) == {"<b>set 1</b>", "set 2", "set 3", "set 4", "failed"}
+    assert (notes["failed"].y, notes["failed"].hovertext) == (2, "no such option")
+
+
+def test_a_long_name_is_broken_and_its_tags_are_words() -> None:
+    long = "KMP_AFFINITY=granularity=fine,compact,1,0 KMP_BLOCKTIME=<i>200</i>"
+    (name, *_) = settings([Point(long, (1.0,))], "images/s").layout.annotations
+    assert name.text.count("<br>") == 1
+    assert "&lt;i&gt;" in name.text
+
+
+def test_without_a_baseline_there_is_no_line() -> None:
+    figure = settings(SETS, "images/s")
+    assert not figure.layout.shapes
+    assert "x" not in figure.data[0].text[0].removesuffix("</b>")
+    assert settings(SETS[2:3], "images/s").layout.annotations[0].text == NOTHING
+
+
+def test_groups_stand_beside_each_other() -> None:
+    groups = {
+        "Open MPI": [Point("1", (100.0,)), Point("2", (180.0,))],
+        "Intel MPI": [Point("1", (110.0,)), Point("2", state="failed")],
+    }
+    figure = grouped(["1 rank", "2 ranks"], groups, "ranks", "images/s")
+    first, second = figure.data
+    assert list(first.x) == [-0.2, 0.8]
+    assert list(second.x) == [0.2]
+    assert list(second.customdata) == [2]
+    (note,) = figure.layout.annotations
+    assert (note.text, note.x) == ("Intel MPI: failed", 1.2)
+    assert list(figure.layout.xaxis.ticktext) == ["1 rank", "2 ranks"]
+    assert grouped(["1"], {"a": [Point("1")]}, "", "").layout.annotations[0].text == NOTHING

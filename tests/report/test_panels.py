@@ -1,0 +1,198 @@
+"""Panels as pure functions: what a run's page shows of which runs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+
+from tests.server import seed, training
+from workshop.report import cards
+from workshop.report.cards import Card
+from workshop.report.panels import PANELS, side_by_side
+from workshop.report.panels.told import curve_names
+from workshop.report.predictions import PREDICTIONS
+from workshop.report.run_sections import RunLook
+from workshop.report.snapshot import Sight
+from workshop.store.records import RunRecord, SessionRecord
+from workshop.store.store import Store
+from workshop.workloads import Params, Workload, workload
+
+
+def shown(store: Store, run: RunRecord) -> dict[str, Card]:
+    """All cards of a run's page by their names, once its prediction is there."""
+    sight = Sight(store, store.run(run.id))
+    PREDICTIONS.of(sight.run)
+    PREDICTIONS.settle()
+    return {card.name: card for panel in PANELS for card in panel.show(sight)}
+
+
+def part(card: Card, kind: str) -> Any:
+    return next(part for part in card.parts if part["kind"] == kind)
+
+
+def text(card: Card) -> str:
+    return "\n".join(
+        f"{line['label']} {line['text']}" for part in card.parts if part["kind"] == "words" for line in part["lines"]
+    )
+
+
+def test_a_finished_training_run(store: Store, session: SessionRecord) -> None:
+    there = shown(store, training.completed(store, session))
+    assert list(there) == [
+        *("verdict", "conditions", "loss", "accuracy", "total images/s", "times", "spread"),
+        *("memory", "spent", "throughput", "timeline", "misclassified"),
+        *("threads", "machine", "predicted", "metrics", "files"),
+    ]
+    assert "scikit-learn's digits" in text(there["conditions"])
+    assert "mpi, in place of Horovod: it is not built on this machine" in text(there["conditions"])
+    assert [tile["value"] for tile in part(there["throughput"], "tiles")["tiles"]] == [
+        *("1812 images/s", "± 12.9", "41", "86 steps")
+    ]
+    rows = part(there["throughput"], "table")["rows"]
+    assert [row[0]["text"] for row in rows] == ["rank 0", "rank 1"]
+    assert rows[1][1:] == ["673", "97.1 %", "76 times", "11 ms", "615 MB", "the same"]
+    assert "Rank 0 waited" in text(there["timeline"])
+    assert len(part(there["timeline"], "figure")["figure"].data) > 1
+    (link,) = part(there["timeline"], "links")["links"]
+    assert "timeline.json" in link["url"]
+    assert "ui.perfetto.dev" in link["note"]
+    digits = part(there["misclassified"], "pictures")
+    assert digits["small"]
+    assert digits["pictures"][0]["label"] == "7, read as 1 (83 %)"
+    assert digits["pictures"][0]["url"].startswith("data:image/png;base64,")
+    assert "13 of 450 held-out images were misread; these are 12 of them." in text(there["misclassified"])
+    assert {link["text"] for link in part(there["files"], "links")["links"]} == {
+        *("checkpoint.npz", "misclassified.json", "timeline.json")
+    }
+
+
+def test_a_training_run_that_goes_on(store: Store, session: SessionRecord) -> None:
+    there = shown(store, training.running(store, session, epochs=1))
+    assert list(there) == ["verdict", "loss", "accuracy", "total images/s", "times", "spread", "machine", "predicted"]
+    assert text(there["verdict"]).startswith(" So far")
+    accuracy = part(there["accuracy"], "figure")["figure"]
+    line, points = accuracy.data
+    assert (len(line.y), list(points.x)) == (training.STEPS, [training.STEPS])
+    assert line.meta["seconds"][-1] == pytest.approx(1.1, abs=0.02), "a step took a tenth of a second"
+    assert [card.name for card in there.values() if card.switch] == ["loss"], "one switch for all curves"
+
+
+def test_a_kmeans_run_shows_its_photo_and_nothing_of_training(store: Store, session: SessionRecord) -> None:
+    there = shown(store, seed.completed(store, session))
+    assert list(there) == ["verdict", "photo", "inertia", "times", "machine", "predicted", "metrics", "files"]
+    labels = [picture["label"] for picture in part(there["photo"], "pictures")["pictures"]]
+    assert labels == ["Before", "After"]
+    assert len(part(there["photo"], "figure")["figure"].data) == len(seed.PALETTE)
+
+
+def test_a_run_that_nobody_has_taken_yet_shows_nothing(store: Store, session: SessionRecord) -> None:
+    assert shown(store, store.submit(session.id, "kmeans", seed.PARAMS, seed.PLACEMENT)) == {}
+
+
+def test_a_run_with_a_checkpoint_can_be_gone_on_from(store: Store, session: SessionRecord) -> None:
+    run = training.killed(store, session)
+    (link,) = part(shown(store, run)["again"], "links")["links"]
+    assert link["url"] == f"/run?run={run.id}&again={run.id}"
+    assert "again" not in shown(store, training.completed(store, session)), "it is done"
+    assert "again" not in shown(store, seed.failed(store, session, "no luck")), "it has no checkpoint"
+
+
+def test_exchange_that_fell_back_stands_out(store: Store, session: SessionRecord) -> None:
+    def tone(wanted: str, used: str) -> str:
+        run = training.running(store, session, epochs=1, exchange=wanted)
+        store.finish(run.id, "completed", metrics=training.metrics(exchange=used))
+        return part(shown(store, run)["conditions"], "words")["lines"][1]["tone"]
+
+    assert tone("auto", "mpi") == "note"
+    assert tone("auto", "horovod") == ""
+    assert tone("mpi", "mpi") == "", "it is what was asked for"
+
+
+def test_weights_that_differ_are_told_apart(store: Store, session: SessionRecord) -> None:
+    run = training.running(store, session, epochs=1)
+    store.finish(run.id, "completed", metrics=training.metrics(weights=["a" * 64, "b" * 64]))
+    rows = part(shown(store, run)["throughput"], "table")["rows"]
+    assert [row[-1] for row in rows] == ["set 1", "set 2"]
+
+
+def test_why_the_ranks_figures_add_up_to_more_is_said(store: Store, session: SessionRecord) -> None:
+    def said(*each: float) -> str:
+        run = training.running(store, session, epochs=1)
+        store.finish(run.id, "completed", metrics=training.metrics(images_per_second_ranks=list(each)))
+        return text(shown(store, run)["throughput"])
+
+    assert "which also counts the time between steps" in said(950.0, 950.0)
+    assert "between steps" not in said(905.1, 907.3), "they add up to the total"
+
+
+def test_the_paths_of_the_server_are_not_shown(store: Store, session: SessionRecord) -> None:
+    run = seed.running(store, session, steps=1)
+    trace = 'Traceback (most recent call last):\n  File "/home/teacher/secret/lab.py", line 3, in go\n    go()\n'
+    error = {"rank": 1, "host": "laptop", "type": "ValueError", "message": "no", "traceback": trace}
+    store.finish(run.id, "failed", error=error)
+    fold = part(shown(store, run)["error"], "fold")
+    assert '  File "lab.py", line 3, in go\n    go()\n' in fold["text"]
+    assert "teacher" not in fold["text"]
+
+
+@pytest.mark.parametrize(
+    ("told", "names"),
+    [
+        ({"moved", "inertia", "time.compute"}, ["inertia", "moved"]),
+        ({"e", "d", "c", "b", "a"}, ["a", "b", "c", "d"]),
+        ({"loss", "held-out loss"}, ["loss"]),
+        ({"held-out loss"}, ["held-out loss"]),
+        (set(), []),
+    ],
+)
+def test_without_a_word_of_the_workload_curves_are_in_order(told: set[str], names: list[str]) -> None:
+    assert curve_names(None, told) == names
+    assert curve_names(workload("kmeans"), told) == names
+
+
+def test_the_workload_says_which_curves_in_which_order() -> None:
+    chosen = Workload("w", "W", "", Params, "m:f", curves=("z", "loss", "a"))
+    assert curve_names(chosen, {"a", "b", "z", "held-out loss"}) == ["z", "loss", "a"]
+
+
+def test_what_can_t_be_read_leaves_the_other_panels_alone(store: Store, session: SessionRecord) -> None:
+    run = training.completed(store, session)
+    store.put_artifact(run.id, "timeline.json", "application/json", b"{")
+    store.put_artifact(run.id, "misclassified.json", "application/json", b'[{"label": 7}]')
+    sections = RunLook(store, run.id)()
+    for name in ("timeline", "misclassified"):
+        (card,) = json.loads(sections[name])
+        assert "can't be shown" in card["parts"][0]["lines"][0]["text"]
+    assert json.loads(sections["throughput"])
+
+
+def test_only_what_has_changed_is_made_again(store: Store, session: SessionRecord) -> None:
+    run = training.running(store, session, epochs=1)
+    training.keep(store, run.id)
+    look = RunLook(store, run.id)
+    assert {panel.name for panel in PANELS} <= look().keys()
+    PREDICTIONS.settle()
+    look()
+    assert look().keys() == {"panels", "run"}
+    training.tell(store, run.id, 2)
+    assert look().keys() == {"panels", "run", "verdict", "curves", "memory", "told"}
+    store.put_artifact(run.id, "checkpoint.npz", "application/octet-stream", b"other weights")
+    assert look().keys() == {"panels", "run", "again", "photo", "files"}, "the timeline is the same"
+
+
+def test_cards_become_json_with_their_figures() -> None:
+    card = Card("x", "X", (cards.words(cards.line("<b>")), cards.figure(go.Figure({"data": [{"y": [1]}]}))), half=True)
+    (made,) = json.loads(cards.as_json([card]))
+    assert made["parts"][0]["lines"][0]["text"] == "<b>"
+    assert made["parts"][1]["figure"]["data"][0]["y"] == [1]
+    assert (made["half"], "tone" in made, "switch" in made) == (True, False, False)
+
+
+def test_side_by_side_has_what_can_be_compared(store: Store, session: SessionRecord) -> None:
+    of = side_by_side(Sight(store, training.completed(store, session)))
+    assert [card.name for card in of] == ["conditions", "times", "throughput", "machine"]
+    of = side_by_side(Sight(store, seed.completed(store, session)))
+    assert [card.name for card in of] == ["photo", "times", "machine"]

@@ -1,0 +1,54 @@
+"""What a session's page says of its ranks: while a run computes on them, and when it has ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.report.analysis import cases
+from tests.server import seed
+from workshop.report.session_sections import SessionLook
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+
+RESTING = "Nothing runs now; these ranks wait."
+
+
+@pytest.fixture
+def session(store: Store) -> Iterator[SessionRecord]:
+    """Two ranks on one unit."""
+    with seed.alive(store, "class") as made:
+        store.update_session(made.id, rank_map=cases.rank_map([0], [0]), machine=cases.machine(2))
+        yield store.session(made.id)
+
+
+def lines(store: Store) -> list[tuple[str, str]]:
+    """What stands above the picture, each line with its tone."""
+    (card,) = json.loads(SessionLook(store, "class")()["machine"])
+    first: dict[str, Any] = card["parts"][0]
+    return [(line["text"], line["tone"]) for line in first.get("lines", [])]
+
+
+def test_a_run_that_is_over_alarms_nobody(store: Store, session: SessionRecord) -> None:
+    sharing = "Ranks 0 and 1 share unit 0 of laptop: 2 threads."
+    calm = (f"Oversubscribed when all compute: {sharing}", "about")
+    assert lines(store) == [(RESTING, "about"), calm]
+    run = seed.running(store, session)
+    assert lines(store) == [(f"Oversubscribed: {sharing}", "alarm")]
+    store.finish(run.id, "completed")
+    store.update_session(session.id, state="ready", message="")
+    assert lines(store) == [(f"Nothing runs now; run {run.id} had these ranks last.", "about"), calm]
+
+
+def test_new_ranks_are_nobody_s(store: Store, session: SessionRecord) -> None:
+    seed.completed(store, session)
+    store.update_session(session.id, rank_map=cases.rank_map([0], [1]))
+    assert lines(store) == [(RESTING, "about")]
+
+
+def test_a_session_without_ranks_says_nothing_of_them(store: Store, session: SessionRecord) -> None:
+    store.update_session(session.id, state="stopped", rank_map=None)
+    assert lines(store) == []

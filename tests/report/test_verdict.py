@@ -1,0 +1,334 @@
+"""What an HPC trainer would say of a run, as a table: the run on the left, words that must be in the answer right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.report.analysis.cases import machine, rank_map, run, times
+from workshop.report.verdict import verdict
+from workshop.store.records import RunRecord
+
+ONE = {"ranks": 1, "cores_per_rank": 1, "threads": None}
+EVEN = times([2.00, 2.03], [0.10, 0.08])
+
+
+def four(*allowed: list[int]) -> RunRecord:
+    return run(placement={"ranks": 4, "cores_per_rank": 1}, rank_map=rank_map(*allowed))
+
+
+COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
+    "two balanced ranks": (
+        run(),
+        EVEN,
+        "Well balanced.",
+        ["2.0 s each", "within 1 %", "moving data took 4 %", "waiting 0 %"],
+        "1 rank (--ranks 1)",
+    ),
+    "one rank on two cores": (
+        run(placement=ONE, rank_map=rank_map([0])),
+        times([4.0], [0.001]),
+        "Half of the machine was idle.",
+        ["1 of 2 cores"],
+        "Try 2 ranks (--ranks 2)",
+    ),
+    "two ranks on eight cores": (
+        run(machine=machine(8)),
+        EVEN,
+        "Part of the machine was idle.",
+        ["2 of 8 cores", "within 1 %"],
+        "Try 8 ranks (--ranks 8)",
+    ),
+    "one rank on one core": (
+        run(placement=ONE, rank_map=rank_map([0]), machine=machine(1)),
+        times([4.0], [0.001], steps=12),
+        "One rank, working alone.",
+        ["4.0 s in 12 steps"],
+        "baseline",
+    ),
+    "four bound ranks on two cores": (
+        four([0], [1], [0], [1]),
+        times([2.0, 2.1, 2.0, 2.1], [0.5, 0.6, 0.4, 0.4]),
+        "Oversubscribed: 4 ranks on 2 cores.",
+        ["Unit 0 is shared by ranks 0 and 2", "unit 1 is shared by ranks 1 and 3"],
+        "Try 2 ranks (--ranks 2)",
+    ),
+    "four unbound ranks on two cores": (
+        four([0, 1], [0, 1], [0, 1], [0, 1]),
+        times([2.0, 2.1, 2.0, 2.1], [0.5, 0.6, 0.4, 0.4]),
+        "Oversubscribed: 4 ranks on 2 cores.",
+        ["Units 0 and 1 are shared by ranks 0 to 3"],
+        "Try 2 ranks (--ranks 2)",
+    ),
+    "two ranks on the same core of two": (
+        run(rank_map=rank_map([0], [0])),
+        EVEN,
+        "Oversubscribed, although the machine has cores for all.",
+        ["Unit 0 is shared by ranks 0 and 1", "1 of 2 cores busy"],
+        "--map-by core --bind-to core",
+    ),
+    "two threads bound to one core": (
+        run(placement={"ranks": 1, "threads": 2}, rank_map=rank_map([0])),
+        times([4.0], [0.001]),
+        "Oversubscribed: each rank has more threads than cores.",
+        ["Rank 0 runs 2 threads on unit 0"],
+        "Try 2 cores for each rank (--cores-per-rank 2)",
+    ),
+    "a compiled kernel, which has no use for its second thread": (
+        run(placement={"ranks": 2, "threads": 2}, rank_map=rank_map([0], [1]), params={"backend": "numba"}),
+        EVEN,
+        "Well balanced.",
+        [],
+        "",
+    ),
+    "a kernel that uses both": (
+        run(placement={"ranks": 2, "threads": 2}, rank_map=rank_map([0], [1]), params={"backend": "numpy"}),
+        EVEN,
+        "Oversubscribed: each rank has more threads than cores.",
+        ["Rank 0 runs 2 threads on unit 0"],
+        "",
+    ),
+    "three ranks on two cores with hardware threads": (
+        run(
+            placement={"ranks": 3},
+            machine=machine(2, hardware_threads=2),
+            rank_map=rank_map([0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 2, 3]),
+        ),
+        times([2.0, 2.0, 2.0]),
+        "Hardware threads share cores.",
+        ["Units 0 to 3, in 2 cores, are shared by ranks 0 to 2"],
+        "Try 2 ranks (--ranks 2)",
+    ),
+    "unbound ranks": (
+        run(rank_map=rank_map([0, 1], [0, 1], seen=[[0, 1], [1]])),
+        EVEN,
+        "Unbound: nothing keeps the ranks in place.",
+        ["all 2 units", "threads of rank 0 were seen on several", "within 1 %"],
+        "--bind-to core",
+    ),
+    "steps too small to share": (
+        run(),
+        times([0.012, 0.0121], [0.030, 0.031]),
+        "Communication dominates: each step is too small to share.",
+        ["71 %", "computes for 602 µs", "communicates for 1.5 ms"],
+        "1 rank (--ranks 1)",
+    ),
+    "communication of large steps": (
+        run(),
+        times([1.2, 1.21], [3.0, 3.1]),
+        "Communication dominates.",
+        ["60 ms", "150 ms"],
+        "Exchange less",
+    ),
+    "a straggler, seen by the others' waiting in the collective": (
+        run(),
+        times([2.0, 3.1], [1.2, 0.1]),
+        "Rank 1 holds up the others.",
+        ["unit 1 of laptop", "computed for 3.1 s, the other for 2.0 s: 55 % more", "Waiting is 17 %"],
+        "save 17 % of the time",
+    ),
+    "a straggler that shares its unit": (
+        run(placement={"ranks": 3}, machine=machine(2), rank_map=rank_map([0], [1], [0])),
+        times([3.0, 1.5, 3.0]),
+        "Oversubscribed: 3 ranks on 2 cores.",
+        ["Unit 0 is shared by ranks 0 and 2", "Also: rank 0"],
+        "Try 2 ranks (--ranks 2)",
+    ),
+    "a straggler of a few milliseconds": (
+        run(),
+        times([0.020, 0.031], [0.012, 0.001]),
+        "Rank 1 holds up the others.",
+        ["31 ms", "20 ms"],
+        "chance",
+    ),
+    "ranks that are late in turn": (
+        run(),
+        times([2.0, 2.05], [0.1, 0.1], [0.6, 0.55]),
+        "The ranks take turns at being late.",
+        ["21 %", "within 1 %"],
+        "See what else works",
+    ),
+    "ranks that wait for their images": (
+        run(),
+        times([1.0, 1.1], [0.1, 0.1], input=[0.9, 0.8]),
+        "Reading the input dominates.",
+        ["43 %", "45 ms a step"],
+        "in memory",
+    ),
+    "a workload without phases": (run(), {}, "Done; it did not tell how its ranks spent their time.", [], "ctx.phase"),
+    "a record without anything": (
+        run(rank_map=None, machine=None, placement={}, started_at=None, finished_at=None, progress=None),
+        {},
+        "Done; it did not tell how its ranks spent their time.",
+        [],
+        "ctx.phase",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", COMPLETED)
+def test_what_is_said_of_a_completed_run(case: str) -> None:
+    record, totals, expected, in_why, in_next = COMPLETED[case]
+    said = verdict(record, totals)
+    assert said["verdict"] == expected
+    for words in in_why:
+        assert words in said["why"]
+    assert in_next in said["next"]
+
+
+def problem(kind: str, message: str, rank: int | None = None, traceback: str = "") -> dict[str, Any]:
+    return {"rank": rank, "host": "laptop", "type": kind, "message": message, "traceback": traceback}
+
+
+TRACEBACK = """Traceback (most recent call last):
+  File "/site-packages/workshop/engine/host.py", line 20, in execute
+    function(ctx, params)
+  File "/site-packages/workshop/workloads/kmeans/fit.py", line 41, in fit
+    raise ValueError("no pixels left")
+ValueError: no pixels left"""
+KILLED = "rank 1 (process 77 on laptop) was ended by SIGKILL"
+
+ENDED: dict[str, tuple[dict[str, Any], str, list[str], str]] = {
+    "a rank was killed": (
+        {"status": "failed", "progress": (12.0, 20.0), "error": problem("RankDied", KILLED, 1)},
+        "Rank 1 died.",
+        ["SIGKILL", "5.0 s", "12 of 20 steps"],
+        "want of memory",
+    ),
+    "a rank raised": (
+        {"status": "failed", "error": problem("ValueError", "no pixels left", 1, TRACEBACK)},
+        "Rank 1 failed with ValueError.",
+        ["no pixels left", "other ranks were stopped"],
+        "line 41 of fit.py",
+    ),
+    "Open MPI refused": (
+        {"status": "failed", "progress": None, "error": problem("EnginesFailed", "There are not enough slots\navail.")},
+        "The ranks did not start.",
+        ["There are not enough slots avail."],
+        "fewer ranks",
+    ),
+    "it took too long": (
+        {"status": "failed", "error": problem("TimeLimit", "the run took longer than the 10 minutes allowed")},
+        "The run took longer than allowed.",
+        ["The run took longer than the 10 minutes"],
+        "less work",
+    ),
+    "out of memory": (
+        {
+            "status": "failed",
+            "params": {"batch": 64, "size": 56, "data": "digits"},
+            "placement": {"ranks": 4},
+            "error": problem("OutOfMemory", "the memory of laptop ran out: rank 3 had most", 3),
+        },
+        "Out of memory.",
+        ["The memory of laptop ran out: rank 3 had most.", "5.0 s"],
+        "on 2 ranks (--ranks 2), with half the batch (--batch 32) or with half the size (--size 28): what every rank",
+    ),
+    "out of memory with k-means, as kept by an earlier version": (
+        {
+            "status": "failed",
+            "params": {"batch": 64, "mode": "batch", "data": "blobs", "points": 1000, "size": 28},
+            "placement": {"ranks": 2},
+            "error": problem("MemoryLimit", "the memory ran out"),
+        },
+        "Out of memory.",
+        ["The memory ran out."],
+        "Start it again with half the points (--points 500): what every rank",
+    ),
+    "out of memory, and nothing to make smaller": (
+        {
+            "status": "failed",
+            "params": {"batch": 1},
+            "placement": {"ranks": 1},
+            "error": problem("MemoryError", ""),
+        },
+        "Out of memory.",
+        ["5.0 s"],
+        "with less data",
+    ),
+    "a host is gone": (
+        {"status": "failed", "error": problem("SiteLost", "the host hostB is lost: it has not answered for 5 s.")},
+        "The place where the ranks ran is gone.",
+        ["The host hostB is lost: it has not answered for 5 s."],
+        "start it again",
+    ),
+    "an error of no known kind": ({"status": "failed", "error": None}, "The run failed with an error", [], "traceback"),
+    "cancelled while it ran": (
+        {"status": "cancelled", "progress": (3.0, 20.0)},
+        "Cancelled.",
+        ["5.0 s", "3 of 20 steps", "kept"],
+        "again",
+    ),
+    "cancelled in the queue": ({"status": "cancelled", "started_at": None}, "Cancelled.", ["while it waited"], "again"),
+    "the session was stopped": (
+        {"status": "cancelled", "error": problem("SessionStopped", "the session was stopped during the run")},
+        "Cancelled: the session was stopped.",
+        ["5.0 s"],
+        "Start the session",
+    ),
+    "the conductor died": (
+        {"status": "interrupted", "progress": (3.0, 20.0)},
+        "Interrupted: the session's conductor ended during the run.",
+        ["3 of 20 steps", "kept"],
+        "workshop session start demo",
+    ),
+    "it waits": ({"status": "queued", "started_at": None}, "Not started yet.", ["its turn"], "queue"),
+}
+
+
+@pytest.mark.parametrize("case", ENDED)
+def test_what_is_said_of_a_run_that_did_not_complete(case: str) -> None:
+    changes, expected, in_why, in_next = ENDED[case]
+    said = verdict(run(**changes), EVEN)
+    assert said["verdict"].startswith(expected)
+    for words in in_why:
+        assert words in said["why"]
+    assert in_next in said["next"]
+
+
+@pytest.mark.parametrize(
+    ("message", "begins"),
+    [
+        ("checkpoint.npz is of another model", "checkpoint.npz is of"),
+        ("data/digits is no folder", "data/digits is"),
+        ("batch is 2.5, but a whole number is needed", "Batch is 2.5"),
+        ("images: 3. is too few", "Images: 3. is"),
+    ],
+)
+def test_a_sentence_may_begin_with_the_name_of_a_file(message: str, begins: str) -> None:
+    said = verdict(run(status="failed", error=problem("BadInput", message)), {})
+    assert said["why"].startswith(begins)
+
+
+def test_long_words_of_somebody_else_are_cut() -> None:
+    said = verdict(run(status="failed", error=problem("EnginesFailed", "no slots " * 500)), {})
+    assert len(said["why"]) < 500 and "…" in said["why"]
+
+
+seconds = st.floats(min_value=0, max_value=1e6) | st.just(float("nan")) | st.just(float("inf"))
+counted = st.tuples(st.integers(1, 10**6), seconds)
+by_rank = st.dictionaries(st.integers(0, 5), counted, max_size=6)
+
+
+@given(
+    totals=st.dictionaries(st.sampled_from(["time.compute", "time.communicate", "time.wait", "inertia"]), by_rank),
+    allowed=st.lists(st.sets(st.integers(0, 7)), max_size=6),
+    cores=st.integers(1, 8),
+    threads=st.none() | st.integers(1, 16),
+    status=st.sampled_from(["running", "completed", "failed", "cancelled", "interrupted", "queued"]),
+)
+def test_every_run_has_a_verdict(
+    totals: dict[str, Any], allowed: list[set[int]], cores: int, threads: int | None, status: str
+) -> None:
+    record = run(
+        status=status,
+        placement={"ranks": max(len(allowed), 1), "threads": threads},
+        rank_map=rank_map(*(sorted(units) for units in allowed)),
+        machine=machine(cores),
+    )
+    said = verdict(record, totals)
+    assert set(said) == {"verdict", "why", "next"}
+    assert all(isinstance(words, str) and words for words in said.values())

@@ -1,0 +1,109 @@
+"""Words and numbers as pages show them."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.report.analysis.cases import run
+from workshop.core.words import size
+from workshop.report.wording import SESSION, dumps, metrics, metrics_of, seen, turn_words, value_words, waiting
+from workshop.store.records import Lease, SessionState
+
+anything = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),
+    lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.text(), inner)),
+)
+
+
+@given(anything)
+def test_messages_are_json_that_browsers_read(value: Any) -> None:
+    def refuse(word: str) -> None:
+        raise AssertionError(word)
+
+    json.loads(dumps(value), parse_constant=refuse)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(None, "not known yet"), (0, "any moment"), (12, "about 10 s"), (88, "about 90 s"), (200, "about 3 min")],
+)
+def test_waits_are_as_coarse_as_they_are_uncertain(seconds: float | None, words: str) -> None:
+    assert waiting(seconds) == words
+
+
+@pytest.mark.parametrize(("count", "words"), [(12, "12 bytes"), (66_600, "66.6 kB"), (2.5e9, "2.5 GB")])
+def test_sizes(count: float, words: str) -> None:
+    assert size(count) == words
+
+
+@pytest.mark.parametrize(("workload", "param"), [("kmeans", "image"), ("gone", "anything")])
+def test_others_see_no_path_of_whoever_started_a_run(workload: str, param: str) -> None:
+    error = {"type": "ValueError", "message": "x", "traceback": 'File "/home/teacher/.venv/lib/x/y.py", line 3'}
+    told = run(workload=workload, params={param: "/home/teacher/exam/photo.jpg"}, error=error)
+    shown = dumps(seen(told).as_json())
+    assert "teacher" in dumps(told.as_json()) and "teacher" not in shown and "photo.jpg" in shown
+
+
+def test_metrics_are_those_that_fit_on_a_line() -> None:
+    told = {"inertia": 1493.21, "converged": True, "sizes": [1, 2], "seconds": {"fit": 0.0123}, "bytes_after": 66_600}
+    assert metrics(told) == [
+        {"label": "inertia", "value": "1493"},
+        {"label": "converged", "value": "yes"},
+        {"label": "fit", "value": "12 ms"},
+        {"label": "size after", "value": "66.6 kB"},
+    ]
+    assert value_words("loss", math.inf) == "not a number"
+    assert value_words("points", 1_000_000) == "1,000,000"
+
+
+def test_what_a_workload_names_as_its_results_leads() -> None:
+    told = {"features": 3, "iterations": 8, "inertia": 1493.21, "clusters": 16}
+    labels = [shown["label"] for shown in metrics_of(run(workload="kmeans", metrics=told), {"clusters"})]
+    assert labels == ["inertia", "iterations", "features"]
+    unknown = run(workload="somebody's", metrics=told)
+    assert metrics_of(unknown) == metrics(told)
+
+
+def test_metrics_of_training_have_their_units_and_no_hashes() -> None:
+    told = {
+        "images_per_second": 1812.4,
+        "images_per_second_ranks": [905.1, 907.3],
+        "held_out_accuracy": 0.97111,
+        "time_to_target": 4.31,
+        "bytes_exchanged": 12_258_752,
+        "weights": ["ab" * 32],
+        "digest": "ab" * 32,
+        "checkpoints": {"written": 8, "bytes": 418_322, "differ": False},
+        "resumed": None,
+        "phases": {"input": [0.1, 0.2]},
+        "exchange": "horovod",
+    }
+    assert [(shown["label"], shown["value"]) for shown in metrics(told)] == [
+        ("throughput", "1812 images/s"),
+        ("held-out accuracy", "97.1 %"),
+        ("time to target", "4.3 s"),
+        ("size exchanged", "12.3 MB"),
+        ("checkpoints written", "8"),
+        ("checkpoints size", "418 kB"),
+        ("checkpoints differ", "no"),
+        ("exchange", "horovod"),
+    ]
+
+
+def test_when_a_run_s_turn_comes() -> None:
+    lease = Lease(1, 1, "ada's notebook", "host", 7, 1.0, "held", "", 1.0, 1.0, 1.0, None)
+    assert turn_words(2, None, 30.0) == "Number 2 in the queue, expected to start: about 30 s."
+    assert turn_words(1, lease, 30.0) == "Number 1 in the queue, after ada's notebook, which has the ranks."
+    wanted = replace(lease, state="wanted", held_at=None)
+    assert turn_words(1, wanted, None) == "Number 1 in the queue, after ada's notebook, which gets the ranks first."
+
+
+def test_every_state_of_a_session_has_its_words() -> None:
+    assert set(SESSION) == set(get_args(SessionState))

@@ -1,0 +1,117 @@
+"""Federations in a session: live by round, ended in the middle of one, and those that go wrong on purpose."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests import mpis
+from tests.sessions import Session
+from tests.support import limit, until
+from workshop.core.placement import Placement
+from workshop.federated_failures import federated_failures
+from workshop.mpi import openmpi
+from workshop.runtime import client
+
+pytestmark = pytest.mark.real
+SMALL = {"data": "digits", "images": 300, "model": "dense", "partition": "label"}
+ENDLESS = {**SMALL, "rounds": 10_000}
+ROUND_WITHOUT_END = {**SMALL, "rounds": 2, "steps": 100_000, "batch": 300}
+CHEAP = [one for one in federated_failures() if not one.needs_openfl]
+
+
+def rounds(session: Session, run_id: int, event: str = "held-out accuracy") -> list[int]:
+    """The rounds of which a run has told so far."""
+    found = session.store.series(run_id, event)
+    return list(found[0].steps) if found else []
+
+
+def test_a_federation_lives_by_rounds_and_ends_within_one(session: Session) -> None:
+    whole = session.wait(session.submit("federated", **SMALL, institutions=5, rounds=4, way="all"), 120)
+    assert whole.status == "completed", whole.error
+    assert [one["rank"] for one in whole.metrics["institutions"]] == [0, 1, 0, 1, 0], "several on a rank"
+    assert rounds(session, whole.id) == rounds(session, whole.id, "institution 5 own accuracy") == [1, 2, 3, 4]
+    told = {event.name for event in session.store.events(whole.id, rank=0)}
+    assert {"drift", "bytes up", "alone own accuracy", "centralised held-out accuracy"} <= told
+    assert whole.metrics["by_way"]["federated"]["held_out_score"] == whole.metrics["held_out_accuracy"]
+
+    live = session.submit("federated", **ENDLESS)
+    until(lambda: len(rounds(session, live.id)) >= 3, 60, "three rounds of a run that goes on")
+    assert session.store.run(live.id).status == "running"
+    client.cancel(session.store, live.id)
+    ended = session.wait(live)
+    assert ended.status == "cancelled"
+    assert ended.metrics["stopped"] and ended.metrics["rounds"] == rounds(session, live.id)[-1] >= 3
+
+    deaf = session.submit("federated", **ROUND_WITHOUT_END)
+    until(lambda: session.store.run(deaf.id).metrics, 60, "the beginning of a round without end")
+    client.cancel(session.store, deaf.id)  # which doesn't wait for the round to end
+    assert session.wait(deaf).status == "cancelled"
+    assert rounds(session, deaf.id) == []
+
+    killed = session.submit("federated", **ENDLESS)
+    until(lambda: len(rounds(session, killed.id)) >= 2, 60, "two rounds")
+    os.kill(session.now.rank_map["ranks"][1]["pid"], signal.SIGKILL)
+    failed = session.wait(killed, 30)
+    assert (failed.status, failed.error["type"], failed.error["rank"]) == ("failed", "RankDied", 1)
+    assert "SIGKILL" in failed.error["message"]
+    assert len(failed.metrics["institutions"]) == 4, "what was known when it began"
+    following = session.wait(session.submit("federated", **SMALL, rounds=1), 60)
+    assert following.status == "completed", following.error
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(limit(600))
+def test_every_guided_failure_is_named_and_its_fix_mends_it(session: Session) -> None:
+    """Those of our own ranks; OpenFL's are run where its environment is tested."""
+    submitted = [
+        (one, *(session.submit(one.workload, **one.params_of(which)) for which in ("broken", "fixed"))) for one in CHEAP
+    ]
+    assert len(submitted) >= 3
+    for one, broken, fixed in submitted:
+        wrong, right = session.wait(broken, 150), session.wait(fixed, 150)
+        assert (wrong.status, right.status) == ("completed", "completed"), (one.name, wrong.error, right.error)
+        assert one.verdict in sentence(wrong.verdict), one.name
+        assert one.mended in sentence(right.verdict), one.name
+
+
+def sentence(said: dict[str, str]) -> str:
+    return f"{said['verdict']} {said['why']}"
+
+
+@pytest.mark.exhaustive
+def test_a_federation_on_mpich_learns_the_same(session: Session) -> None:
+    mpis.use(session.home, "mpich")
+    params = {**SMALL, "rounds": 2, "institutions": 5}
+    one, other = (
+        session.wait(session.submit("federated", Placement(mpi=mpi, ranks=2), **params), 120)
+        for mpi in ("openmpi", "mpich")
+    )
+    assert (one.status, other.status) == ("completed", "completed"), (one.error, other.error)
+    assert other.metrics["bytes_up"] == one.metrics["bytes_up"]
+    assert other.metrics["drift"] == pytest.approx(one.metrics["drift"], rel=1e-3)
+    assert other.metrics["loss"] == pytest.approx(one.metrics["loss"], rel=1e-3)
+
+
+def test_plain_mpirun_prints_json() -> None:
+    words = [word for name, value in {**SMALL, "rounds": 2, "way": "all"}.items() for word in (f"--{name}", str(value))]
+    started = [openmpi.launcher(), "-n", "3", "--map-by", ":OVERSUBSCRIBE", *openmpi.MCA]
+    ended = subprocess.run(
+        [*started, sys.executable, "-m", "workshop.engine", "federated", *words],
+        env=os.environ | openmpi.environment() | Placement().rank_environment(),
+        capture_output=True,
+        text=True,
+        timeout=limit(240),
+    )
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    told = json.loads(ended.stdout)
+    assert (told["workload"], told["ranks"], told["metrics"]["rounds"]) == ("federated", 3, 2)
+    assert [one["rank"] for one in told["metrics"]["institutions"]] == [0, 1, 2, 0]
+    assert set(told["metrics"]["by_way"]) == {"federated", "centralised", "alone"}
+    assert math.isfinite(told["metrics"]["loss"])

@@ -1,0 +1,183 @@
+"""/quiz: who comes into a round, and under which name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import func, select
+
+from tests.quiz.nine import DECK
+from tests.server.dashboard import Dashboard, Visitor
+from tests.server.quiz.players import begin, join, line
+from tests.server.quiz.serving import served
+from workshop.server import limits
+from workshop.server.auth import hashed, let_in
+from workshop.server.auth_middleware import cookie_name
+from workshop.server.limits import Counts, Limit, Limits, Rate
+from workshop.server.quiz import round_start
+from workshop.server.quiz.routes import routes
+from workshop.server.quiz.seats import MOST_PLAYERS
+from workshop.store.store import Store
+from workshop.store.tables import identities, quiz_players
+
+FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
+RAINBOW = "\U0001f3f3\ufe0f\u200d\U0001f308"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [FAMILY, RAINBOW, "\U0001f9d1\U0001f3fd\u200d\U0001f680 Ada",
+     "עדה", "عائشة", "می\u200cخواهم", "<b>Bo</b>", "漢字", "x" * 30],
+)  # fmt: skip
+def test_names_in_all_scripts(dashboard: Dashboard, name: str) -> None:
+    record = begin(dashboard)
+    visitor = join(dashboard, record, name)
+    assert [one.nickname for one in dashboard.store.players(record.id)] == [name]
+    assert "<b>Bo" not in visitor.get(f"/quiz/{record.id}", Accept="text/html").text
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("", "give a nickname"),
+        ("  \t ", "give a nickname"),
+        ("x" * 10_000, "10000 characters"),
+        ("\U0001f600" * 3000, "3000 characters"),
+        ("a\u202eb", "can&#x27;t be shown"),
+        ("\u2067a", "can&#x27;t be shown"),
+        ("A\u200dda", "can&#x27;t be shown"),
+        ("A\u200cda", "can&#x27;t be shown"),
+        (f"{FAMILY}\u200d", "can&#x27;t be shown"),
+        ("a\x00b", "can&#x27;t be shown"),
+        ("Instructor", "take another one"),
+    ],
+)
+def test_names_that_nobody_can_have(dashboard: Dashboard, name: str, words: str) -> None:
+    record = begin(dashboard)
+    visitor = dashboard.stranger()
+    answer = visitor.post("/quiz", {"code": record.code or "", "nickname": name})
+    assert (answer.status, visitor.cookie) == (400, "")
+    assert words in answer.text
+    assert dashboard.store.players(record.id) == []
+
+
+def test_the_second_one_of_a_name_gets_a_number_in_this_round_only(dashboard: Dashboard) -> None:
+    first, second = begin(dashboard), begin(dashboard)
+    for record in (first, first, second):
+        join(dashboard, record, FAMILY)
+    assert [one.nickname for one in dashboard.store.players(first.id)] == [FAMILY, f"{FAMILY} 2"]
+    assert [one.nickname for one in dashboard.store.players(second.id)] == [FAMILY]
+
+
+def test_who_is_in_already_stays_who_they_are(dashboard: Dashboard) -> None:
+    record = begin(dashboard)
+    learner = dashboard.learner("Grace")
+    cookie = learner.cookie
+    assert 'value="Grace"' in learner.get(f"/quiz?code={record.code}").text
+    join(dashboard, record, "Grace", learner)
+    join(dashboard, record, "Another name", learner)
+    assert learner.cookie == cookie
+    assert [one.nickname for one in dashboard.store.players(record.id)] == ["Grace"]
+    player = join(dashboard, record, "Ada")
+    identity = dashboard.store.identity(hashed(player.cookie.partition("=")[2]))
+    assert identity is not None and (identity.role, identity.nickname) == ("player", "Ada")
+
+
+def fill(store: Store, round_id: int, players: int) -> None:
+    one = {"round_id": round_id, "identity_id": None, "attempt": 1, "joined_at": 1.0, "removed": False}
+    with store.database.writing() as connection:
+        connection.execute(quiz_players.insert(), [{**one, "nickname": f"P{number}"} for number in range(players)])
+
+
+def counted(store: Store) -> list[int | None]:
+    """How many identities and players there are."""
+    with store.database.reading() as connection:
+        return [connection.scalar(select(func.count()).select_from(table)) for table in (identities, quiz_players)]
+
+
+def test_who_comes_when_a_round_is_full_is_told_what_to_do(dashboard: Dashboard) -> None:
+    record, known = begin(dashboard), dashboard.learner("Grace")
+    fill(dashboard.store, record.id, MOST_PLAYERS - 1)
+    ada = join(dashboard, record, "Ada")
+    before = counted(dashboard.store)
+    for late in (dashboard.stranger(), known):
+        cookie = late.cookie
+        answer = late.post("/quiz", {"code": record.code or "", "nickname": "Late"})
+        assert answer.status == 409 and "2,500 players are in it" in answer.text
+        assert late.cookie == cookie
+    assert counted(dashboard.store) == before, "nothing is left of somebody who can't come in"
+    join(dashboard, record, "Ada again", ada)
+    with line(ada, record) as one:
+        assert one.wait("you")["nickname"] == "Ada"
+    with line(dashboard.instructor(), record, "host") as host:
+        crowd = host.wait("players")["players"]
+        host.say(kind="command", do="remove", value=crowd[0]["id"], version=host.version)
+        host.wait("players", wanted=lambda told: len(told["players"]) == MOST_PLAYERS - 1)
+    join(dashboard, record, "Grace", known)
+
+
+@pytest.fixture
+def port(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """A server in this process, with limits that are easily reached."""
+    bounds = Limits(seats=Counts(Limit("seats in this round", 1, 2)), joins=Rate(3, 1e-6))
+    monkeypatch.setattr(limits, "shared", lambda: bounds)
+    with served(store, lambda port: routes(store, cookie_name(port))) as port:
+        yield port
+
+
+def test_who_was_removed_leaves_their_seat_to_others_of_their_address(store: Store, port: int) -> None:
+    record = round_start.host(store, DECK)
+    host = Visitor(port, f"{cookie_name(port)}={let_in(store, 'instructor', 'Instructor')[1]}")
+    form = {"code": record.code or "", "nickname": "Ada"}
+    assert [Visitor(port).post("/quiz", form).status for _ in range(2)] == [303, 303]
+    refused = Visitor(port).post("/quiz", form)
+    assert refused.status == 409 and "Your network has 2 seats in this round" in refused.text
+    with line(host, record, "host") as hosts:
+        crowd = hosts.wait("players")["players"]
+        hosts.say(kind="command", do="remove", value=crowd[0]["id"], version=hosts.version)
+        hosts.wait("players", wanted=lambda told: len(told["players"]) == 1)
+    assert Visitor(port).post("/quiz", form).status == 303
+
+
+def test_new_names_have_a_rate_and_other_answers_cost_nothing(store: Store, port: int) -> None:
+    first, second = round_start.host(store, DECK), round_start.host(store, DECK)
+    wrong, bad = {"code": "AAAAAA", "nickname": "Ada"}, {"code": first.code or "", "nickname": ""}
+    assert [Visitor(port).post("/quiz", form).status for form in (wrong, wrong, wrong, bad, bad, bad)] == [
+        *[403] * 3,
+        *[400] * 3,
+    ]
+    codes = [record.code or "" for record in (first, first, second)]
+    visitors = [Visitor(port) for _ in codes]
+    forms = [{"code": code, "nickname": "Ada"} for code in codes]
+    assert [one.post("/quiz", form).status for one, form in zip(visitors[:2], forms[:2], strict=True)] == [303, 303]
+    assert visitors[0].post("/quiz", forms[0]).status == 303, "who is in comes in again, and has no new name"
+    assert visitors[2].post("/quiz", forms[2]).status == 303
+    late = Visitor(port).post("/quiz", forms[2])
+    assert late.status == 429 and "Very many people have just joined" in late.text
+    assert int(late.headers["retry-after"]) > 0
+    assert Visitor(port).post("/quiz", wrong).status == 403, "a wrong code is told to be wrong"
+
+
+def test_codes_may_be_typed_as_people_type_and_the_form_needs_no_script(dashboard: Dashboard) -> None:
+    record = begin(dashboard)
+    code = record.code or ""
+    page = dashboard.stranger().get(f"/quiz?code={code}")
+    assert f'value="{code}"' in page.text and "<script" not in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    typed = {"code": f" {code[:3].lower()} {code[3:]}", "nickname": "Ada"}
+    assert dashboard.stranger().post("/quiz", typed).status == 303
+    assert dashboard.stranger().post("/quiz", {"code": code, "nickname": "x" * 200_000}).status == 413
+    assert dashboard.stranger().post("/quiz", {**typed}, Origin="http://evil.example").status == 403
+    assert "&lt;i&gt;" in dashboard.stranger().get("/quiz?code=%3Ci%3E").text
+
+
+def test_a_right_code_gets_in_among_wrong_ones(dashboard: Dashboard) -> None:
+    """How many wrong ones are looked at is in test_attempts and test_door."""
+    record = begin(dashboard)
+    guesses = [{"code": f"X{number:05}", "nickname": "Eve"} for number in range(100)]
+    with ThreadPoolExecutor(40) as pool:
+        answers = pool.map(lambda guess: dashboard.stranger().post("/quiz", guess), guesses)
+        assert dashboard.stranger().post("/quiz", {"code": record.code or "", "nickname": "Ada"}).status == 303
+        assert {answer.status for answer in answers} <= {403, 429}

@@ -1,0 +1,92 @@
+"""What the page of a run that measures all-reduces shows, while it goes on and afterwards."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from tests.server import seed
+from workshop.report.cards import Card
+from workshop.report.panels import PANELS, side_by_side
+from workshop.report.panels.allreduce import told
+from workshop.report.predictions import PREDICTIONS
+from workshop.report.snapshot import Sight
+from workshop.store.records import RunRecord, SessionRecord
+from workshop.store.store import Store
+
+SIZES = (4, 1 << 10, 64 << 20)
+SECONDS = {"own": (1e-5, 1.2e-5, 2e-2), "ring": (4e-5, 5e-5, 3e-2)}
+
+
+def begun(store: Store, session: SessionRecord, measured: dict[str, tuple[float, ...]]) -> RunRecord:
+    """A run that has measured so much."""
+    run = store.submit(session.id, "allreduce", {}, seed.PLACEMENT)
+    assert store.take_next(session.id).id == run.id
+    store.set_run(run.id, rank_map=session.rank_map, machine=session.machine)
+    now = time.time()
+    events = [(now, "message", number, float(size)) for number, size in enumerate(SIZES)]
+    for place, (method, seconds) in enumerate(measured.items(), 1):
+        for number, took in enumerate(seconds):
+            at = now + place + 0.1 * number
+            events += [
+                (at, f"latency {method}", number, took),
+                (at, f"bandwidth {method}", number, SIZES[number] / took),
+            ]
+            events.append((at, "time.communicate", number, took))
+    store.add_events(run.id, 0, 1, events)
+    return store.run(run.id)
+
+
+def shown(store: Store, run: RunRecord) -> dict[str, Card]:
+    sight = Sight(store, store.run(run.id))
+    PREDICTIONS.of(sight.run)
+    PREDICTIONS.settle()
+    return {card.name: card for panel in PANELS for card in panel.show(sight)}
+
+
+def part(card: Card, kind: str) -> Any:
+    return next(part for part in card.parts if part["kind"] == kind)
+
+
+@pytest.mark.real
+def test_a_run_that_goes_on_is_drawn_as_far_as_it_is(store: Store, session: SessionRecord) -> None:
+    run = begun(store, session, {"own": SECONDS["own"], "ring": SECONDS["ring"][:2]})
+    own, ring = told(Sight(store, run))
+    assert (own.method, own.sizes, own.seconds) == ("own", SIZES, SECONDS["own"])
+    assert (ring.method, ring.sizes) == ("ring", SIZES[:2])
+    there = shown(store, run)
+    assert {"latency", "bandwidth", "all-reduces"} <= there.keys()
+    assert not any(name.startswith(("latency ", "bandwidth ", "message")) for name in there), "no curves over steps"
+    names = [trace.name for trace in part(there["bandwidth"], "figure")["figure"].data]
+    assert names == ["own", "ring"]
+
+
+@pytest.mark.real
+def test_a_finished_run_says_what_memory_allows_and_what_was_left_out(store: Store, session: SessionRecord) -> None:
+    run = begun(store, session, SECONDS)
+    left_out = {"horovod": "it is not built on this machine"}
+    metrics = {
+        "sizes": list(SIZES),
+        "seconds": {name: list(seconds) for name, seconds in SECONDS.items()},
+        "bus_bandwidth": {},
+        "left_out": left_out,
+        "memory_bandwidth": 8e9,
+    }
+    store.finish(run.id, "completed", metrics=metrics, error=None, verdict=None)
+    there = shown(store, run)
+    traces = part(there["bandwidth"], "figure")["figure"].data
+    assert [trace.name for trace in traces] == ["own", "ring", "possible"]
+    table = part(there["all-reduces"], "table")
+    assert table["headings"][1:3] == ["4 B", "64 MiB"]
+    assert table["rows"][0][:3] == ["own", "10 µs", "20 ms"]
+    (note,) = part(there["all-reduces"], "words")["lines"]
+    assert note["text"] == "horovod: it is not built on this machine."
+    assert {"latency", "bandwidth"} <= {card.name for card in side_by_side(Sight(store, store.run(run.id)))}
+
+
+def test_other_runs_have_none_of_it(store: Store, session: SessionRecord) -> None:
+    there = shown(store, seed.running(store, session))
+    assert not {"latency", "bandwidth", "all-reduces"} & there.keys()
+    assert "inertia" in there

@@ -1,0 +1,431 @@
+"""Who may come in, over real HTTP and WebSockets."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from html import escape
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.routing import Route
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from tests.server.dashboard import Dashboard, Visitor
+from tests.support import limit, until
+from workshop.server import address, auth_middleware, cookies, limits, logout
+from workshop.server.auth import hashed, let_in, new_secrets, new_ticket
+from workshop.server.join import Join
+from workshop.server.login_attempts import Attempts
+from workshop.server.logins import OUT
+from workshop.server.server import configuration
+from workshop.store.store import Store
+
+HTML = {"Accept": "text/html"}
+
+
+def _identity(dashboard: Dashboard, visitor: Visitor) -> object:
+    return dashboard.store.identity(hashed(visitor.cookie.partition("=")[2]))
+
+
+def test_strangers_are_sent_to_the_door_and_back_to_where_they_wanted(dashboard: Dashboard) -> None:
+    stranger = dashboard.stranger()
+    assert stranger.get("/", **HTML).headers["location"] == "/join"
+    answer = stranger.get("/run?run=12", **HTML)
+    assert answer.status == 303
+    assert answer.headers["location"] == "/join?next=%2Frun%3Frun%3D12"
+    page = stranger.get(answer.headers["location"])
+    assert 'value="/run?run=12"' in page.text
+    let_in = stranger.post("/join", {"code": dashboard.code, "nickname": "Ada", "next": "/run?run=12"})
+    assert (let_in.status, let_in.headers["location"]) == (303, "/run?run=12")
+    assert stranger.get("/run?run=12", **HTML).status == 200
+
+
+def test_an_address_of_any_bytes_leads_to_the_door() -> None:
+    """Some parsers of HTTP let them through."""
+    scope = {"path": "/run", "query_string": b"run=\xff\xfe"}
+    assert auth_middleware._way_in(scope) == "/join?next=%2Frun%3Frun%3D%FF%FE"
+    assert auth_middleware._way_in({"path": "/\udcff\ufffd", "query_string": b""}) == "/join?next=%2F%3F%EF%BF%BD"
+
+
+@pytest.mark.parametrize("path", ["/artifact/1/original.png", "/_stcore/host-config", "/component/x"])
+def test_without_a_cookie_there_is_nothing(dashboard: Dashboard, path: str) -> None:
+    assert dashboard.stranger().get(path).status == 403
+
+
+@pytest.mark.parametrize("path", ["/_stcore/stream", "/live/session/class", "/live/run/1"])
+def test_websockets_are_guarded(dashboard: Dashboard, path: str) -> None:
+    with pytest.raises(InvalidStatus) as refused, dashboard.stranger().listen(path):
+        pass
+    assert refused.value.response.status_code == 403
+    with pytest.raises(InvalidStatus) as elsewhere, dashboard.learner().listen(path, origin="http://evil.example"):
+        pass
+    assert elsewhere.value.response.status_code == 403
+
+
+def test_the_token_becomes_a_cookie_and_leaves_the_address(dashboard: Dashboard) -> None:
+    visitor = dashboard.stranger()
+    answer = visitor.get(f"/?token={dashboard.token}", **HTML)
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    name, _, secret = visitor.cookie.partition("=")
+    assert name == f"workshop_{dashboard.port}"
+    identity = dashboard.store.identity(hashed(secret))
+    assert identity is not None
+    assert identity.role == "instructor"
+    assert visitor.get("/", **HTML).status == 200
+
+
+@pytest.mark.parametrize("other", ['prefs={"a": 1}', "a b=1", "=", "x", "a=b,c=[d]"])
+def test_other_cookies_of_the_host_do_no_harm(dashboard: Dashboard, other: str) -> None:
+    visitor = dashboard.learner()
+    mine = visitor.cookie
+    for visitor.cookie in (f"{other}; {mine}", f"{mine}; {other}"):
+        assert visitor.get("/", **HTML).status == 200
+    visitor.cookie = f"{other}; {mine}x"
+    assert visitor.get("/", **HTML).status == 303
+
+
+def test_a_wrong_token_is_told_so(dashboard: Dashboard) -> None:
+    visitor = dashboard.stranger()
+    answer = visitor.get("/?token=guess", **HTML)
+    assert "set-cookie" not in answer.headers
+    assert "not valid any more" in visitor.get(answer.headers["location"]).text
+
+
+def test_a_forged_identity_header_is_dropped(dashboard: Dashboard) -> None:
+    secret = dashboard.instructor().cookie.partition("=")[2]
+    forged = {"x-workshop-identity": hashed(secret)}
+    assert dashboard.stranger().get("/artifact/1/x", **forged).status == 403
+
+
+@pytest.mark.parametrize(
+    ("form", "status", "words"),
+    [
+        ({"code": "WRONG1", "nickname": "Ada"}, 403, "not this class"),
+        ({"nickname": "Ada"}, 403, "not this class"),
+        ({"code": "{code}", "nickname": "  "}, 400, "give a nickname"),
+        ({"code": "{code}", "nickname": "x" * 31}, 400, "at most 30"),
+        ({"code": "{code}", "nickname": " INstructor "}, 400, "take another one"),
+        ({"code": "{code}", "nickname": "a\u202eb"}, 400, "can&#x27;t be shown"),
+        ({"code": "x" * 100_000, "nickname": "Ada"}, 413, "far too much"),
+    ],
+)
+def test_the_door_says_what_is_wrong(dashboard: Dashboard, form: dict[str, str], status: int, words: str) -> None:
+    given = {name: value.format(code=dashboard.code) for name, value in form.items()}
+    visitor = dashboard.stranger()
+    answer = visitor.post("/join", given)
+    assert answer.status == status
+    assert words in answer.text
+    assert visitor.cookie == ""
+
+
+def test_codes_may_be_typed_as_people_type(dashboard: Dashboard) -> None:
+    typed = f" {dashboard.code[:3].lower()} {dashboard.code[3:]} "
+    assert dashboard.stranger().post("/join", {"code": typed, "nickname": "Ada"}).status == 303
+
+
+def test_nicknames_are_text_and_the_second_one_gets_a_number(dashboard: Dashboard) -> None:
+    name = "<b>Bo</b>"
+    dashboard.learner(name)
+    second = dashboard.learner(name)
+    page = second.get("/join").text
+    assert "&lt;b&gt;Bo&lt;/b&gt; 2" in page
+    assert "<b>Bo" not in page
+
+
+def test_forms_of_other_sites_are_refused(dashboard: Dashboard) -> None:
+    form = {"code": dashboard.code, "nickname": "Eve"}
+    assert dashboard.stranger().post("/join", form, Origin="http://evil.example").status == 403
+    assert dashboard.stranger().post("/join", form, Origin=f"http://127.0.0.1:{dashboard.port}").status == 303
+
+
+def test_origins_and_ways_on_that_are_no_addresses(dashboard: Dashboard) -> None:
+    form = {"code": dashboard.code, "nickname": "Ada", "next": "//["}
+    assert dashboard.stranger().post("/join", form, Origin="http://[").status == 403
+    with pytest.raises(InvalidStatus) as refused, dashboard.learner().listen("/live/run/1", origin="http://["):
+        pass
+    assert refused.value.response.status_code == 403
+    assert 'name="next" value="/"' in dashboard.stranger().get("/join?next=//%5B").text
+    assert dashboard.stranger().post("/join", form).headers["location"] == "/"
+
+
+def test_a_ticket_is_worth_one_visit_soon(dashboard: Dashboard) -> None:
+    ticket = new_ticket(dashboard.store)
+    visitor = dashboard.stranger()
+    answer = visitor.get(f"/?ticket={ticket}", **HTML)
+    assert (answer.status, answer.headers["location"]) == (303, "/session")
+    identity = dashboard.store.identity(hashed(visitor.cookie.partition("=")[2]))
+    assert identity is not None and identity.role == "instructor"
+    again = dashboard.stranger().get(f"/?ticket={ticket}", **HTML)
+    assert again.headers["location"] == "/join?wrong=ticket"
+    assert "set-cookie" not in again.headers
+    assert "open it again" in dashboard.stranger().get("/join?wrong=ticket").text
+
+    dashboard.store.add_ticket(hashed("late"), time.time() - 1)
+    assert dashboard.stranger().get("/?ticket=late", **HTML).headers["location"] == "/join?wrong=ticket"
+    dashboard.store.add_ticket(hashed("soon"), time.time() + 30)  # late ones are forgotten
+    assert dashboard.store.setting(f"ticket:{hashed('late')}") is None
+    assert dashboard.stranger().get("/?ticket=", **HTML).headers["location"].startswith("/join")
+
+
+def test_pages_tell_browsers_to_be_careful(dashboard: Dashboard) -> None:
+    for path in ("/join", "/assets/join.css", "/assets/plotly.min.js"):
+        headers = dashboard.stranger().get(path).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["content-security-policy"].endswith("frame-ancestors 'self'")
+    assert "default-src 'none'" in dashboard.stranger().get("/join").headers["content-security-policy"]
+    assert dashboard.stranger().get("/assets/../auth.py").status != 200
+
+
+def test_the_door_links_only_to_itself(dashboard: Dashboard) -> None:
+    assert set(re.findall(r'(?:href|src|action)="([^"]+)"', dashboard.stranger().get("/join").text)) == {
+        "/assets/mark.svg",
+        "/assets/join.css",
+        "/join",
+    }
+
+
+def test_many_wrong_codes_have_to_wait(dashboard: Dashboard) -> None:
+    for n in range(25):
+        assert dashboard.stranger().get(f"/?token=guess{n}", **HTML).status == 303
+    dashboard.learner()  # wrong tokens cost nobody anything
+    with ThreadPoolExecutor(40) as pool:
+        guesses = [{"code": f"G{n}", "nickname": "Eve"} for n in range(60)]
+        answers = pool.map(lambda guess: dashboard.stranger().post("/join", guess), guesses)
+        assert dashboard.stranger().post("/join", {"code": dashboard.code, "nickname": "Eve"}).status == 303
+        assert {answer.status for answer in answers} <= {403, 429}
+    dashboard.instructor()
+
+
+def test_wrong_codes_are_told_to_wait_and_right_ones_get_in(store: Store) -> None:
+    _, code = new_secrets(store)
+
+    async def answer(join: Join, code: str, address: str = "10.0.0.1") -> int:
+        body = urlencode({"code": code, "nickname": "Ada"}).encode()
+        scope = {"type": "http", "method": "POST", "path": "/join", "query_string": b"", "headers": []}
+        scope |= {"client": (address, 1), "state": {"identity": None}}
+
+        async def receive() -> dict[str, object]:
+            return {"type": "http.request", "body": body}
+
+        return (await join.respond(Request(scope, receive))).status_code
+
+    async def main() -> None:
+        join = Join(store, "workshop_1", Attempts(at_once=3, kept=600, longest=0.2))
+        told = await asyncio.gather(*(answer(join, f"G{n}") for n in range(50)))
+        assert Counter(told) == {403: 3, 429: 47}
+        assert await answer(join, code, "10.0.0.2") == 303
+        join = Join(store, "workshop_1", Attempts(at_once=3, kept=0.01, longest=60))
+        told = await asyncio.gather(*(answer(join, f"G{n}") for n in range(50)), answer(join, code))
+        assert told[-1] == 303 and set(told[:-1]) == {403, 429}
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("testclient", "testclient"),
+    ],
+)
+def test_a_host_is_one_address(address: str, counted: str) -> None:
+    assert auth_middleware.client_address({"client": (address, 1)}) == counted
+
+
+@pytest.mark.parametrize(("proxy", "seen"), [("", "127.0.0.1"), ("127.0.0.1", "10.9.8.7"), ("10.0.0.1", "127.0.0.1")])
+def test_only_a_known_proxy_tells_where_requests_come_from(proxy: str, seen: str) -> None:
+    found = []
+
+    async def app(scope: dict[str, Any], _receive: object, _send: object) -> None:
+        found.append(auth_middleware.client_address(scope))
+
+    served = configuration(app, "127.0.0.1", 1, proxy)
+    served.load()
+    headers = [(b"x-forwarded-for", b"10.9.8.7")]
+    scope = {"type": "http", "headers": headers, "client": ("127.0.0.1", 1), "scheme": "http", "path": "/join"}
+    scope |= {"asgi": {"version": "3.0"}, "method": "GET", "server": ("127.0.0.1", 1), "http_version": "1.1"}
+    asyncio.run(served.loaded_app(scope, None, None))
+    assert found == [seen]
+
+
+def test_cookies_that_are_too_long_are_refused_before_anybody_reads_them(dashboard: Dashboard) -> None:
+    """Each of these took half a minute, in which nobody else was served."""
+    slow = 'x="' + "\\a" * 30_000 + '"'
+    answer = dashboard.stranger().get("/join", Cookie=slow)
+    assert answer.status == 431 and "at most 8,192 are read" in answer.text
+    visitor = dashboard.stranger()
+    visitor.cookie = slow[:20_000] + '"'
+    with pytest.raises(InvalidStatus) as refused, visitor.listen("/_stcore/stream"):
+        pass
+    assert refused.value.response.status_code == 431
+    learner = dashboard.learner("Bea")
+    learner.cookie = f"{slow[:7000]}; {learner.cookie}"
+    assert learner.get("/", **HTML).status == 200
+
+
+def test_streamlit_gets_its_own_cookie(dashboard: Dashboard) -> None:
+    visitor = dashboard.learner("Kim")
+    mine = visitor.cookie
+    xsrf = visitor.get("/_stcore/health").headers["set-cookie"].partition(";")[0]
+    name, _, value = xsrf.partition("=")
+    assert name == cookies.STREAMLIT
+    visitor.cookie = f"{mine}; {xsrf}"
+    again = visitor.get("/_stcore/health").headers["set-cookie"].partition(";")[0].partition("=")[2]
+    assert _token(again) == _token(value), "a token that is known stays the same"
+
+
+def _token(cookie: str) -> bytes | None:
+    from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
+
+    return decode_xsrf_token_string(cookie)[0]
+
+
+def test_new_secrets_end_what_old_ones_opened(dashboard: Dashboard) -> None:
+    learner, instructor = dashboard.learner("Lea"), dashboard.instructor()
+    before = _identity(dashboard, learner)
+    player = dashboard.stranger()
+    player.cookie = f"workshop_{dashboard.port}={let_in(dashboard.store, 'player', 'Pam')[1]}"
+    assert learner.get("/", **HTML).status == instructor.get("/", **HTML).status == 200
+    with learner.listen("/live/session/class") as line:
+        line.recv(timeout=60)
+        dashboard.token, dashboard.code = new_secrets(dashboard.store)
+        with pytest.raises(ConnectionClosed) as closed:
+            while True:
+                line.recv(timeout=60)
+        assert closed.value.rcvd is not None and closed.value.rcvd.code == OUT
+    until(lambda: learner.get("/", **HTML).status == 303 == instructor.get("/", **HTML).status, 60, "an end of cookies")
+    assert player.get("/quiz/mine").status == 200, "the code of a round is the same as before"
+    # With the new code and the old cookie one is who one was.
+    assert 'value="Lea"' in learner.get("/join").text
+    assert learner.post("/join", {"code": dashboard.code, "nickname": "Lea"}).status == 303
+    assert _identity(dashboard, learner) == before
+    assert dashboard.stranger().get(f"/?token={dashboard.token}", **HTML).headers["cache-control"] == "no-store"
+
+
+def test_everybody_can_log_out(dashboard: Dashboard) -> None:
+    assert dashboard.stranger().get("/leave").headers["location"] == "/join"
+    assert dashboard.stranger().post("/leave", {"who": "all"}).headers["location"] == "/join"
+    for role, name in (("learner", "<b>Ole</b>"), ("player", "Pia"), ("instructor", "Instructor")):
+        visitor = dashboard.stranger()
+        visitor.cookie = kept = f"workshop_{dashboard.port}={let_in(dashboard.store, role, name)[1]}"
+        assert f"<bdi>{escape(name)}</bdi>" in visitor.get("/leave").text
+        answer = visitor.post("/leave", {"who": "me"})
+        assert (answer.status, answer.headers["location"]) == (303, "/join")
+        assert visitor.cookie.partition("=")[0] == kept.partition("=")[0] and visitor.cookie != kept
+        assert visitor.get("/quiz/mine", **HTML).status == 303, "what the browser has now lets nobody in"
+        visitor.cookie = kept
+        until(lambda visitor=visitor: visitor.get("/quiz/mine", **HTML).status == 303, 60, f"the end of the {role}")
+        assert name not in visitor.get("/join").text, "nobody comes back as them"
+
+
+def test_a_log_out_renews_no_limit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds = limits.Limits()
+    monkeypatch.setattr(limits, "shared", lambda: bounds)
+    _, code = new_secrets(store)
+    name = auth_middleware.cookie_name(1)
+    joining = Join(store, name, Attempts())
+    routes = [Route("/join", joining.respond, methods=["GET", "POST"]), *logout.routes(store, name)]
+    app = auth_middleware.Door(Starlette(routes=routes), store, 1)
+
+    async def post(path: str, cookie: str, **form: str) -> str:
+        """The cookie that the browser has then."""
+        headers = [(b"cookie", cookie.encode())] if cookie else []
+        scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": headers}
+        sent: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, object]:
+            return {"type": "http.request", "body": urlencode(form).encode()}
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        await app(scope, receive, send)
+        assert sent[0]["status"] == 303
+        return next(value for key, value in sent[0]["headers"] if key == b"set-cookie").decode().partition(";")[0]
+
+    async def main() -> None:
+        cookie, people = "", []
+        for nickname in ("Ada", "Ada", "Bob"):
+            cookie = await post("/join", cookie, code=code, nickname=nickname)
+            people.append(store.identity(hashed(cookie.partition("=")[2])))
+            cookie = await post("/leave", cookie, who="me")
+        assert [one.nickname for one in people] == ["Ada", "Ada 2", "Bob"], "nobody comes back as who logged out"
+        assert len({one.id for one in people}) == 3
+        assert {bounds.who(one).identity for one in people} == {people[0].id}
+
+    asyncio.run(main())
+
+
+def test_the_instructor_logs_everybody_out(dashboard: Dashboard) -> None:
+    learner, other, instructor = dashboard.learner("Max"), dashboard.instructor(), dashboard.instructor()
+    assert "Log everybody out" not in learner.get("/leave").text
+    assert learner.post("/leave", {"who": "all"}).status == 403
+    assert learner.get("/", **HTML).status == 200
+    old = dashboard.code
+    page = instructor.post("/leave", {"who": "all"})
+    assert (page.status, page.headers["cache-control"]) == (200, "no-store")
+    dashboard.code = re.search(r'class="code">(\w+)<', page.text)[1]
+    dashboard.token = re.search(r"token=([\w-]+)<", page.text)[1]
+    until(lambda: learner.get("/", **HTML).status == 303 == other.get("/", **HTML).status, 60, "an end of cookies")
+    assert instructor.get("/", **HTML).status == 200
+    assert dashboard.stranger().post("/join", {"code": old, "nickname": "Max"}).status == 403
+    dashboard.learner("Mia")
+    dashboard.instructor()
+
+
+def test_what_visitors_send_by_mistake_fills_no_log(dashboard: Dashboard) -> None:
+    """Frames of the wrong kind, and requests that are given up half-way."""
+    learner = dashboard.learner("Log")
+    with learner.listen("/live/run/1") as line:
+        line.recv(timeout=60)
+        line.send(b"\x00\xff")
+        line.send("and text")
+        line.ping().wait(60)
+    with learner.listen("/_stcore/stream") as line:
+        line.send("text, where Streamlit reads bytes only")
+        with pytest.raises(ConnectionClosed) as closed:
+            while True:
+                line.recv(timeout=60)
+        assert closed.value.rcvd is not None and closed.value.rcvd.code == 1003
+    with socket.create_connection(("127.0.0.1", dashboard.port)) as half:
+        half.sendall(b"POST /join HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\ncode=")
+        time.sleep(0.3)
+    assert learner.get("/", **HTML).status == 200
+    assert "Traceback" not in Path(dashboard.store.database.where).with_name("dashboard.log").read_text()
+
+
+def test_a_port_in_use_is_one_sentence(dashboard: Dashboard) -> None:
+    command = [sys.executable, "-m", "workshop.server", "--port", str(dashboard.port)]
+    second = subprocess.run(command, capture_output=True, text=True, timeout=limit(60), check=False)
+    assert second.returncode == 2
+    assert "in use" in second.stderr
+    assert "Traceback" not in second.stderr
+    assert second.stdout == ""
+
+
+def test_commands_know_where_the_dashboard_listens(dashboard: Dashboard) -> None:
+    assert address.page(dashboard.store, 12) == f"http://127.0.0.1:{dashboard.port}/run?run=12"
+
+
+@pytest.mark.parametrize("left", ["", "http://127.0.0.1:9", "nonsense"])
+def test_a_dashboard_that_does_not_answer_is_none(store: Store, left: str) -> None:
+    assert address.page(store, 12) is None
+    store.set_setting(address.KEY, left)
+    assert address.dashboard(store) is None

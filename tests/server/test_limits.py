@@ -1,0 +1,155 @@
+"""Limits: what is taken is given back, nobody gets more than they may, and a class behind one address gets in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.server import seed
+from workshop.core.errors import BadInput
+from workshop.server import auth, limits
+from workshop.server.limits import Counts, Limit, Limits, Rate, TooMany, Who, network
+from workshop.store.records import Identity
+from workshop.store.records import Limits as SessionLimits
+from workshop.store.store import Store
+
+ADA, BOB = Who(1, "a"), Who(2, "a")
+
+
+def identity(number: int, role: str = "learner") -> Identity:
+    return Identity(number, role, f"learner {number}", 1.0)  # type: ignore[arg-type]
+
+
+def test_one_person_and_one_address_have_limits_of_their_own() -> None:
+    counts = Counts(Limit("things", 2, 3))
+    counts.take(ADA, 2)
+    with pytest.raises(TooMany, match="You have 2 things, and at most 2 are allowed"):
+        counts.take(ADA)
+    counts.take(BOB)
+    with pytest.raises(TooMany, match="Your network has 3 things"):
+        counts.take(BOB)
+    counts.take(Who(3, "b"), 2)
+    counts.take(Who(None, "c"), 3)
+    counts.give_back(ADA, 2)
+    with counts.held(BOB), pytest.raises(TooMany):
+        counts.take(BOB)
+    counts.take(BOB)
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from("ab"), st.integers(1, 3))))
+def test_whatever_is_taken_and_given_back_leaves_nothing(asked: list[tuple[int, str, int]]) -> None:
+    counts, there = Counts(Limit("things", 4, 6)), []
+    for who, address, amount in asked:
+        try:
+            counts.take(Who(who, address), amount)
+        except TooMany:
+            continue
+        there.append((Who(who, address), amount))
+        for key in (1, 2, 3):
+            assert sum(amount for who, amount in there if who.identity == key) <= 4
+        for key in "ab":
+            assert sum(amount for who, amount in there if who.address == key) <= 6
+    for who, amount in there:
+        counts.give_back(who, amount)
+    assert not counts._taken
+
+
+def test_a_class_joins_at_once_and_a_flood_does_not() -> None:
+    now = [0.0]
+    rate = Rate(limits.JOINS_AT_ONCE, limits.JOINS_A_SECOND, lambda: now[0])
+    assert [rate.wait("school") for _ in range(130)] == [0.0] * 130
+    joined = 130
+    for second in range(60):
+        now[0] = float(second)
+        while rate.wait("school") == 0:
+            joined += 1
+    assert joined <= 800 and rate.wait("elsewhere") == 0.0
+    assert 0 < rate.wait("school") <= 1 / limits.JOINS_A_SECOND
+    rate.give_back("school")
+    assert rate.wait("school") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("10.1.2.3", "10.1.2.3"),
+        ("::ffff:10.1.2.3", "10.1.2.3"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("", ""),
+        ("testclient", "testclient"),
+    ],
+)
+def test_what_is_one_address(address: str, counted: str) -> None:
+    assert network(address) == counted
+
+
+def test_limits_per_address_are_multiplied_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(limits.FACTOR, "3")
+    assert Counts(Limit("things", 2, 3)).limit == Limit("things", 2, 9)
+    for wrong in ("0", "-1", "1.5", "many", "9" * 5000, ""):
+        monkeypatch.setenv(limits.FACTOR, wrong)
+        with pytest.raises(BadInput, match="should be a whole number from 1 to 9999"):
+            limits.factor()
+
+
+def test_another_nickname_renews_no_limit() -> None:
+    bounds = Limits()
+    first = bounds.seen(identity(1), "10.0.0.1")
+    bounds.same_person(identity(2), identity(1))
+    bounds.same_person(identity(3), identity(2))
+    assert bounds.seen(identity(3), "10.0.0.1") == bounds.who(identity(2)) == first or first.identity == 1
+    assert {bounds.who(identity(number)).identity for number in (1, 2, 3)} == {1}
+    assert bounds.who(identity(4)).identity == 4
+    assert bounds.seen(identity(5, "instructor"), "10.0.0.1") == bounds.who(identity(5, "instructor")) == Who(None)
+
+
+def test_a_log_out_renews_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds = Limits()
+    bounds.same_person(identity(2), identity(1))
+    bounds.logged_out(identity(2), "left behind")
+    bounds.same_person(identity(3), None, "of another browser")
+    bounds.same_person(identity(4), None, "left behind")
+    assert [bounds.who(identity(number)).identity for number in (2, 3, 4)] == [1, 3, 1]
+    bounds.logged_out(identity(5, "instructor"), "link")
+    bounds.same_person(identity(6), None, "link")
+    assert bounds.who(identity(6)).identity == 6
+    monkeypatch.setattr(limits, "MOST_KNOWN", 2)
+    for number in (7, 8, 9):
+        bounds.logged_out(identity(number), f"of {number}")
+    assert len(bounds._logged_out) == 2, "only so many are remembered"
+
+
+def test_a_large_class_behind_one_address_has_room_for_its_runs() -> None:
+    defaults = SessionLimits()
+    assert min(limits.RUNS.address, defaults.total) >= 130 * defaults.queued
+
+
+def test_unfinished_runs_count_for_a_person_an_address_and_a_session(store: Store) -> None:
+    bounds, session = Limits(), seed.session(store)
+    session = replace(session, limits=replace(session.limits, queued=2))
+    people = [auth.let_in(store, "learner", name)[0] for name in ("Ada", "Ada again", "Bob")]
+    for one in people:
+        bounds.seen(one, "10.0.0.1")
+    bounds.same_person(people[1], people[0])
+
+    def submit(one: Identity, **most: int) -> None:
+        store.submit(session.id, "kmeans", seed.PARAMS, seed.PLACEMENT, identity_id=one.id, **most)
+
+    for one in people[:2]:
+        bounds.check_run(store, session, one)
+        submit(one)
+    for one in people[:2]:
+        with pytest.raises(TooMany, match=r"You have 2 unfinished runs, .* under all nicknames"):
+            bounds.check_run(store, session, one)
+    bounds.check_run(store, session, people[2])
+    bounds.runs.limit = replace(bounds.runs.limit, address=2)
+    with pytest.raises(TooMany, match="Your network has 2 unfinished runs"):
+        bounds.check_run(store, session, people[2])
+    with pytest.raises(BadInput, match="The queue of this session is full: 2 runs of learners"):
+        submit(people[2], most_in_all=2)
+    submit(people[2], most_in_all=3)
+    assert store.unfinished(session.id) == {people[0].id: 1, people[1].id: 1, people[2].id: 1}

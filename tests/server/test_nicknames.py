@@ -1,0 +1,67 @@
+"""Nicknames as they are shown, and those that nobody may have."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workshop.core.errors import BadInput
+from workshop.server.nicknames import checked_nickname
+from workshop.store.identities import LONGEST_NICKNAME
+
+
+@given(st.text())
+def test_nicknames_are_one_clean_line_or_refused(text: str) -> None:
+    try:
+        name = checked_nickname(text)
+    except BadInput as error:
+        assert str(error).endswith(".")
+    else:
+        assert 1 <= len(name) <= LONGEST_NICKNAME
+        assert name.isprintable()
+        assert checked_nickname(name) == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Instructor", "instructor", "  INSTRUCTOR\t", "I n s t r u c t o r", "Ínstrúctor", "* Instructor *"),
+        *("Instructor 2", "Instructor!", "Instructor 🎓", "1nstruct0r", "lnstructor", "!nstructor", "In$tructor"),
+        *("\uff29nstructor", "Ｉｎｓｔｒｕｃｔｏｒ", "𝐈𝐧𝐬𝐭𝐫𝐮𝐜𝐭𝐨𝐫", "ⓘnstructor", "🅸🅽🆂🆃🆁🆄🅲🆃🅾🆁", "ɪɴsᴛʀᴜᴄᴛᴏʀ"),
+        *("\u0406nstructor", "Instruct\u043er", "In\u0455tru\u0441t\u043er", "\u0399\u039dS\u03a4RUC\u03a4\u039fR"),
+        *("Instru\u03f2tor", "Inst\u0433uctor", "ꓲꓠꓢꓔꓣꓴꓚꓔꓳꓣ", "Instruct\u0966r"),
+    ],
+)
+def test_nobody_is_called_like_the_instructor(name: str) -> None:
+    with pytest.raises(BadInput, match=r"is the instructor's; .*\.$"):
+        checked_nickname(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["In\u00adstructor", "Instructor\u3164", "Inst\u034fructor", "\u2800", "\u115f", "Ada\ufe0f", "a\u202eb", "\u17b4"],
+)
+def test_nothing_in_a_nickname_is_invisible(name: str) -> None:
+    with pytest.raises(BadInput, match="can't be shown"):
+        checked_nickname(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "Instructor's cat",
+            "constructor",
+            "Instruments",
+            "Ада",
+            "Ἀθηνᾶ",
+            "Zoë",
+            "12",
+            "می\u200cخواهم",
+        ),
+        *("👩\u200d💻 Ada", "❤\ufe0f", "1\ufe0f\u20e3", "🇩🇪 Ina", "葛\U000e0100城"),
+    ],
+)
+def test_other_names_are_taken_as_they_are(name: str) -> None:
+    assert checked_nickname(name) == name

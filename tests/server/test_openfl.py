@@ -1,0 +1,103 @@
+"""What the page of a federation over OpenFL shows beside its rounds, while it goes on and afterwards."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.report.analysis.test_openfl import COMMANDS, SHOWN, certificate, command
+from tests.server import seed
+from tests.server.test_federated import FIRST, part, shown, told
+from workshop.federated_failures import FederatedFailure, federated_failures
+from workshop.report.cards import as_json
+from workshop.report.panels.openfl import NOT_YET
+from workshop.report.predictions import PREDICTIONS
+from workshop.report.run_sections import RunLook
+from workshop.store.records import RunRecord, SessionRecord
+from workshop.store.store import Store
+
+KEY = "-----BEGIN PRIVATE KEY-----"
+
+
+def begun(store: Store, session: SessionRecord, rounds: int = 2, fault: str = "none", **known: Any) -> RunRecord:
+    """A federation over OpenFL after some rounds."""
+    run = store.submit(session.id, "openfl", {"fault": fault, "collaborators": 2, "rounds": 5}, seed.PLACEMENT)
+    assert store.take_next(session.id).id == run.id
+    metrics = FIRST | {"ways": ["federated"], "fx": COMMANDS, "certificates": SHOWN} | known
+    store.set_run(run.id, rank_map=session.rank_map, machine=session.machine, metrics=metrics)
+    store.add_events(run.id, 0, 1, [event for number in range(1, rounds + 1) for event in told(0, number)])
+    return store.run(run.id)
+
+
+def rows(store: Store, run: RunRecord, card: str) -> list[list[str]]:
+    return part(shown(store, run)[card], "table")["rows"]
+
+
+def test_commands_and_certificates_are_shown_as_they_come(store: Store, session: SessionRecord) -> None:
+    run = begun(store, session, rounds=0, fx=COMMANDS[:1], certificates=[])
+    look = RunLook(store, run.id)
+    first = json.loads(look()["openfl"])
+    PREDICTIONS.settle()
+    assert [card["name"] for card in first] == ["fx"]
+    assert "openfl" not in look(), "nothing has changed"
+
+    runs = command("fx aggregator start", "aggregator", None, None)
+    store.set_run(run.id, metrics=store.run(run.id).metrics | {"fx": [*COMMANDS[:1], runs], "certificates": SHOWN[:1]})
+    cards = {card["name"]: card for card in json.loads(look()["openfl"])}
+    assert cards["fx"]["parts"][-1]["rows"][1] == ["aggregator", "", "runs", "fx aggregator start"]
+    assert cards["certificates"]["parts"][-1]["rows"] == [
+        ["aggregator", "localhost", "Simple Signing CA (key 0011aabb)", "2027-11-21", "yes"]
+    ]
+    assert "fault" not in cards
+
+
+def test_rounds_are_on_the_same_page(store: Store, session: SessionRecord) -> None:
+    there = shown(store, begun(store, session))
+    assert {"fx", "certificates", "institutions", "institutions-global"} <= there.keys()
+
+
+def test_who_was_refused_is_told_with_the_reason(store: Store, session: SessionRecord) -> None:
+    refused = certificate("institution2", accepted=False, issuer="CN=other", why="unknown <b>authority</b>")
+    run = begun(store, session, certificates=[SHOWN[0], refused])
+    assert rows(store, run, "certificates")[1][-1] == "no: unknown <b>authority</b>"
+
+
+def test_no_key_is_ever_shown(store: Store, session: SessionRecord) -> None:
+    run = begun(
+        store,
+        session,
+        certificates=[SHOWN[0] | {"key": KEY, "pem": KEY}],
+        fx=[COMMANDS[0] | {"output": KEY, "env": {"KEY": KEY}}],
+    )
+    page = as_json(shown(store, run).values())
+    assert "Simple Signing CA (key 0011aabb)" in page
+    assert "PRIVATE" not in page
+
+
+@pytest.mark.parametrize("failure", [one for one in federated_failures() if one.needs_openfl], ids=lambda one: one.name)
+def test_what_was_broken_on_purpose_is_explained(
+    store: Store, session: SessionRecord, failure: FederatedFailure
+) -> None:
+    fault = failure.broken["fault"]
+    card = shown(store, begun(store, session, fault=fault))["fault"]
+    lines = [line["text"] for line in part(card, "words")["lines"]]
+    assert lines == [failure.mistake, failure.look_for, NOT_YET, failure.fix]
+    assert part(card, "code")["text"].startswith("workshop federation start")
+    assert part(card, "code")["text"].endswith("--fault none")
+
+    there = shown(store, begun(store, session, fault=fault, faults=["It was refused.", "The others went on."]))
+    lines = [line["text"] for line in part(there["fault"], "words")["lines"]]
+    assert lines[2:4] == ["It was refused.", "The others went on."]
+
+
+def test_what_went_wrong_by_itself_is_told_as_well(store: Store, session: SessionRecord) -> None:
+    there = shown(store, begun(store, session, faults=["institution1 ended with exit code 1."]))
+    assert there["fault"].title == "What went wrong"
+    assert "fault" not in shown(store, begun(store, session, faults=[]))
+
+
+def test_other_federations_have_none_of_it(store: Store, session: SessionRecord) -> None:
+    run = begun(store, session, fx=None, certificates=None)
+    assert not {"fx", "certificates", "fault"} & shown(store, run).keys()

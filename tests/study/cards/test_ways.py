@@ -1,0 +1,101 @@
+"""Cards of three ways side by side, and what their export holds."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+
+from tests.server import seed as class_seed
+from tests.study.cards.test_cards import links, part, shown, text
+from tests.study.ways import seed
+from workshop.report.cards import Card
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+from workshop.study import export
+
+
+@pytest.fixture
+def session(store: Store) -> SessionRecord:
+    return class_seed.session(store)
+
+
+def figure(card: Card) -> Any:
+    return part(card, "figure")["figure"]
+
+
+def test_a_study_that_is_complete(store: Store, session: SessionRecord) -> None:
+    found = shown(store, seed.study(store, session))
+    assert list(found) == [
+        *("verdict", "rounds-held_out", "rounds-own", "seeds-held_out", "seeds-own"),
+        *("came-to", "differences", "published", "openfl", "runs"),
+    ]
+    names = [trace.name for trace in figure(found["rounds-held_out"]).data if trace.name]
+    assert names == ["federated <b>92.0 %</b>", "pooled images <b>94.2 %</b>", "each alone <b>42.0 %</b>"]
+    assert "bands go from the lowest to the highest" in text(found["rounds-own"])
+    came, seeds = (one for one in found["came-to"].parts if one["kind"] == "table")
+    assert came["rows"][2] == ["Each alone", "42.0 ± 3.2 %", "96.4 ± 1.1 %"]
+    assert len(seeds["rows"]) == 5
+    assert seeds["rows"][1][0] == "1" and links(seeds["rows"][1]) == ["/run?run=2"]
+    assert seeds["rows"][1][2:] == ["93.0 %", "94.0 %", "44.0 %", "91.0 %", "95.0 %", "97.0 %"]
+    rows = {(row[0], row[1]): row[2:] for row in part(found["differences"], "table")["rows"]}
+    assert rows["Federated against alone", "held-out images"] == [
+        "+50.0 ± 1.9 points",
+        "+120.2 ± 8.5 %",
+        "5 of 5",
+        "6 %",
+    ]
+    assert rows["Federated against alone", "institutions' own images"][2] == "0 of 5"
+    published = part(found["published"], "table")["rows"]
+    assert published[-1] == ["Data of all, Sheller et al. 2020", "+17 %", "+2.6 %"]
+    assert published[0][0] == "Federated, here" and published[0][1] == "+120.2 ± 8.5 %"
+    assert "10:12598" in text(found["published"]) and "in which order the ways come" in text(found["published"])
+
+
+def test_one_that_goes_on_shows_its_run_by_round(store: Store, session: SessionRecord) -> None:
+    study = seed.study(store, session, ended=0)
+    run = seed.begin(store, session, study.id, 1, rounds=2)
+    found = shown(store, study)
+    assert "came-to" not in found
+    now = {trace.name: list(trace.y) for trace in figure(found["rounds-held_out"]).data}
+    assert now["federated, seed 0"] == [0.6, 0.7]
+    assert f"seed 0, which is learning now (run {run.id})" in text(found["rounds-held_out"])
+    store.finish(run.id, "completed", metrics=seed.metrics(seed.CAME[0]))
+    seed.begin(store, session, study.id, 2, rounds=1)
+    found = shown(store, study)
+    drawn = figure(found["rounds-own"]).data
+    assert [trace.meta for trace in drawn].count("now") == 3
+    assert "bands" not in text(found["rounds-own"]), "one seed has none"
+
+
+def test_real_federations_stand_beside(store: Store, session: SessionRecord) -> None:
+    study = seed.study(store, session)
+    found = shown(store, study)
+    command = part(found["openfl"], "code")["text"]
+    assert command.startswith("workshop federation start --backend openfl")
+    seed.openfl(store, session, 0.925, seed=3)
+    run = seed.openfl(store, session, 0.5, seed=9)
+    found = shown(store, study)
+    rows = part(found["openfl"], "table")["rows"]
+    assert rows[0][1:] == ["3", "92.5 %", "90.0 %", "94.0 %", "yes, 90.0 % to 94.0 %"]
+    assert rows[1][1:] == ["9", "50.0 %", "90.0 %", "–", "no, 90.0 % to 94.0 %"]
+    assert links(rows[1]) == [f"/run?run={run.id}"]
+    real = [trace for trace in figure(found["rounds-held_out"]).data if trace.legendgroup == "openfl"]
+    assert [list(trace.y)[-1] for trace in real] == [0.925, 0.5]
+
+
+def test_its_export_has_every_way_s_figures(store: Store, session: SessionRecord) -> None:
+    found = export.read_report(store, seed.study(store, session, failing=(2,)))
+    rows = list(csv.DictReader(io.StringIO(export.table(found))))
+    assert [row["seed"] for row in rows] == ["0", "1", "2", "3", "4"]
+    assert (rows[0]["rate"], rows[0]["unit"]) == ("0.92", "held-out accuracy, federated")
+    assert (rows[0]["alone_held_out"], rows[0]["centralised_own"]) == ("0.4", "0.94")
+    assert (rows[1]["status"], rows[1]["alone_held_out"]) == ("failed", "")
+    cards = list(shown(store, found.study).values())
+    page = export.page(found, cards)
+    assert "Three ways side by side" in page and "10:12598" in page and "<b>out</b>" not in page
+    assert list(export.pictures(cards)) == [
+        *("01-rounds-held-out.png", "02-rounds-own.png", "03-seeds-held-out.png", "04-seeds-own.png"),
+    ]

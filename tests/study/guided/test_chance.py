@@ -1,0 +1,37 @@
+"""Which differences are more than chance: the arithmetic against SciPy's, and the share of false alarms."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from scipy import stats
+
+from workshop.study.guided.chance import USUAL, WEIGHT, chance, student
+
+
+@pytest.mark.parametrize("freedom", [4, 6, 10, 30, 200])
+@pytest.mark.parametrize("share", [0.9, 0.975, 0.995])
+def test_quantiles_are_student_s(share: float, freedom: int) -> None:
+    assert student(share, freedom) == pytest.approx(stats.t.ppf(share, freedom), rel=0.02)
+
+
+def test_without_repeats_it_is_what_is_usual() -> None:
+    told = chance([(100.0,), (300.0,), ()])
+    assert (told.deviation, told.freedom) == (USUAL, WEIGHT)
+    assert not told.apart((100.0,), (103.0,)) and told.apart((100.0,), (150.0,))
+    assert not told.apart((), (1.0,))
+
+
+@pytest.mark.parametrize("noise", [0.005, 0.03])
+def test_a_step_without_effect_is_seldom_called_one(noise: float) -> None:
+    draw, alarms, found = random.Random(7), 0, 0
+    for _ in range(400):
+        cells = [[100 * draw.lognormvariate(0, noise) for _ in range(2)] for _ in range(3)]
+        others = [[50 * draw.lognormvariate(0, noise) for _ in range(2)] for _ in range(8)]
+        told = chance([*cells, *others])
+        order = sorted(cells, key=sum)
+        alarms += told.apart(order[0], order[-1], 3)
+        found += told.apart([rate * (1 + 6 * noise + 0.05) for rate in order[-1]], order[0], 3)
+    assert alarms <= 0.08 * 400
+    assert found >= 0.9 * 400, "what is there is found"

@@ -1,0 +1,240 @@
+"""Which trials the guided study wants, one step after the other, whatever the machine measures."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.study.guided import world
+from tests.study.guided.world import World
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
+from workshop.study.guided import places
+from workshop.study.guided.cells import spread_out
+from workshop.study.guided.found import Found
+from workshop.study.guided.plan import STEPS, TRIAL, Setting, estimate, plan, read_steps
+from workshop.study.guided.planning import ahead, found_of, hopeless, more, total, unfinished
+from workshop.study.kinds import Sofar, Watched
+from workshop.workloads import workload
+
+MOST = 60  # runs of the quick setting on two cores
+LONGEST = 15 * 60.0
+
+
+def test_the_quick_setting_fits_into_a_quarter_of_an_hour_on_two_cores() -> None:
+    quick = World(world.setting(mpis=("openmpi", "mpich", "intelmpi")))
+    before = total(quick.sofar)
+    placements = [where for step in STEPS for where in ahead(found_of(quick.sofar), step)]
+    told = estimate(placements, world.CORES, [])
+    trials = quick.complete()
+    assert len(trials) <= MOST
+    assert told.seconds <= LONGEST
+    assert abs(before - len(trials)) <= 6, "what is told beforehand is near what comes"
+    assert TRIAL * len(trials) <= LONGEST
+    assert more(quick.sofar) == []
+    assert total(quick.sofar) == len(trials)
+
+
+def test_every_step_has_results_and_only_the_last_repeats_what_others_ran() -> None:
+    quick = World(world.setting())
+    quick.complete()
+    found = found_of(quick.sofar)
+    assert all(found.done(step) for step in STEPS)
+    keys = [(places.key(trial.params, trial.placement), trial.repeat) for trial in quick.trials]
+    before = [key for key, trial in zip(keys, quick.trials, strict=True) if trial.point["step"] != "i"]
+    assert len(set(before)) == len(before), "no cell is run twice for two steps"
+    assert [trial.number for trial in quick.trials] == list(range(1, len(quick.trials) + 1))
+    # One rank with all cores is a cell of four steps, and has been run once for all of them, and repeated once.
+    alone = next(one for one in found.results("a") if one.point["cores"] == world.CORES)
+    assert len(alone.rates) == 2
+    assert {one.run for step in "bcd" for one in found.results(step) if set(one.runs) == set(alone.runs)}
+
+
+def test_later_steps_stand_on_the_best_of_earlier_ones() -> None:
+    quick = World(world.setting())
+    quick.complete()
+    found = found_of(quick.sofar)
+    best = found.best("d")
+    assert best is not None and (best.point["ranks"], best.point["threads"]) == (2, 1)
+    assert {Placement.parse(one.placement).ranks for one in found.results("f")} == {2}
+    assert [one.point["gave"] for one in found.results("i")] == ["", "a", "d", "e", "h"]
+    rates = [one.median or 0 for one in found.results("i")]
+    assert rates[1] > rates[0] and rates[-1] == max(rates) and all(len(one.rates) == 2 for one in found.results("i"))
+    assert rates[2] < rates[1], "with the article's evaluation more ranks may even lose"
+
+
+def test_a_setting_that_helps_and_an_mpi_that_is_faster_are_taken_along() -> None:
+    def faster(params: Mapping[str, Any], where: Placement) -> float:
+        return world.rate(params, where) * (1.3 if "HOROVOD_CYCLE_TIME" in where.environment else 1.0)
+
+    quick = World(world.setting(mpis=("openmpi", "mpich", "intelmpi")), faster)
+    quick.complete()
+    gave = {one.point["gave"]: one for one in found_of(quick.sofar).results("i")}
+    assert "HOROVOD_CYCLE_TIME" in gave["f"].placement["environment"]
+    assert "g" not in gave, "Intel MPI is slower than Open MPI with that setting"
+
+    quick = World(world.setting(mpis=("openmpi", "intelmpi")), lambda params, where: world.rate(params, where))
+    quick.complete()
+    gave = {one.point["gave"]: one for one in found_of(quick.sofar).results("i")}
+    assert gave["g"].placement["mpi"] == "intelmpi" and gave["g"].params["exchange"] == "mpi"
+
+
+def test_mpis_that_are_not_there_say_how_to_have_them_and_are_run_once_they_are() -> None:
+    quick = World(world.setting(steps="g"))
+    quick.complete()
+    lacking = [trial for trial in quick.trials if trial.error]
+    assert [trial.point["mpi"] for trial in lacking] == ["mpich", "intelmpi"]
+    assert "workshop mpi install mpich" in (lacking[0].error or {})["message"]
+    quick.setting = quick.setting.wanting("g", ("openmpi", "mpich"))
+    assert [trial.point["mpi"] for trial in quick.complete() if not trial.error] == ["openmpi"] * 2 + ["mpich"] * 2
+
+
+def test_steps_alone_and_more_of_them_later() -> None:
+    some = World(world.setting(steps="cb"))
+    assert some.setting.steps == "cb"
+    some = World(world.setting(steps=read_steps("c,b")))
+    some.complete()
+    assert {trial.point["step"] for trial in some.trials} == {"b", "c"}
+    many = len(some.trials)
+    some.setting = some.setting.wanting("f")
+    assert some.setting.steps == "f"
+    some.complete()
+    assert {trial.point["step"] for trial in some.trials[many:]} == {"f"}
+    ranks = {trial.placement["ranks"] for trial in some.trials[many:]}
+    assert ranks == {2}, "without step d, as many ranks as cores"
+
+
+def test_whoever_goes_on_wants_the_same() -> None:
+    quick = World(world.setting())
+    for _ in range(6):
+        quick.step()
+    again = more(Sofar(quick.sofar.study, list(quick.trials), dict(quick.runs)))
+    assert again == more(quick.sofar) and again
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    rates=st.dictionaries(st.integers(0, 400), st.floats(1, 1e5), max_size=60),
+    failing=st.sets(st.integers(1, 60), max_size=30),
+    cores=st.sampled_from([1, 2, 3, 4, 6]),
+    steps=st.sets(st.sampled_from(STEPS), min_size=1),
+    thorough=st.booleans(),
+)
+def test_it_ends_whatever_is_measured_and_whatever_fails(
+    rates: dict[int, float], failing: set[int], cores: int, steps: set[str], thorough: bool
+) -> None:
+    chosen = "".join(sorted(steps))
+    setting = world.setting(cores=cores, steps=chosen, thorough=thorough)
+
+    def how(params: Mapping[str, Any], where: Placement) -> float:
+        return rates.get(zlib.crc32(where.model_dump_json().encode()) % 400, 100.0)
+
+    machine = World(setting, how, lambda trial: trial.number in failing)
+    machine.complete(400)
+    found = found_of(machine.sofar)
+    assert all(found.done(step) for step in chosen)
+    assert total(machine.sofar) == len(machine.trials)
+    assert len(machine.trials) < 400
+
+
+@pytest.mark.parametrize("cores", [1, 7, 13, 16, 31, 60, 64, 96, 128])
+@pytest.mark.parametrize("thorough", [False, True])
+def test_machines_of_any_size_get_work_that_ends(cores: int, thorough: bool) -> None:
+    setting = world.setting(cores=cores, thorough=thorough)
+    assert setting.params["batch"] <= 64 + 4 * cores, "a larger batch than the ranks need would be longer work"
+    found = found_of(World(setting).sofar)
+    assert spread_out(found).ranks in setting.ranks
+    for cell in found.cells("h"):
+        assert cell.params["batch"] >= 1 and cell.params["iterations"] <= 8 * 600, "one rank alone reads it all"
+    assert max(Placement.parse(cell.placement).ranks for step in "dfgh" for cell in found.cells(step)) <= 64
+    if not thorough:
+        assert total(World(setting).sofar) <= 75
+
+
+def test_what_was_interrupted_in_the_middle_of_a_step_is_still_to_come() -> None:
+    some = World(world.setting(steps="e"))
+    some.trials = more(some.sofar)
+    some.trials[0] = some._run(some.trials[0])
+    assert len(unfinished(found_of(some.sofar), "e")) == 2 and ahead(found_of(some.sofar), "e") == []
+    some.trials[1:] = map(some._run, some.trials[1:])
+    assert unfinished(found_of(some.sofar), "e") == [] == more(some.sofar)
+
+
+def test_what_other_steps_have_run_of_a_step_is_no_beginning() -> None:
+    some = World(world.setting(steps="a"))
+    some.complete()
+    found = found_of(some.sofar)
+    assert found.begun("a") and not found.begun("b") and not found.begun("d")
+    assert any(one.rates for one in found.results("b")), "one rank with all cores is one of its cells"
+
+
+def test_a_trial_that_does_half_the_work_is_hopeless() -> None:
+    quick = World(world.setting())
+    while not (quick.trials and quick.trials[-1].point["step"] == "c"):
+        quick.step()
+    trial = next(one for one in quick.trials if one.point.get("env.TF_NUM_INTRAOP_THREADS") == 4)
+    one_each = next(one for one in quick.trials if one.point.get("env.TF_NUM_INTRAOP_THREADS") == 1)
+    run = quick.runs[1]
+    assert hopeless(quick.sofar, one_each, Watched(run, 5.0, 100.0)) is None, "others may have been at work just then"
+    assert hopeless(quick.sofar, trial, Watched(run, 5.0, 100.0)) == (
+        "After 5 s it did 14 % of the work of inter_op 2, intra_op 2."
+    )
+    assert hopeless(quick.sofar, trial, Watched(run, 1.0, 100.0)) is None, "too soon"
+    assert hopeless(quick.sofar, trial, Watched(run, 5.0, 700.0)) is None, "it may win"
+    assert hopeless(quick.sofar, trial, Watched(run, 0.0, None)) is None
+    assert hopeless(quick.sofar, quick.trials[0], Watched(run, 5.0, 1.0)) is None, "the naive start may be slow"
+
+
+def test_past_runs_tell_how_long_it_takes() -> None:
+    quick = World(world.setting(steps="d"))
+    quick.complete()
+    placements = [trial.placement for trial in quick.trials]
+    assert estimate(placements, 2, quick.runs.values()).seconds == pytest.approx(12 * len(placements))
+    unknown = estimate([places.place(4, 1, 2).as_json()], 2, [])
+    assert unknown.seconds > TRIAL, "more ranks than cores take longer to start"
+
+
+def test_a_description_reads_back() -> None:
+    setting = world.setting(steps="abf", thorough=True, given={"size": 56})
+    assert Setting.read(setting.description()) == setting
+    assert setting.params["size"] == 56 and setting.repeats == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"batch": 30}, "--set batch=32"),
+        ({"inference": "predict"}, "inference can't be set"),
+        ({"nonsense": 1}, "nonsense"),
+        ({"size": 29}, "size"),
+    ],
+)
+def test_what_can_t_be_set(given: dict[str, object], words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        plan(workload("sgan"), given, 2)
+
+
+@pytest.mark.parametrize("text", ["", "z", "a;b", ","])
+def test_steps_that_are_none(text: str) -> None:
+    with pytest.raises(BadInput, match="the steps are a to i"):
+        read_steps(text)
+    assert read_steps(None) == STEPS and read_steps("C, a") == "ac"
+
+
+def test_batches_are_divided_by_all_numbers_of_ranks() -> None:
+    for cores in (1, 2, 3, 5, 6, 8, 12):
+        setting = world.setting(cores=cores)
+        assert all(setting.params["batch"] % ranks == 0 for ranks in setting.ranks)
+
+
+def test_the_same_variables_are_the_same_cell() -> None:
+    where = places.place(1, 2, 2)
+    told = places.with_variables(where, {"OMP_NUM_THREADS": "2"})
+    other = places.with_variables(where, {"OMP_NUM_THREADS": "1"})
+    assert places.key({}, where.as_json()) == places.key({}, told.as_json()) != places.key({}, other.as_json())
+    assert isinstance(found_of(World(world.setting()).sofar), Found)

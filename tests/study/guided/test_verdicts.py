@@ -1,0 +1,248 @@
+"""What the steps say, of machines that differ; and their cards, document and table."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.server import seed
+from tests.study.guided import world
+from tests.study.guided.world import World
+from workshop.cli.show_path import show_path
+from workshop.core.documents import finite
+from workshop.core.placement import Placement
+from workshop.report import cards as parts
+from workshop.store.store import Store
+from workshop.study import kinds
+from workshop.study.cards import cards
+from workshop.study.cards.path import step_cards
+from workshop.study.guided import wanting
+from workshop.study.guided.found import Found
+from workshop.study.guided.guesses import Answer, right
+from workshop.study.guided.kind import PathReport
+from workshop.study.guided.memory import Growth, growth
+from workshop.study.guided.plan import STEPS
+from workshop.study.guided.planning import found_of
+from workshop.study.guided.steps import SOURCE, step
+
+
+def measured(how: world.Rate = world.rate, **more: Any) -> Found:
+    quick = World(world.setting(**more), how)
+    quick.complete()
+    return found_of(quick.sofar)
+
+
+def said(found: Found, key: str, grown: dict[str, Growth] | None = None) -> dict[str, str]:
+    told = step(key).judge(found, grown or {})
+    assert told is not None
+    return told
+
+
+def answered(found: Found, key: str) -> Answer:
+    """To what learners predict."""
+    told = step(key).answer(found, {})
+    assert told is not None
+    return told
+
+
+def with_variable(name: str, factor: Callable[[str], float]) -> world.Rate:
+    """Rates that one variable of the ranks changes."""
+    return lambda params, where: world.rate(params, where) * factor(where.rank_environment().get(name, ""))
+
+
+def test_what_omp_num_threads_does_not_do_is_said_with_the_reason() -> None:
+    told = said(measured(steps="b"), "b")
+    assert told["verdict"] == "OMP_NUM_THREADS has no effect here."
+    assert "Eigen" in told["why"] and "Run 1 had 2 threads of that pool, and no OpenMP thread worked" in told["why"]
+    assert answered(measured(steps="b"), "b").value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed_", range(10))
+def test_a_noisy_machine_does_not_make_it_an_effect(seed_: int) -> None:
+    chance = random.Random(seed_)
+    found = measured(lambda params, where: world.rate(params, where) * chance.uniform(0.93, 1.0), steps="ab")
+    assert said(found, "b")["verdict"] == "OMP_NUM_THREADS has no effect here."
+    ask, answer = step("b").ask(found), step("b").answer(found, {})
+    assert answer is not None and right(ask, 1.0, answer), "none is the right guess, whatever chance has made of it"
+
+
+def test_what_it_does_where_something_reads_it_is_said_as_well() -> None:
+    found = measured(with_variable("OMP_NUM_THREADS", lambda threads: 2.0 if threads == "4" else 1.0), steps="b")
+    told = said(found, "b")
+    assert told["verdict"].startswith("OMP_NUM_THREADS=4 seems to be 2.00x") and "nothing in a rank" in told["verdict"]
+    for run in found.runs.values():
+        run.metrics["threads"][0]["openmp"] = {"count": 4, "busy": 4, "seconds": 3.0}
+    told = said(found, "b")
+    assert told["verdict"] == "OMP_NUM_THREADS=4 is 2.00x as fast as OMP_NUM_THREADS=2."
+    assert "OpenMP threads worked in run 1" in told["why"]
+    for run in found.runs.values():
+        del run.metrics["threads"]
+    assert "do not tell" in said(found, "b")["why"]
+
+
+def test_the_profile_counts_threads_against_cores() -> None:
+    found = measured(steps="a")
+    told = said(found, "a")
+    assert "2 threads to compute with on one core" in told["verdict"]
+    assert "6 threads live in it (3 ZeroMQ, 2 TensorFlow intra-op (Eigen) and 1 main); 3 of them worked" in told["why"]
+    assert answered(found, "a").value == 6
+
+
+def test_ranks_and_threads() -> None:
+    found = measured(steps="d")
+    told = said(found, "d")
+    assert told["verdict"] == "2 ranks x 1 thread wins."
+    assert "1.58x one rank with all 2 cores" in told["why"]
+    assert answered(found, "d").value == "2 x 1"
+
+
+def test_memory_that_leaks_and_memory_that_does_not() -> None:
+    def grown(slope: float) -> dict[str, Growth]:
+        series = {"predict": [6e8 + slope * n + 1e4 * (n % 3) for n in range(30)], "compiled": [6e8] * 30}
+        found = {name: growth(values) for name, values in series.items()}
+        return {name: one for name, one in found.items() if one is not None}
+
+    found = measured(steps="e")
+    told = said(found, "e", grown(0.0))
+    assert told["verdict"] == "Nothing like the article's leak shows today." and "33009" in told["why"]
+    assert "went on" not in told["why"]
+    climbs = said(found, "e", grown(4e4))
+    assert climbs["verdict"].endswith("today, but with predict memory still climbs a little.")
+    assert "If that went on, 10,000 evaluations would add 4" in climbs["why"] and "Training" not in climbs["why"]
+    control = grown(4e4) | {"compiled": grown(2e3)["predict"]}
+    assert "Training itself takes no more than compiled shows." in said(found, "e", control)["why"]
+    alike = grown(4e4) | {"compiled": grown(4e4)["predict"]}
+    assert "All of them show it alike" in said(found, "e", alike)["why"]
+    assert "thorough" in climbs["next"] and "thorough" not in told["next"]
+    assert "An evaluation takes: predict 600 ms" in told["why"]
+    told = said(found, "e", grown(2e6))
+    assert told["verdict"] == "predict keeps memory: 200.0 MB over 100 evaluations."
+    assert told["next"] == "Use compiled instead."
+    assert step("e").judge(found, {}) is None
+
+
+def test_settings_that_can_t_matter_and_those_that_do() -> None:
+    told = said(measured(), "f")
+    assert told["verdict"] == "None of the other sets is better than what there was."
+    assert "polling (0.79x)" in told["why"] and "KMP_* is for OpenMP libraries" in told["why"]
+    assert "exchange gradients without Horovod" in told["why"]
+    told = said(measured(with_variable("HOROVOD_CYCLE_TIME", lambda cycle: 1.3 if cycle else 1.0)), "f")
+    assert told["verdict"] == "Short cycle is 1.30x what there was."
+    assert "the machine, not the setting" in told["why"], "no rank here reads it"
+    found = measured()
+    assert "no fusion" in answered(found, "f").ties
+
+
+def test_mpis() -> None:
+    assert said(measured(steps="g"), "g")["verdict"].startswith("Only Open MPI could be measured")
+    told = said(measured(mpis=("openmpi", "mpich", "intelmpi"), steps="g"), "g")
+    assert told["verdict"] == "Intel MPI is the fastest: 1.57x MPICH."
+
+    def two(params: Any, where: Placement) -> float:
+        return world.rate(params, where.model_copy(update={"mpi": "mpich" if where.mpi == "mpich" else "openmpi"}))
+
+    told = said(measured(two, mpis=("openmpi", "mpich", "intelmpi"), steps="g"), "g")
+    assert told["verdict"] == "Open MPI and Intel MPI are the fastest: 1.43x MPICH."
+
+    def alike(params: Any, where: Placement) -> float:
+        return world.rate(params, where.model_copy(update={"mpi": "openmpi"}))
+
+    told = said(measured(alike, mpis=("openmpi", "intelmpi"), steps="g"), "g")
+    assert told["verdict"] == "Open MPI and Intel MPI can't be told apart."
+
+
+def test_evaluation_before_and_after() -> None:
+    found = measured(steps="h")
+    told = said(found, "h")
+    assert told["verdict"] == "Evaluation takes 26 % of the time instead of 59 %."
+    assert told["why"].startswith("That makes 2 ranks 1.79x as fast.")
+    assert "2 ranks are 1.24x as fast as one before and 2.22x after" in told["why"]
+    assert answered(found, "h").value == pytest.approx(58.8, abs=0.1)
+
+
+def test_the_waterfall_and_the_command_of_its_end() -> None:
+    told = said(measured(), "i")
+    assert told["verdict"] == "All together: 2.24x the naive start."
+    assert told["next"].endswith("--batch 32 --inference predict_on_batch --ranks 2 --threads 1")
+    told = said(measured(mpis=("openmpi", "intelmpi")), "i")
+    assert "--exchange mpi" in told["next"] and "--mpi intelmpi" in told["next"], "what was measured, not half of it"
+
+
+def test_without_the_naive_start_there_is_no_gain_to_tell() -> None:
+    quick = World(world.setting(), failing=lambda trial: trial.point["step"] == "i" and not trial.point["gave"])
+    quick.complete()
+    found = found_of(quick.sofar)
+    assert found.done("i") and step("i").judge(found, {}) is None and step("i").answer(found, {}) is None
+
+
+def test_one_core_has_nothing_to_free() -> None:
+    found = measured(cores=1)
+    assert len(found.results("a")) == 1 and "core" not in said(found, "a")["next"]
+    assert "a" not in {one.point["gave"] for one in found.results("i")}
+    assert "1 cores" not in str([said(found, key) for key in "abcdfghi"])
+
+
+def test_ranks_that_gain_no_more_than_chance_are_no_stage() -> None:
+    found = measured(lambda params, where: 550.0 if where.bind_to == "core" else 600.0)
+    assert [one.point["gave"] for one in found.results("i")] == ["", "a", "e", "h"]
+    assert said(found, "d")["verdict"].endswith("came out first, but others may be as fast.")
+
+
+@pytest.fixture
+def store(workshop_home: Path) -> Any:
+    with Store.open() as opened:
+        yield opened
+
+
+def test_the_report_however_far_it_is(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    session = seed.session(store)
+    empty = kinds.report(store, world.study(store, session, steps=""))
+    assert isinstance(empty, PathReport)
+    assert empty.verdict["verdict"] == "Not enough measured yet."
+    part = kinds.report(store, world.study(store, session, ended=9))
+    assert isinstance(part, PathReport)
+    assert [one.state for one in part.steps][:3] == ["done", "done", "partly"]
+    assert part.verdict["verdict"] == "3 steps of 9 measured." and "Next is step d" in part.verdict["next"]
+    full = kinds.report(store, world.study(store, session))
+    assert isinstance(full, PathReport)
+    assert [one.state for one in full.steps] == ["done"] * 9
+    assert full.grown["predict"].grows and not full.grown["compiled"].grows
+
+    document = json.loads(json.dumps(finite(full.as_json()), allow_nan=False))
+    assert [one["step"] for one in document["steps"]] == list(STEPS)
+    assert all(one["verdict"]["verdict"] and one["answer"] and one["cells"] for one in document["steps"])
+    assert document["source"] == SOURCE and document["memory"]["predict"]["grows"] is True
+
+    for report in (empty, part, full):
+        assert parts.as_json(cards(report)).startswith("[")
+        for key in STEPS:
+            (card, _) = step_cards(report, key)
+            assert SOURCE in str(card.parts[-1]), "the article's figures stand beside one's own"
+        show_path(report)
+        assert all(len(line) <= 80 for line in capsys.readouterr().out.splitlines())
+    names = [card.name for card in cards(full)]
+    assert names[:3] == ["verdict", "step-a", "cells-a"] and names[-1] == "runs" and len(set(names)) == len(names)
+
+
+def test_a_step_that_fails_entirely_says_so(store: Store) -> None:
+    session = seed.session(store)
+    made = wanting.begin(store, world.setting(steps="b"))
+    store.take_study(made.id, "seed")
+    store.add_trials(made.id, "seed", world.wanted(store, made.id))
+    for trial in store.trials(made.id):
+        run = store.submit(session.id, "sgan", trial.params, trial.placement, trial=(made.id, trial.number))
+        store.take_next(session.id)
+        store.finish(run.id, "failed", error={"type": "MemoryError", "message": "no <b>room"})
+    report = kinds.report(store, store.study(made.id))
+    assert isinstance(report, PathReport)
+    told = report.step("b").verdict
+    assert report.step("b").state == "done" and told is not None
+    assert told["verdict"] == "Too few of its runs worked to compare anything."
+    assert "OMP_NUM_THREADS=1" in told["why"] and "MemoryError: no <b>room" in told["why"]
+    assert told["next"].endswith(f"workshop study resume {made.id} --failed")
+    assert "Next is step a" in report.verdict["next"]

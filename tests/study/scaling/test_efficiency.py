@@ -1,0 +1,275 @@
+"""Speed-up, efficiency and what limits them, as a table: measurements on the left, words of the answer right."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.report.analysis.cases import machine, rank_map, run, times
+from workshop.report.analysis.oversubscription import Crowd
+from workshop.study.published import PUBLISHED, references
+from workshop.study.scaling.efficiency import Measurement, measurement, rows
+from workshop.study.scaling.verdict import scaling_verdict
+
+ALONE = {"compute": 10.0, "communicate": 0.0, "wait": 0.0, "input": 0.1}
+EVEN = {"compute": 19.0, "communicate": 0.6, "wait": 0.4, "input": 0.2}
+CROWD = (Crowd("laptop", (0, 1, 2, 3), (0, 1), 2, 4, "units"),)
+
+
+def of(ranks: int, *rates: float, threads: int = 1, **more: Any) -> list[Measurement]:
+    """A measurement for each rate."""
+    told = {"seconds": ALONE if ranks == 1 else EVEN, "cores": 2, **more}
+    return [Measurement(ranks, threads, run=100 * ranks + n, rate=rate, **told) for n, rate in enumerate(rates)]
+
+
+def judge(*measured: list[Measurement], weak: bool = False) -> tuple[str, str]:
+    limit, said = scaling_verdict(rows([one for some in measured for one in some]), weak)
+    assert set(said) == {"verdict", "why", "next"}
+    return limit, f"{said['verdict']} | {said['why']} | {said['next']}"
+
+
+ONE = of(1, 98.0, 100.0, 103.0)
+
+CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
+    "close to the ideal": (
+        [ONE, of(2, 190.0, 193.0, 195.0)],
+        "compute",
+        ["Close to the ideal: 1.93x on 2 ranks.", "96 % of the ideal", "computing 94 %", "Every core is at work"],
+    ),
+    "close to the ideal, and cores left": (
+        [of(1, 100.0, 101.0, cores=8), of(2, 190.0, 193.0, cores=8)],
+        "compute",
+        ["8 ranks (--ranks 8)"],
+    ),
+    "above the ideal": (
+        [ONE, of(2, 220.0, 225.0, 221.0)],
+        "compute",
+        ["Above the ideal: 2.21x on 2 ranks.", "fits the caches better"],
+    ),
+    "moving data": (
+        [ONE, of(2, 118.0, 120.0, 125.0, seconds={"compute": 12.0, "communicate": 7.0, "wait": 0.6, "input": 0.2})],
+        "communication",
+        ["Communication limits: 1.20x on 2 ranks.", "moving data 35 %", "larger batch"],
+    ),
+    "more ranks than cores": (
+        [ONE, of(2, 190.0, 193.0, 195.0), of(4, 150.0, 151.0, 149.0, crowds=CROWD)],
+        "oversubscription",
+        [
+            "Oversubscribed: 4 ranks on 2 cores are 1.50x as fast as 1 rank.",
+            "Up to 2 ranks it is close to the ideal: 1.93x",
+            "Ranks 0 to 3 have 4 threads for 2 cores",
+            "cores for 2 ranks (--ranks 2)",
+        ],
+    ),
+    "more threads than cores": (
+        [
+            of(1, 100.0, 101.0, threads=2),
+            of(2, 101.0, 108.0, threads=2, crowds=(Crowd("laptop", (0, 1), (0, 1), 2, 4, "units"),)),
+        ],
+        "oversubscription",
+        ["2 ranks x 2 threads on 2 cores", "1 rank (--ranks 1) of 2 threads; or try one each (--threads 1)"],
+    ),
+    "bound to the same core": (
+        [of(1, 100.0, 101.0, cores=4), of(2, 101.5, 104.0, cores=4, crowds=(Crowd("a", (0, 1), (0,), 1, 2, "units"),))],
+        "oversubscription",
+        ["2 threads for 1 core", "--map-by core --bind-to core"],
+    ),
+    "one rank is late": (
+        [
+            ONE,
+            of(
+                2,
+                *(130.0, 131.0, 133.0),
+                seconds={"compute": 13.0, "communicate": 0.4, "wait": 6.0, "input": 0.2},
+                late=(1,),
+                waited="Rank 0 waited 8.0 ms a step for rank 1, which shares core 0 with rank 0.",
+            ),
+        ],
+        "stragglers",
+        ["Rank 1 holds up the others: 1.31x", "waiting 31 %", "shares core 0", "run 202"],
+    ),
+    "ranks are late in turns": (
+        [ONE, of(2, 130.0, 131.0, 133.0, seconds={"compute": 13.0, "communicate": 0.4, "wait": 6.0, "input": 0.2})],
+        "stragglers",
+        ["Waiting limits: 1.31x", "the runs do not tell", "what else works on this machine"],
+    ),
+    "input": (
+        [ONE, of(2, 120.0, 121.0, 125.0, seconds={"compute": 12.0, "communicate": 0.5, "wait": 0.4, "input": 6.0})],
+        "input",
+        ["Input limits: 1.21x", "reading input 32 %"],
+    ),
+    "computing gets slower": (
+        [ONE, of(2, 140.0, 141.0, 143.0)],
+        "compute",
+        ["Computing itself gets slower: 1.41x", "1.35 times as long", "--weak"],
+    ),
+    "noise": (
+        [of(1, 80.0, 100.0, 170.0), of(2, 95.0, 150.0, 200.0)],
+        "noise",
+        ["Too noisy to tell", "80 to 170", "95 to 200", "--repeats"],
+    ),
+    "no faster, beyond doubt": (
+        [ONE, of(2, 99.0, 101.0, 102.0, seconds={"compute": 10.0, "communicate": 9.0, "wait": 0.6, "input": 0.2})],
+        "communication",
+        ["1.01x", "Beyond what repeats differ by, that is no faster than 1 rank."],
+    ),
+    "slower": (
+        [ONE, of(2, 60.0, 61.0, 62.0, seconds={"compute": 10.0, "communicate": 19.0, "wait": 0.6, "input": 0.2})],
+        "communication",
+        ["0.61x"],
+    ),
+    "another limit further on": (
+        [
+            ONE,
+            of(2, 140.0, 141.0, 142.0, seconds={"compute": 14.0, "communicate": 5.0, "wait": 0.5, "input": 0.2}),
+            of(4, 120.0, 121.0, 122.0, crowds=CROWD),
+        ],
+        "communication",
+        ["1.41x on 2 ranks", "Then, with 4 ranks: Ranks 0 to 3 have 4 threads for 2 cores"],
+    ),
+    "measured once": ([of(1, 100.0), of(2, 195.0)], "compute", ["Each was measured once, so chance isn't known."]),
+    "without one rank": (
+        [of(2, 100.0, 101.0, cores=8), of(4, 190.0, 193.0, cores=8)],
+        "compute",
+        ["1.91x from 2 to 4 ranks", "the throughput of 2 ranks"],
+    ),
+    "phases unknown": ([ONE, of(2, 120.0, 121.0, seconds={})], "unknown", ["Below the ideal", "did not tell"]),
+    "only one number of ranks": ([ONE], "unknown", ["Not enough measured yet.", "only 1 rank"]),
+    "nothing yet": ([[Measurement(1, 1), Measurement(2, 1)]], "unknown", ["Not enough measured yet.", "there is none"]),
+    "all failed": (
+        [[Measurement(1, 1, 1, failed="ValueError: no luck"), Measurement(2, 1, 2, failed="ValueError: none")]],
+        "unknown",
+        ["Nothing could be measured.", "ValueError: no luck."],
+    ),
+    "one number of ranks failed": (
+        [ONE, of(2, 190.0, 195.0, 193.0), [Measurement(4, 1, 9, failed="MemoryLimit: too much")]],
+        "compute",
+        ["Close to the ideal", "All trials with 4 ranks failed: MemoryLimit: too much."],
+    ),
+    "the base failed": (
+        [[Measurement(1, 1, 9, failed="X: y")], of(2, 100.0, 101.0), of(4, 190.0, 193.0)],
+        "compute",
+        ["from 2 to 4 ranks", "All trials with 1 rank failed"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_verdicts(name: str) -> None:
+    measured, limit, words = CASES[name]
+    found, said = judge(*measured)
+    assert found == limit, said
+    for expected in words:
+        assert expected in said, said
+
+
+def test_weak_scaling_says_so() -> None:
+    assert "On the same work" in judge(ONE, of(2, 190.0, 193.0, 195.0))[1]
+    said = judge(ONE, of(2, 190.0, 193.0, 195.0), weak=True)[1]
+    assert "On work that grew with them" in said and "the same work for all numbers of ranks" in said
+    moving = {"compute": 12.0, "communicate": 7.0, "wait": 0.6, "input": 0.2}
+    for seconds in (EVEN, moving):  # which it has already
+        assert "--weak" not in judge(ONE, of(2, 120.0, 121.0, seconds=seconds), weak=True)[1]
+
+
+def test_rows_are_medians_against_the_smallest_number_of_ranks() -> None:
+    one, two = rows([*of(2, 195.0, 150.0, 190.0), *of(1, 100.0, 90.0, 101.0)])
+    assert (one.ranks, one.throughput, one.speed_up, one.efficiency) == (1, 100.0, 1.0, 1.0)
+    assert (two.throughput, two.speed_up, two.efficiency, two.reach) == (190.0, 1.9, 0.95, (1.5, 1.95))
+    assert sum(two.shares.values()) == pytest.approx(1.0)
+    told = two.as_json()
+    assert (told["low"], told["high"], told["repeats"], told["failed"]) == (150.0, 195.0, 3, 0)
+    assert told["runs"] == [200, 201, 202]
+    empty = rows([Measurement(1, 1), *of(2, 100.0)])[0].as_json()
+    assert (empty["throughput"], empty["speed_up"], empty["efficiency"], empty["low"]) == (None,) * 4
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 8), st.one_of(st.none(), st.floats(1e-3, 1e9)), st.sampled_from(["", "X: y"])),
+        max_size=30,
+    ),
+    st.booleans(),
+    st.lists(st.floats(0, 1e6), min_size=4, max_size=4),
+)
+def test_whatever_was_measured_there_is_an_answer(told: list[Any], weak: bool, seconds: list[float]) -> None:
+    phases = dict(zip(("compute", "communicate", "wait", "input"), seconds, strict=True))
+    measured = [
+        Measurement(ranks, 1, n, rate, "" if rate is not None else failed, phases if n % 2 else {})
+        for n, (ranks, rate, failed) in enumerate(told)
+    ]
+    found = rows(measured)
+    assert [row.ranks for row in found] == sorted({ranks for ranks, _, _ in told})
+    for row in found:
+        if row.speed_up is not None and row.base is not None:
+            assert row.efficiency == pytest.approx(row.speed_up * row.base.ranks / row.ranks)
+            assert row.reach[0] <= row.speed_up * (1 + 1e-9) and row.speed_up <= row.reach[1] * (1 + 1e-9)
+    _, said = scaling_verdict(found, weak)
+    assert all(said.values()) and "nan" not in said["why"]
+
+
+TRAINED = {
+    "exchange": "mpi",
+    "updates": 100,
+    "images_per_second": 200.0,
+    "measured_steps": 100,
+    "phases": {"input": [0.1, 0.1], "compute": [8.0, 5.0], "communicate": [0.5, 0.5], "wait": [0.0, 3.0]},
+    "last": [100, 0],
+    "late_by": [0.03, 0.0],
+}
+
+
+def test_a_measurement_of_a_run() -> None:
+    found = measurement(run(metrics=TRAINED), {}, "images_per_second")
+    assert (found.ranks, found.threads, found.run, found.rate, found.failed) == (2, 1, 7, 200.0, "")
+    assert found.seconds == {"compute": 13.0, "communicate": 1.0, "wait": 3.0, "input": pytest.approx(0.2)}
+    assert found.late == (0,) and "for rank 0" in found.waited
+    assert (found.crowds, found.cores) == ((), 2)
+
+
+def test_a_workload_that_tells_events_only() -> None:
+    found = measurement(run(metrics={"points_per_second": 3}), times([2.0, 2.1], [0.4, 0.3]), "points_per_second")
+    assert found.rate == 3.0
+    assert found.seconds == pytest.approx({"compute": 4.1, "communicate": 0.6, "wait": 0.1, "input": 0.0})
+
+
+def test_four_ranks_on_two_cores_are_crowded() -> None:
+    four = run(
+        placement={"ranks": 4, "cores_per_rank": 1},
+        rank_map=rank_map(*[[0, 1]] * 4),
+        machine=machine(2),
+        metrics={"x": 1.0},
+    )
+    assert measurement(four, {}, "x").crowds[0].threads == 4
+
+
+@pytest.mark.parametrize("value", [None, math.nan, math.inf, 0, -1.0, "fast", [1.0]])
+def test_a_run_without_a_rate_counts_as_failed(value: object) -> None:
+    found = measurement(run(metrics={"images_per_second": value}), {}, "images_per_second")
+    assert found.rate is None and "tells no images_per_second" in found.failed
+
+
+@pytest.mark.parametrize("status", ["queued", "running", "cancelled", "interrupted"])
+def test_what_has_not_completed_is_neither(status: str) -> None:
+    found = measurement(run(status=status, metrics=TRAINED), {}, "images_per_second")
+    assert found.rate is None and found.failed == ""
+
+
+def test_a_failed_run_says_why() -> None:
+    failed = run(status="failed", error={"type": "ValueError", "message": "no luck"})
+    assert measurement(failed, {}, "x").failed == "ValueError: no luck"
+
+
+def test_published_figures() -> None:
+    found = {one.what: one for one in PUBLISHED}
+    assert round(found["ResNet-50"].speed_up, 2) == 1.89 == round(632.8 / 334.0, 2)
+    assert found["U-Net"].speed_up == 1.84 and abs(72 / 39 - 1.84) < 0.01
+    assert [one.what for one in references(2)] == ["ResNet-50", "U-Net"]
+    assert len(references(8)) == 3 and references(1) == []
+    assert found["ResNet-50"].name == "ResNet-50, 2 GPUs (Jain 2022)"
+    for one in PUBLISHED:
+        assert one.as_json()["source"].endswith(")") and one.figures

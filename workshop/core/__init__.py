@@ -1,0 +1,1 @@
+"""What everybody uses: errors, settings, placements, machines, files that others have made, numbers in words."""

@@ -1,0 +1,131 @@
+"""The folder of notebooks: it is made of the labs' sources, and told where it isn't what they say."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from workshop.core import config
+from workshop.core.errors import BadInput
+from workshop.course import catalogue, description, notebook, source
+from workshop.course.notebook import COMMAND, MARK
+
+SOLUTIONS = "solutions"  # the folder of the others
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a build has done: paths below the folder of notebooks."""
+
+    written: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    same: tuple[str, ...] = ()
+
+
+def all_of(labs: Path) -> dict[str, str]:
+    """Every notebook of the course: its text by its path below the folder of notebooks.
+
+    Raises BadInput with every problem of every lab.
+    """
+    made: dict[str, str] = {}
+    problems: list[str] = []
+    for folder in catalogue.folders(labs):
+        try:
+            lab, text = description.read(folder), source.text_of(folder / source.FILE)
+            for solutions in (False, True):
+                path = (
+                    f"{SOLUTIONS}/{catalogue.file_name(lab, folder)}" if solutions else catalogue.file_name(lab, folder)
+                )
+                made[path] = notebook.dumped(notebook.of(text, lab, folder.name, solutions))
+        except BadInput as error:
+            problems.append(str(error))
+    if problems:
+        raise BadInput("\n".join(problems))
+    return made
+
+
+def build(notebooks: Path, labs: Path | None = None) -> Built:
+    """Write all notebooks that have changed, and take away generated ones that no lab makes any more.
+
+    Nothing is written unless every source can be read. Raises BadInput.
+    """
+    wanted = all_of(labs or config.labs_folder())
+    written, same = [], []
+    for path, text in wanted.items():
+        if _text(notebooks / path) == text:
+            same.append(path)
+        else:
+            _write(notebooks / path, text)
+            written.append(path)
+    removed = [path for path in generated(notebooks) if path not in wanted]
+    for path in removed:
+        (notebooks / path).unlink(missing_ok=True)
+    return Built(tuple(written), tuple(removed), tuple(same))
+
+
+def stale(notebooks: Path, labs: Path | None = None, only: Collection[str] | None = None) -> list[str]:
+    """A sentence for each notebook that isn't what its source says; `only` are names of notebooks, else it is all.
+    Raises BadInput where a source can't be read."""
+    wanted = all_of(labs or config.labs_folder())
+    told = []
+    for path, text in wanted.items():
+        if only is not None and Path(path).name not in only:
+            continue
+        there = _text(notebooks / path)
+        if there is None:
+            told.append(f"{notebooks / path} is missing; make it with {COMMAND}.")
+        elif there != text:
+            told.append(f"{notebooks / path} is {_how_stale(there, text)}; make it anew with {COMMAND}.")
+    left = [path for path in generated(notebooks) if path not in wanted and only is None]
+    return told + [f"{notebooks / path} comes from no lab any more; take it away with {COMMAND}." for path in left]
+
+
+def _how_stale(there: str, wanted: str) -> str:
+    """Older than its source, or changed by somebody."""
+    try:
+        known = json.loads(there)["metadata"][MARK]["sha256"]
+    except (ValueError, KeyError, TypeError):
+        return "no notebook that was generated"
+    same = known == json.loads(wanted)["metadata"][MARK]["sha256"]
+    return "not as it was generated" if same else "older than its source"
+
+
+def generated(notebooks: Path) -> list[str]:
+    """Generated notebooks below a folder: what somebody else has put there is none of ours."""
+    found = []
+    for path in sorted([*notebooks.glob("*.ipynb"), *notebooks.glob(f"{SOLUTIONS}/*.ipynb")]):
+        try:
+            marked = json.loads(path.read_text(encoding="utf-8"))["metadata"][MARK]["generated"]
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if marked == COMMAND:
+            found.append(path.relative_to(notebooks).as_posix())
+    return found
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except (OSError, ValueError):
+        return None
+
+
+def _write(path: Path, text: str) -> None:
+    """All of it or nothing. Raises BadInput."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(text.encode())
+            os.chmod(name, 0o644)
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise BadInput(f"{path} can't be written ({error.strerror}).") from None

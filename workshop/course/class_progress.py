@@ -1,0 +1,76 @@
+"""How the class stands in the labs, read from the store and from what labs there are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from workshop.core import config
+from workshop.core.errors import BadInput
+from workshop.course import catalogue, description
+from workshop.course.progress import Class, Outline, Quiz, standing
+from workshop.store.recorded import now
+from workshop.store.store import Store
+
+SAME = 10.0  # seconds for which the labs' descriptions are taken for the same
+
+
+def outlines(labs: Path) -> tuple[list[Outline], list[str]]:
+    """The labs in the order of the course, and a sentence for each one whose description can't be read."""
+    found, problems = [], []
+    for folder in catalogue.folders(labs):
+        try:
+            lab = description.read(folder)
+        except BadInput as error:
+            problems.append(" ".join(str(error).split()))
+        else:
+            found.append(Outline(folder.name, lab.title, lab.number, lab.exercises, lab.deck))
+    return found, problems
+
+
+class Classroom:
+    """Looks at the class again and again; any thread may use it. Rounds' decks never change and are read once."""
+
+    def __init__(self, store: Store, labs: Path | None = None) -> None:
+        self.store = store
+        self.labs = labs or config.labs_folder()
+        self.problems: list[str] = []  # of labs that can't be read
+        self._outlines: list[Outline] = []
+        self._read_at: float | None = None
+        self._questions: dict[int, int] = {}  # of rounds
+
+    def look(self, learner: str | None = None) -> Class:
+        """Everybody as they are now, or one learner, with whatever quizzes are theirs by name."""
+        looked = time.monotonic()
+        if self._read_at is None or looked - self._read_at > SAME:
+            (self._outlines, self.problems), self._read_at = outlines(self.labs), looked
+        labs, rows = self._outlines, self.store.progress()
+        found = standing(labs, rows, self._quizzes({row.learner for row in rows}), now(self.store.database))
+        if learner is None:
+            return found
+        return Class(found.labs, tuple(one for one in found.learners if one.name == learner))
+
+    def _quizzes(self, learners: Collection[str]) -> list[Quiz]:
+        """All that are in the store. One of a learner's own notebook has the name that they have there, whatever number
+        their nickname got."""
+        theirs = self.store.of_notebooks(learners)
+        return [
+            Quiz(
+                one.kind, one.deck, theirs.get(one.identity_id or 0, one.nickname),
+                one.identity_id is not None, one.share,
+                self._of(one.round_id), one.answered, one.last_at,
+            )
+            for one in self.store.quiz_standings()
+        ]  # fmt: skip
+
+    def _of(self, round_id: int) -> int:
+        if round_id not in self._questions:
+            self._questions[round_id] = _can_be_right(self.store.round(round_id).deck)
+        return self._questions[round_id]
+
+
+def _can_be_right(deck: Mapping[str, Any]) -> int:
+    """How many questions of a deck have a right answer: nothing is right in a poll."""
+    return sum(question.get("type") != "poll" for question in deck.get("questions", []))

@@ -1,0 +1,260 @@
+"""Every learner's own copies of the notebooks, and of the files of labs that these link to. The originals are never
+opened by anybody, and an update of them never overwrites what a learner has written.
+
+Beside the copies a ledger keeps the hash of what was handed out, of a notebook that of its cells. A copy that is still
+that is replaced by a new version; one that isn't is the learner's, and a new version of the original goes beside it.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from workshop.core import config, words
+from workshop.core.errors import BadInput
+from workshop.course import links
+from workshop.course.learner_folder import Folder, opened
+
+LEDGER = ".handed-out.json"  # names and hashes of what a learner has been given
+PATTERN = "*.ipynb"  # of the originals; folders within, such as that of the solutions, aren't handed out
+NEW, ASIDE = "new version", "set aside"
+TOO_LARGE = "too large"  # in place of a hash: no original is that
+MOST = 1000  # files with such a name
+TRIES, PAUSE = 25, 0.02  # seconds, with a file that somebody else writes at the same time
+
+What = Literal["given", "same", "updated", "kept", "beside"]
+
+
+@dataclass(frozen=True)
+class Copied:
+    """What became of one notebook, or a file beside them: `given` for the first time (or again, since it was gone), the
+    `same` as before, `updated` since nobody had changed it, `kept` as the learner has it, or a new version `beside` it.
+    `name` is its path below the learner's folder; `path` is where the version that was handed out last is; `aside` is
+    the name of the file beside it that has what somebody wrote, where that had to make way."""
+
+    name: str
+    what: What
+    path: Path
+    aside: str | None = None
+
+    def __str__(self) -> str:
+        kept = f" What had been written is kept as {self.aside}." if self.aside else ""
+        return {
+            "given": f"{self.name} is there.",
+            "same": f"{self.name} is as it was handed out.",
+            "updated": f"{self.name} is a new version now; yours had no changes.",
+            "kept": f"{self.name} is yours, with your changes.",
+            "beside": f"{self.name} is yours, with your changes; {self.path.name} beside it is the new version.",
+        }[self.what] + kept
+
+
+def hand_out(originals: Path, mine: Path, labs: Path | None = None) -> list[Copied]:
+    """Bring a learner's folder up to date with the notebooks in another folder, and with the files of labs that they
+    link to. Notebooks come first. Raises BadInput."""
+    wanted = _wanted(originals, labs or config.labs_folder())
+    with _opened(originals, mine.resolve()) as (folder, ledger):
+        return [_copied(original, name, folder, ledger) for name, original in wanted.items()]
+
+
+def again(originals: Path, mine: Path, name: str, labs: Path | None = None, make: bool = True) -> Copied:
+    """Give one of them anew; `make` the folder where it isn't there. What the learner has written is set aside under
+    another name. Raises BadInput, also where there is a link in the path of the learner's folder: it may lead whoever
+    else does this elsewhere."""
+    wanted = _wanted(originals, labs or config.labs_folder())
+    if name not in wanted:
+        known = words.listed(wanted)
+        raise BadInput(f"There is no notebook {name!r:.60} in {originals}; there are {known}.")
+    with _opened(originals, mine, make) as (folder, ledger):
+        aside = None
+        with _place(folder, name) as (place, file):
+            if _hash(place, file) not in (None, _digest(wanted[name].read_bytes())):
+                aside = _set_aside(place, file)
+        return replace(_copied(wanted[name], name, folder, ledger), aside=aside)
+
+
+def linked(originals: Path, name: str, lab: str) -> list[str]:
+    """The files of a lab, by their paths below a learner's folder, that a notebook's copy comes with."""
+    files = {link for link in _links(originals / name) if links.file(link, config.labs_folder()) is not None}
+    return sorted(link for link in files if PurePosixPath(link).parent == PurePosixPath(links.FOLDER, lab))
+
+
+def _wanted(originals: Path, labs: Path) -> dict[str, Path]:
+    """What is handed out, by its path below a learner's folder. Raises BadInput."""
+    found = {path.name: path for path in sorted(originals.glob(PATTERN)) if path.is_file()}
+    if not found:
+        raise BadInput(f"There are no notebooks in {originals}; make them with workshop labs build.")
+    linked = {link for path in found.values() for link in _links(path)}
+    beside = {link: path for link in sorted(linked) if (path := links.file(link, labs)) is not None}
+    return found | beside
+
+
+def _links(path: Path) -> Iterator[str]:
+    """The relative links in a notebook's texts; none where it is no notebook."""
+    try:
+        cells = json.loads(path.read_bytes())["cells"]
+        texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    for text in texts:
+        for _, link in links.relative(text):
+            yield link
+
+
+@contextmanager
+def _opened(originals: Path, mine: Path, make: bool = True) -> Iterator[tuple[Folder, dict[str, str]]]:
+    """A learner's folder and ledger, kept when all is done. One process at a time has the folder. Raises BadInput."""
+    try:
+        if originals.resolve() in (mine.resolve(), *mine.resolve().parents):
+            raise BadInput(f"{mine} is where the originals are; take another folder for copies.")
+        with opened(mine.absolute(), make) as folder, folder.alone():
+            ledger = _ledger(folder)
+            try:
+                yield folder, ledger
+            finally:
+                folder.write(LEDGER, (json.dumps(ledger, indent=1, sort_keys=True) + "\n").encode())
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""  # the kernel doesn't say where a disk is full
+        raise BadInput(f"The notebooks can't be copied to {mine} ({where}{error.strerror or error}).") from None
+
+
+def _copied(original: Path, name: str, mine: Folder, ledger: dict[str, str]) -> Copied:
+    """One file, three ways: what the original is, what was handed out, and what is there."""
+    data = original.read_bytes()
+    wanted, before = _digest(data), ledger.get(name)
+    path, saved = PurePosixPath(name), None
+    with _place(mine, name) as (folder, file):
+        for more in range(TRIES, -1, -1):
+            now = _hash(folder, file)
+            what, done = _what(wanted, before, now, folder.has(file)), True
+            if what == "given":
+                done = folder.give(file, data)
+            elif what == "updated" and more:
+                done, aside = _updated(folder, file, data, now)
+                saved = aside or saved
+            elif what in ("updated", "beside"):  # somebody who goes on writing it has it
+                what = "beside"
+                path = path.with_name(_beside(folder, name, data, wanted, ledger))
+            if done:
+                break
+            time.sleep(PAUSE)
+        else:
+            raise BadInput(f"{mine.path / name} comes and goes; close it wherever it is open, then try again.")
+    ledger[name] = wanted
+    return Copied(name, what, mine.path / path, saved)
+
+
+@contextmanager
+def _place(mine: Folder, name: str) -> Iterator[tuple[Folder, str]]:
+    """The folder in which a file is, and what it is called there."""
+    path = PurePosixPath(name)
+    with mine.within(path.parent.parts) as folder:
+        yield folder, path.name
+
+
+def _what(wanted: str, before: str | None, now: str | None, taken: bool) -> What:
+    """By the hashes of the original, of what was handed out, and of what is there. `taken`: the name is somebody's."""
+    if now is None:
+        return "beside" if taken else "given"  # taken by a link or a folder
+    if now == wanted:
+        return "same"
+    if now == before:
+        return "updated"
+    return "kept" if wanted == before else "beside"
+
+
+def _updated(folder: Folder, file: str, data: bytes, known: str | None) -> tuple[bool, str | None]:
+    """A new version in the place of one that nobody has changed, which has that hash. Whether it is there now: what
+    somebody saves in that moment stays in its place, or has the other name that is returned."""
+    try:
+        aside = _set_aside(folder, file)
+    except FileNotFoundError:  # gone in that moment
+        return False, None
+
+    def untouched() -> bool:  # nobody who opens the file now reaches this one, but somebody may have opened it before
+        return not folder.written(aside) and _hash(folder, aside) == known
+
+    given = False
+    try:
+        given = untouched() and folder.give(file, data)
+    finally:
+        lost_nothing = untouched()
+        put_back = not given and folder.back(aside, file)
+        if lost_nothing and not put_back:
+            folder.remove(aside)
+    return given, None if lost_nothing or put_back else aside
+
+
+def _beside(folder: Folder, name: str, data: bytes, wanted: str, ledger: dict[str, str]) -> str:
+    """A new version under a name of its own, which is returned. One that was put there earlier and hasn't been changed
+    makes way."""
+    for file in _names(PurePosixPath(name).name, NEW):
+        known = str(PurePosixPath(name).with_name(file))
+        now = _hash(folder, file)
+        unchanged = now is not None and now == ledger.get(known)
+        if (
+            now == wanted
+            or (unchanged and _updated(folder, file, data, now)[0])
+            or (not folder.has(file) and folder.give(file, data))
+        ):
+            ledger[known] = wanted
+            return file
+    raise BadInput(f"{folder.path} has {MOST} new versions of {name}; take some away.")
+
+
+def _set_aside(folder: Folder, file: str) -> str:
+    """Give a file another name that nobody has, which is returned: the one that is there at that moment, also where
+    JupyterLab saves."""
+    for other in _names(file, ASIDE):
+        if folder.aside(file, other):
+            return other
+    raise BadInput(f"{folder.path} has {MOST} files of {file} that were {ASIDE}; take some away.")
+
+
+def _names(file: str, why: str) -> Iterator[str]:
+    """`1-kmeans (new version).ipynb`, `1-kmeans (new version 2).ipynb` and so on."""
+    path = PurePosixPath(file)
+    for number in range(1, MOST + 1):
+        yield f"{path.stem} ({why}{'' if number == 1 else f' {number}'}){path.suffix}"
+
+
+def _hash(folder: Folder, file: str) -> str | None:
+    """Of what a learner has under this name; None where there is no file, and for a link to another one."""
+    try:
+        data = folder.read(file)
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            return TOO_LARGE
+        raise
+    return None if data is None else _digest(data)
+
+
+def _digest(data: bytes) -> str:
+    """Of what somebody may have written: of a notebook its cells, their outputs and pictures, since JupyterLab writes
+    the rest anew when it merely opens one."""
+    with suppress(ValueError, KeyError, TypeError, RecursionError):
+        data = json.dumps([_written(cell) for cell in json.loads(data)["cells"]], sort_keys=True).encode()
+    return hashlib.sha256(data).hexdigest()
+
+
+def _written(cell: Mapping[str, Any]) -> list[Any]:
+    """What of a cell somebody may have written; pictures only where there are any, which most ledgers don't know of."""
+    pictures = [cell["attachments"]] if cell.get("attachments") else []
+    return [cell["cell_type"], "".join(cell["source"]), cell.get("outputs", []), *pictures]
+
+
+def _ledger(folder: Folder) -> dict[str, str]:
+    """What was handed out; a ledger that is damaged knows of nothing, so that nothing is overwritten."""
+    try:
+        known = json.loads(folder.read(LEDGER) or b"{}")
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(known, Mapping):
+        return {}
+    return {name: value for name, value in known.items() if isinstance(value, str)}

@@ -1,0 +1,85 @@
+"""What a lab is: labs/<lab>/lab.yaml, and every problem of a bad one at once, by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workshop.core import yaml_files
+from workshop.course.source import BadSource, Problem
+from workshop.quiz.form_errors import Where, mistakes
+
+FILE = "lab.yaml"
+LARGEST = 64 * 1024  # bytes
+DEEPEST = 6  # levels
+SHORTEST, LONGEST = 20, 45  # minutes of a lab
+
+Words = Annotated[str, Field(min_length=1, max_length=300, pattern=r"\S")]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=40)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Step(_Part):
+    """A part of a lab, and how long it takes."""
+
+    name: Words
+    minutes: int = Field(ge=1, le=LONGEST)
+
+
+class Lab(_Part):
+    """A lab of the course. `exercises` are names in its notebook's code and ids of its checks, `deck` is its quiz."""
+
+    number: int = Field(ge=0, le=99)
+    title: Words
+    minutes: int = Field(ge=SHORTEST, le=LONGEST)
+    goals: tuple[Words, ...] = Field(min_length=1, strict=False)  # YAML has lists
+    needs: tuple[Words, ...] = Field((), strict=False)
+    steps: tuple[Step, ...] = Field(min_length=1, strict=False)
+    exercises: tuple[Name, ...] = Field((), strict=False)
+    deck: Name
+
+
+def read(folder: Path) -> Lab:
+    """The description of a lab. Raises BadSource with every problem, or BadInput where the file can't be read."""
+    path = folder / FILE
+    return parse(yaml_files.read_text(path, LARGEST, "a lab"), str(path))
+
+
+def parse(text: str, name: str = FILE) -> Lab:
+    """A description from the text of a file of that name. Raises BadSource."""
+    try:
+        node, loader = yaml_files.compose(text, DEEPEST)
+        document = yaml_files.document(node, loader)
+    except yaml_files.Unreadable as error:
+        raise BadSource(name, [Problem(error.line, f"the file {error}".rstrip("."))]) from None
+    if not isinstance(document, dict):
+        raise BadSource(name, [Problem(None, "the file describes no lab; it should have lines like `number: 1`")])
+    problems = [Problem(line, text.rstrip(".")) for line, text in yaml_files.bad_keys(node)]
+    try:
+        lab = Lab.model_validate(document)
+    except ValidationError as error:
+        problems += [Problem(yaml_files.line_of(node, one.path), one.text) for one in mistakes(error, Lab, document)]
+        raise BadSource(name, problems) from None
+    problems += [Problem(yaml_files.line_of(node, path), text) for path, text in _meaning(lab)]
+    if problems:
+        raise BadSource(name, problems)
+    return lab
+
+
+def _meaning(lab: Lab) -> Iterator[tuple[Where, str]]:
+    """What makes no sense although its form is right."""
+    total = sum(step.minutes for step in lab.steps)
+    if total != lab.minutes:
+        yield ("minutes",), f"minutes is {lab.minutes}, but the steps take {total} together"
+    for place, id in enumerate(lab.exercises):
+        if not id.isidentifier():
+            called = id.replace("-", "_")
+            yield ("exercises", place), f"the exercise {id!r} should have its name in the notebook, like {called!r}"
+        if id in lab.exercises[:place]:
+            yield ("exercises", place), f"the exercise {id!r} is there twice"

@@ -1,0 +1,295 @@
+"""Exercises are checked here: an answer is right, or gets one sentence for what is wrong with it.
+
+A lab's checks.py has a function for each exercise, marked by `@exercise("its_name")`, which calls the learner's answer
+with data whose result it knows. It returns when all is right and raises `Hint` otherwise. Whatever else happens in the
+learner's code (an exception, a loop without end) becomes a sentence here, with the line of their cell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import linecache
+import os
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from workshop.core.errors import BadInput
+from workshop.course.limits import TooLong, limit
+
+SECONDS = 15.0  # that a check may take
+LONGEST = 300  # characters of what a learner's exception says
+LINE = 70  # characters of a line of code that is shown
+PLACEHOLDER = "...  # your code"  # what stands in an exercise where its solution was
+CELL = "<your cell>"  # the file's name of code that comes from no notebook
+CHECKS, MISTAKES = "checks.py", "mistakes.py"  # of a lab
+
+Kind = Literal["right", "hint", "empty", "error", "late"]
+
+
+class Hint(Exception):
+    """One sentence for a mistake: what is off and where to look."""
+
+
+class Elsewhere(Exception):
+    """Another rank has found what is wrong; `told` is kind and sentence of every rank."""
+
+    def __init__(self, told: Sequence[tuple[Kind, str]]) -> None:
+        self.told = told
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A check. `id` is the name that the answer has in the notebook. With `ranks` it runs on every rank as
+    `check(comm, given)`, otherwise as `check(given)`.
+    """
+
+    id: str
+    check: Callable[..., None]
+    ranks: bool = False
+
+    def __call__(self, *given: Any) -> None:
+        """The check as it was written: raises Hint."""
+        self.check(*given)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A typical wrong answer: code in place of the exercise's cell, and a piece of the hint that it has to get."""
+
+    name: str
+    code: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a check; `said` is empty where the answer is right."""
+
+    kind: Kind
+    said: str = ""
+
+    @property
+    def right(self) -> bool:
+        return self.kind == "right"
+
+
+RIGHT = Outcome("right")
+
+
+class _Missing:
+    """What is given where the notebook has no such name."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING = _Missing()
+
+
+def exercise(id: str, *, ranks: bool = False) -> Callable[[Callable[..., None]], Exercise]:
+    """Mark a function of checks.py as the check of an exercise. The module's own names are the registry: see `load`."""
+
+    def made(check: Callable[..., None]) -> Exercise:
+        return Exercise(id, check, ranks)
+
+    return made
+
+
+def load(folder: Path, text: str | None = None) -> Mapping[str, Exercise]:
+    """The checks of a lab by the exercises' ids, in the order of its checks.py; `text` is what that file says, for
+    where the folder isn't. Raises BadInput."""
+    path = folder / CHECKS
+    found: dict[str, Exercise] = {}
+    for name, value in (_names(path) if text is None else _run(path, text)).items():
+        if isinstance(value, Exercise):
+            if value.id in found:
+                raise BadInput(f"{path} has two checks for the exercise {value.id!r}; the second is {name}.")
+            found[value.id] = value
+    if not found:
+        raise BadInput(f'{path} has no checks; each is a function below a line like @exercise("shard").')
+    return MappingProxyType(found)
+
+
+def mistakes(folder: Path) -> Mapping[str, Sequence[Mistake]]:
+    """Typical wrong answers of a lab by the exercises' ids. Raises BadInput."""
+    path = folder / MISTAKES
+    found = _names(path).get("MISTAKES")
+    if not isinstance(found, dict):
+        raise BadInput(f"{path} has no MISTAKES; it should be a dict from exercises' ids to lists of Mistake.")
+    for id, those in found.items():
+        if not isinstance(those, list | tuple) or not all(isinstance(one, Mistake) for one in those):
+            raise BadInput(f"{path}: MISTAKES[{id!r}] should be a list of Mistake.")
+    return MappingProxyType(found)
+
+
+def _names(path: Path) -> dict[str, Any]:
+    """What a file of a lab defines. It is run anew each time, so that a changed file counts. Raises BadInput."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path} can't be read ({getattr(error, 'strerror', None) or error}).") from None
+    return _run(path, text)
+
+
+def _run(path: Path, text: str) -> dict[str, Any]:
+    """What that text defines as a file of this path. Raises BadInput."""
+    names: dict[str, Any] = {"__name__": f"labs.{path.parent.name}.{path.stem}", "__file__": str(path)}
+    try:
+        exec(compile(text, str(path), "exec"), names)
+    except Exception as error:
+        line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else _line(error, str(path))
+        where = f"{path}, line {line}" if line else str(path)
+        raise BadInput(f"{where}: {_described(error)}.") from None
+    return names
+
+
+def run(found: Exercise, given: Any, seconds: float = SECONDS) -> Outcome:
+    """Check an answer of this process. A KeyboardInterrupt goes on to whoever pressed the button."""
+    return _judged(found, given, lambda: found.check(given), seconds)
+
+
+def run_on_ranks(
+    found: Exercise, comm: Any, given: Any, seconds: float = SECONDS, tell: Callable[[Outcome], None] | None = None
+) -> Outcome:
+    """Check an answer on this rank and agree with the others: what the first rank that isn't content says, with its
+    number if not all say so. Collective.
+
+    Code in a collective is deaf to the time limit: who starts the ranks has to have one as well. So `tell` is called
+    with what went wrong here before others are asked, since they may wait for ever in what this rank has left.
+    """
+    try:
+        mine = _judged(found, given, lambda: found.check(comm, given), seconds)
+    except Elsewhere as other:
+        everybody = other.told
+    else:
+        if tell is not None and not mine.right:
+            tell(mine)
+        everybody = comm.allgather((mine.kind, mine.said))
+    wrong = [(rank, kind, said) for rank, (kind, said) in enumerate(everybody) if kind != "right"]
+    if not wrong:
+        return RIGHT
+    rank, kind, said = wrong[0]
+    alike = all(other == (kind, said) for other in everybody)
+    return Outcome(kind, said if alike or kind == "empty" else f"Rank {rank}: {said}")
+
+
+def _judged(found: Exercise, given: Any, check: Callable[[], None], seconds: float) -> Outcome:
+    if given is MISSING:
+        return Outcome("empty", f"Nothing is there yet: run the cell that defines {found.id} first.")
+    if given is Ellipsis or given is None:
+        return Outcome("empty", f"Nothing is there yet: give {found.id} a value in place of {PLACEHOLDER!r}.")
+    try:
+        with contextlib.redirect_stdout(_Nowhere()), limit(seconds):
+            check()
+    except Elsewhere:
+        raise
+    except Hint as hint:
+        said = str(hint)
+        return Outcome("empty" if said.startswith("Nothing is there yet") else "hint", said)
+    except TooLong:
+        said = f"Your {found.id} had not ended after {seconds:g} s: look for a loop that never ends."
+        return Outcome("late", said)
+    except (Exception, SystemExit) as error:
+        return _failed(found, given, error)
+    return RIGHT
+
+
+def _failed(found: Exercise, given: Any, error: BaseException) -> Outcome:
+    """A sentence for an exception out of the learner's code, or out of what a check did with their answer."""
+    file = _file(given)
+    line = _line(error, file)
+    waiting = _placeholder(given, file)
+    said = _described(error)
+    if line is None and isinstance(error, TypeError) and callable(given):
+        text = f"Your {found.id} can't be called as the exercise asks, or gives something else back: {said}."
+    elif line is None:
+        text = f"What your {found.id} gives back can't be judged: {said}."
+    else:
+        code = linecache.getline(file, line).strip()
+        shown = f" ({code if len(code) <= LINE else code[: LINE - 1] + '…'})" if code else ""
+        text = f"Line {line} of your cell{shown} raised {said}."
+    if waiting is not None:
+        return Outcome("empty", f"Nothing is there yet: {PLACEHOLDER!r} still stands in line {waiting}. {text}")
+    return Outcome("error", text)
+
+
+def _described(error: BaseException) -> str:
+    """An exception as Python names it, in one line."""
+    if isinstance(error, SystemExit):
+        return "SystemExit, which would end the notebook's kernel"
+    if isinstance(error, RecursionError):
+        return "RecursionError: it calls itself without an end"
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}: {error.msg}"
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # an exception of the learner's own may be broken as well
+        text = ""
+    text = text.rstrip(".") if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _file(given: Any) -> str:
+    """The file's name of the cell in which an answer was defined; CELL where it can't be told."""
+    inner = given
+    for _ in range(10):  # decorators
+        if (wrapped := getattr(inner, "__wrapped__", None)) is None:
+            break
+        inner = wrapped
+    code = getattr(inner, "__code__", None) or getattr(getattr(inner, "__func__", None), "__code__", None)
+    return getattr(code, "co_filename", CELL)
+
+
+def _line(error: BaseException, file: str) -> int | None:
+    """The last line of that file which an exception came through."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return lines[-1] if lines else None
+
+
+def _placeholder(given: Any, file: str) -> int | None:
+    """The line in which the placeholder still stands, in the function that was given."""
+    code = getattr(given, "__code__", None)
+    if code is None:
+        return None
+    lines = linecache.getlines(file)
+    last = max([line for _, _, line in code.co_lines() if line is not None], default=code.co_firstlineno)
+    for number in range(code.co_firstlineno, min(last, len(lines)) + 1):
+        if lines[number - 1].strip() == PLACEHOLDER:
+            return number
+    return None
+
+
+class _Nowhere(io.TextIOBase):
+    """Takes what an answer prints while it is checked: many calls would fill the notebook."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+def answer(code: str, id: str, names: Mapping[str, Any] | None = None, file: str = CELL) -> Any:
+    """What a cell's code defines under an exercise's name, MISSING where it doesn't: for wrong answers in tests.
+
+    `names` are those that earlier cells have left. A cell magic in the first line is passed over.
+    """
+    code = code.lstrip("\n")
+    if code.startswith("%%"):
+        code = "\n" + code.partition("\n")[2]  # lines keep their numbers
+    space = dict(names or {})
+    linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
+    with _quiet():
+        exec(compile(code, file, "exec"), space)
+    return space.get(id, MISSING)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    with contextlib.redirect_stdout(_Nowhere()), open(os.devnull, "w") as null, contextlib.redirect_stderr(null):
+        yield

@@ -1,0 +1,249 @@
+"""How a class stands in the labs: who has solved what, and who is stuck, on what, and what they were told last."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+from workshop.course import stuck
+from workshop.course.stuck import WRONG, Stuck
+from workshop.store.records import Progress
+
+BREAK = 1200.0  # seconds without anything that don't count as time in a lab
+
+MarkState = Literal["right", "wrong", "stuck", "none"]
+_NUMBER = re.compile(r"(.*) \d+")
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What a lab consists of, as far as somebody's way through it is followed."""
+
+    name: str
+    title: str
+    number: int | None = None  # None: a lab that the course doesn't have any more
+    exercises: tuple[str, ...] = ()
+    deck: str = ""
+
+    @property
+    def label(self) -> str:
+        return self.title if self.number is None else f"{self.number} {self.title}"
+
+    @property
+    def words(self) -> str:
+        """In a sentence."""
+        return self.name if self.number is None else f"lab {self.number} ({self.name})"
+
+
+@dataclass(frozen=True)
+class Quiz:
+    """How somebody did in a quiz: `right` of `questions`, in halves and thirds where an answer was half right."""
+
+    kind: Literal["live", "alone"]
+    deck: str
+    nickname: str
+    own: bool  # whether the name is that of an identity; else the store may have put a number behind it
+    right: float
+    questions: int  # that can be right
+    answered: int
+    at: float
+
+    @property
+    def share(self) -> float:
+        return self.right / self.questions if self.questions else 0.0
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """Somebody's way with an exercise; `tries` is 0 before the first check. While it is empty it isn't wrong."""
+
+    id: str
+    state: str = ""  # of the last check, as labs.checking has it
+    tries: int = 0
+    wrong: int = 0  # checks in a row that weren't right, until now
+    said: str = ""  # the last hint
+    at: float | None = None  # of the last check
+    right_at: float | None = None
+
+    @property
+    def mark(self) -> MarkState:
+        if self.right_at is not None:
+            return "right"
+        return "none" if not self.wrong else "stuck" if self.wrong >= WRONG else "wrong"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What somebody thought would come out, and what did; None: not yet."""
+
+    id: str
+    guess: Any
+    measured: Any
+    at: float
+
+
+@dataclass(frozen=True)
+class InLab:
+    """Somebody in a lab."""
+
+    lab: Outline
+    exercises: tuple[Exercise, ...] = ()  # in the lab's order
+    predictions: tuple[Prediction, ...] = ()
+    quizzes: tuple[Quiz, ...] = ()  # the newest one alone, and the newest live one
+    began_at: float | None = None  # in the notebook; None: no more than quizzes
+    last: str = ""  # what was done last, in words
+    last_at: float | None = None
+    minutes: float = 0.0  # from the first to the last thing done, breaks left out
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is anything, if only a quiz."""
+        return self.last_at is not None
+
+    @property
+    def at_it(self) -> bool:
+        """Whether the notebook was begun."""
+        return self.began_at is not None
+
+    @property
+    def solved(self) -> int:
+        return sum(one.mark == "right" for one in self.exercises)
+
+    @property
+    def finished(self) -> bool:
+        return self.at_it and self.solved == len(self.exercises)
+
+
+@dataclass(frozen=True)
+class Learner:
+    """Somebody in all labs. `last` is the lab in which something was done last."""
+
+    name: str
+    labs: tuple[InLab, ...]
+    stuck: Stuck | None = None
+    quizzes_only: bool = False  # has answered quizzes, and opened no notebook under this name
+
+    @property
+    def last(self) -> InLab | None:
+        return max((one for one in self.labs if one.begun), key=lambda one: one.last_at or 0.0, default=None)
+
+
+@dataclass(frozen=True)
+class Class:
+    """Everybody in all labs: those who are stuck first, the longest first, then by name."""
+
+    labs: tuple[Outline, ...]
+    learners: tuple[Learner, ...]
+
+    def learner(self, name: str) -> Learner | None:
+        return next((one for one in self.learners if one.name == name), None)
+
+
+def standing(labs: Sequence[Outline], rows: Iterable[Progress], quizzes: Iterable[Quiz], now: float) -> Class:
+    """How everybody stands at a moment (seconds since the epoch). Labs that only the rows know come behind the others;
+    quizzes belong to the learners whose names read alike."""
+    by_learner: dict[str, list[Progress]] = defaultdict(list)
+    for row in rows:
+        by_learner[row.learner].append(row)
+    known = {lab.name for lab in labs}
+    gone = sorted({row.lab for theirs in by_learner.values() for row in theirs} - known)
+    columns = (*labs, *(Outline(name, name) for name in gone))
+    marks = _by_name(list(by_learner), [quiz for quiz in quizzes if any(quiz.deck == lab.deck for lab in labs)])
+    learners = [
+        _learner(name, columns, by_learner.get(name, []), marks.get(name, []), now) for name in {**by_learner, **marks}
+    ]
+    return Class(columns, tuple(sorted(learners, key=_place)))
+
+
+def _place(learner: Learner) -> tuple[bool, bool, float, str, str]:
+    since = learner.stuck.since if learner.stuck else 0.0
+    return learner.quizzes_only, learner.stuck is None, since, alike(learner.name), learner.name
+
+
+def alike(name: str) -> str:
+    """The same for names that read alike: upper and lower case, ways to write an accent, spaces around."""
+    return unicodedata.normalize("NFKC", name).strip().casefold()
+
+
+def _by_name(learners: Sequence[str], quizzes: Iterable[Quiz]) -> Mapping[str, list[Quiz]]:
+    """Quizzes by the learner whose they are. Nicknames that are no learner's stand for themselves."""
+    reads: dict[str, str] = {}
+    for name in learners:
+        reads.setdefault(alike(name), name)
+    exact, found = set(learners), defaultdict(list)
+    for quiz in quizzes:
+        name = quiz.nickname if quiz.nickname in exact else reads.get(alike(quiz.nickname))
+        if name is None and not quiz.own and (numbered := _NUMBER.fullmatch(quiz.nickname)):
+            name = reads.get(alike(numbered[1]))  # another attempt of theirs
+        found[name if name is not None else reads.setdefault(alike(quiz.nickname), quiz.nickname)].append(quiz)
+    return found
+
+
+def _learner(
+    name: str, labs: Sequence[Outline], rows: Sequence[Progress], quizzes: Sequence[Quiz], now: float
+) -> Learner:
+    in_labs = []
+    for lab in labs:
+        theirs = [quiz for quiz in quizzes if lab.deck and quiz.deck == lab.deck]
+        in_labs.append(_in_lab(lab, [row for row in rows if row.lab == lab.name], theirs))
+    return Learner(name, tuple(in_labs), stuck.find(in_labs, now), quizzes_only=not rows)
+
+
+def _in_lab(lab: Outline, rows: Sequence[Progress], quizzes: Sequence[Quiz]) -> InLab:
+    by_id = {row.item: row for row in rows if row.kind == "exercise"}
+    ids = (*lab.exercises, *sorted(by_id.keys() - set(lab.exercises)))
+    newest = {quiz.kind: quiz for quiz in sorted(quizzes, key=lambda quiz: quiz.at)}
+    last, last_at = _last(rows, quizzes)
+    return InLab(
+        lab,
+        tuple(_exercise(id, by_id.get(id)) for id in ids),
+        tuple(_prediction(row) for row in rows if row.kind == "prediction"),
+        tuple(newest[kind] for kind in ("alone", "live") if kind in newest),
+        min((row.began_at for row in rows), default=None),
+        last,
+        last_at,
+        _minutes([*(time for row in rows for time in _times(row)), *(quiz.at for quiz in quizzes)]),
+    )
+
+
+def _exercise(id: str, row: Progress | None) -> Exercise:
+    if row is None:
+        return Exercise(id)
+    return Exercise(id, row.state, row.tries, row.wrong, row.said, row.changed_at, row.right_at)
+
+
+def _prediction(row: Progress) -> Prediction:
+    value = row.value if isinstance(row.value, dict) else {}
+    return Prediction(row.item, value.get("guess"), value.get("measured"), row.changed_at)
+
+
+def _times(row: Progress) -> list[float]:
+    return [time for time in (row.began_at, row.changed_at, row.right_at) if time is not None]
+
+
+def _last(rows: Iterable[Progress], quizzes: Iterable[Quiz]) -> tuple[str, float | None]:
+    """What was done last, in words, and when."""
+    done = [(row.changed_at, _done(row)) for row in rows] + [(quiz.at, "answered the quiz") for quiz in quizzes]
+    at, words = max(done, default=(None, ""))
+    return words, at
+
+
+def _done(row: Progress) -> str:
+    match row.kind:
+        case "exercise":
+            return f"checked {row.item}, {'which is right' if row.state == 'right' else 'not right'}"
+        case "prediction":
+            measured = isinstance(row.value, dict) and "measured" in row.value
+            return f"{'measured' if measured else 'predicted'} {row.item}"
+        case _:
+            return "opened the notebook"
+
+
+def _minutes(times: Sequence[float]) -> float:
+    """The minutes between the first and the last of these times, without breaks."""
+    return sum(gap for one, after in pairwise(sorted(times)) if (gap := after - one) <= BREAK) / 60

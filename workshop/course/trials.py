@@ -1,0 +1,90 @@
+"""How checks try what learners have written: in this process, on ranks that are threads, and then on the real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from workshop.course.exercise_checks import RIGHT, Elsewhere, Hint
+from workshop.course.simulated_ranks import ROOTED, Rehearsal, rehearse
+
+TOGETHER = (
+    "A collective needs every rank: all call the same ones, in the same order and as often, so it can't stand behind a "
+    "condition that only some of them meet."
+)
+WORLDS = (2, 3)  # ranks with which everything is rehearsed, besides those that are there
+SHOWN = 120  # characters of arguments in a hint
+
+
+def is_empty(answer: Any) -> bool:
+    """Whether nothing has come: the exercise is as it was."""
+    return answer is None or answer is ...
+
+
+def called(name: str, given: Any, *arguments: Any) -> Any:
+    """What the learner's function `name` answers. Raises Hint where it is no function or answers nothing."""
+    if not callable(given):
+        raise Hint(f"{name} should be a function, but it is {given!r:.60}; define it with `def`.")
+    answer = given(*arguments)
+    if is_empty(answer):
+        raise Hint(f"Nothing is there yet: {call(name, *arguments)} returns nothing.")
+    return answer
+
+
+def call(name: str, *arguments: Any) -> str:
+    """A call as it is written, cut where it is long."""
+    shown = " ".join(", ".join("comm" if hasattr(one, "Get_rank") else repr(one) for one in arguments).split())
+    return f"{name}({shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + '…'})"
+
+
+def worlds(comm: Any) -> list[int]:
+    """The numbers of ranks to rehearse with."""
+    return sorted({*WORLDS, comm.Get_size()} - {1})
+
+
+def rehearsed(given: Any, arguments: Sequence[Sequence[Any]], case: str = "", advice: str = TOGETHER) -> Rehearsal:
+    """The learner's function on as many ranks as there are arguments, none of which waits for ever.
+
+    Raises Hint where they would, with `case` ("with 0 images") and `advice`; and what a rank has raised.
+    """
+    if not callable(given):
+        raise Hint(f"This should be a function, but it is {given!r:.60}; define it with `def`.")
+    found = rehearse(given, arguments)
+    for rank, error in enumerate(found.errors):
+        if error is None:
+            continue
+        if rank and isinstance(error, TypeError) and "NoneType" in str(error):
+            rooted = [name for name in (made.partition(" ")[0] for made in found.calls[rank]) if name in ROOTED]
+            if rooted:
+                raise Hint(
+                    f"Rank {rank} goes on with the None that comm.{rooted[-1]} gives to all ranks but one: only the "
+                    "root has the result."
+                )
+        raise error
+    if found.stuck:
+        where = f"On {len(arguments)} ranks{f' {case}' if case else ''}"
+        raise Hint(f"{where} this never ends: {found.stuck}. {advice}")
+    return found
+
+
+@contextmanager
+def together(comm: Any) -> Iterator[None]:
+    """What is found wrong in here on some rank ends the check on all of them, before any goes on and waits for it.
+    Collective: whoever raises in here meets the others at the end of its check (`checking.run_on_ranks`).
+    """
+    yield
+    told = comm.allgather((RIGHT.kind, RIGHT.said))
+    if any(kind != RIGHT.kind for kind, _ in told):
+        raise Elsewhere(told)
+
+
+def confirmed(comm: Any, given: Callable[..., Any], arguments: Sequence[Any], right: Callable[[Any], bool]) -> None:
+    """See that the function does on the real ranks what it did in the rehearsals. Collective. Raises Hint."""
+    with together(comm):
+        answer = given(comm, *arguments)
+        if not right(answer):
+            raise Hint(
+                f"On the {comm.Get_size()} ranks of this notebook something else comes out than in a rehearsal, where "
+                "all was right: does it use anything that it wasn't given?"
+            )

@@ -1,0 +1,89 @@
+"""What findings are made of, and the facts that they are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workshop.core import topology
+from workshop.report.analysis.balance import Balance, Totals, balance
+from workshop.report.analysis.oversubscription import Crowd, oversubscription, threads_of
+from workshop.store.records import RunRecord
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to say; of several the first is the verdict."""
+
+    verdict: str
+    why: str
+    following: str
+    of_times: bool = False  # whether `why` tells how the ranks spent their time
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What can be known of a run, wherever it ran."""
+
+    run: RunRecord
+    ranks: int
+    threads: int  # per rank, that compute
+    reports: list[Mapping[str, Any]]  # of the rank map
+    units: list[Mapping[str, Any]]  # of all machines that are known, with their `host`
+    crowds: list[Crowd]
+    times: Balance | None
+
+    @property
+    def metrics(self) -> Mapping[str, Any]:
+        return self.run.metrics
+
+    @property
+    def training(self) -> bool:
+        """Whether the run trained a model on all ranks: it tells how gradients were exchanged."""
+        return isinstance(self.metrics.get("exchange"), str) and isinstance(self.metrics.get("updates"), int)
+
+    @property
+    def apart(self) -> bool:
+        """Whether the ranks exchanged nothing, so that nobody waited for anybody."""
+        return self.metrics.get("exchange") == "none"
+
+    @property
+    def cores(self) -> int:
+        """Of all hosts; 0 where none is known."""
+        return len({(unit["host"], unit["core"]) for unit in self.units})
+
+    @property
+    def hosts(self) -> int:
+        return len({report["host"] for report in self.reports})
+
+    @property
+    def fitting(self) -> int:
+        """How many ranks of this many threads the machine has cores for."""
+        return max(self.cores // self.threads, 1)
+
+    @property
+    def busy(self) -> int:
+        """Cores that can be at work at once: no more than there are threads, no more than ranks may run on."""
+        core_of = {(unit["host"], unit["unit"]): (unit["host"], unit["core"]) for unit in self.units}
+        allowed = {core_of.get((report["host"], unit)) for report in self.reports for unit in report["units"]}
+        return min(self.ranks * self.threads, len(allowed - {None}))
+
+    @property
+    def unbound(self) -> bool:
+        """Whether every rank may run anywhere on its host, which has more than one core."""
+        everything: dict[str, set[int]] = {}
+        for unit in self.units:
+            everything.setdefault(unit["host"], set()).add(unit["unit"])
+        free = all(set(report["units"]) == everything.get(report["host"]) for report in self.reports)
+        return self.cores > len(everything) and bool(self.reports) and free
+
+
+def facts(run: RunRecord, totals: Totals) -> Facts:
+    """The facts of a run; `totals` are its events' (`Store.totals`)."""
+    machine, reports = run.machine or {}, (run.rank_map or {}).get("ranks") or []
+    ranks = len(reports) or run.placement.get("ranks") or 1
+    threads = threads_of(run)
+    crowds = oversubscription(run.rank_map, machine, threads)
+    units = [{**row, "host": host} for host, one in topology.machines(machine).items() for row in one["units"]]
+    return Facts(run, ranks, threads, reports, units, crowds, balance(totals, ranks, run.metrics))

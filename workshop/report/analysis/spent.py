@@ -1,0 +1,86 @@
+"""On what a training run has spent its time, as a whole: steps, waiting in them, evaluation, the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import fmean
+from typing import Any
+
+from workshop.report.analysis.scores import number
+from workshop.store.records import RunRecord
+
+# Names of `metrics.seconds`, and how their parts are called; in the order in which they are shown.
+NAMES = {"train": "training", "evaluate": "evaluation", "prepare": "preparation"}
+WAIT, REST = "wait", "rest"
+
+
+def spent(run: RunRecord) -> dict[str, float]:
+    """Seconds of a run by what they were spent on: training (its steps, without waiting), wait (for other ranks in its
+    steps, on average over the ranks), evaluation, preparation (importing, reading data, building, and the first steps,
+    which compile) and the rest of the time that the run took, such as writing checkpoints. Empty where the run tells no
+    `seconds` of training.
+    """
+    told = run.metrics.get("seconds")
+    if not isinstance(told, Mapping) or not _seconds(told.get("train")):
+        return {}
+    parts = {name: float(told[key]) for key, name in NAMES.items() if _seconds(told.get(key))}
+    phases = run.metrics.get("phases")
+    if first := _first_steps(run, parts["training"]):
+        parts["training"] -= first
+        parts["preparation"] = parts.get("preparation", 0.0) + first
+    waited = phases.get("wait") if isinstance(phases, Mapping) else None
+    if isinstance(waited, list) and waited and all(map(_seconds, waited)):
+        waits = min(fmean(waited), parts["training"])
+        parts = {"training": parts["training"] - waits, WAIT: waits} | {
+            name: value for name, value in parts.items() if name != "training"
+        }
+    if run.started_at is not None and run.finished_at is not None:
+        rest = run.finished_at - run.started_at - sum(parts.values())
+        parts[REST] = max(rest, 0.0)
+    return {name: value for name, value in parts.items() if value > 0}
+
+
+def as_long_run(run: RunRecord | None) -> dict[str, float]:
+    """Seconds of a run in training and in evaluation, as they would be divided in a long one; empty where it doesn't
+    tell.
+
+    Training is all its steps, as long as those took that were measured: the first ones compile, which takes as long as
+    all others of a short run, and nobody trains for so short a time in earnest.
+    """
+    told: Mapping[str, Any] = run.metrics if run is not None else {}
+    phases, steps, evaluate = (
+        told.get("phases"),
+        told.get("measured_steps"),
+        (told.get("seconds") or {}).get("evaluate"),
+    )
+    if not isinstance(phases, Mapping) or not phases or not steps or not isinstance(evaluate, (int, float)):
+        return {}
+    longest = max(sum(of_rank) for of_rank in zip(*phases.values(), strict=True))
+    train = longest / steps * (told.get("iterations") or steps)
+    return {"train": train, "evaluate": float(evaluate)} if train > 0 else {}
+
+
+def evaluation_share(run: RunRecord) -> float | None:
+    """The share of evaluation in the time of training and evaluation together, as figure 9 of Rawat and Kapoor 2021
+    draws it: it depends on neither how long a process takes to start nor how long it trains. None where a run doesn't
+    tell."""
+    parts = spent(run)
+    work = sum(parts.get(name, 0.0) for name in ("training", WAIT, "evaluation"))
+    return parts.get("evaluation", 0.0) / work if work > 0 else None
+
+
+def _first_steps(run: RunRecord, trained: float) -> float:
+    """Seconds of the first steps, which aren't measured: what the measured ones of the slowest rank, and telling of all
+    of them, leave of the seconds that it `trained`. 0 where the run doesn't tell."""
+    phases, telling = (run.metrics.get(name) for name in ("phases", "telling_share"))
+    if not isinstance(phases, Mapping) or not _seconds(telling):
+        return 0.0
+    told = list(phases.values())
+    if not told or not all(isinstance(ranks, list) and all(map(_seconds, ranks)) for ranks in told):
+        return 0.0
+    measured = max(map(sum, zip(*told, strict=False)), default=0.0)
+    return max(trained * (1 - min(telling, 1.0)) - measured, 0.0) if measured else 0.0
+
+
+def _seconds(value: Any) -> bool:
+    return number(value) and value >= 0

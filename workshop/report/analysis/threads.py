@@ -1,0 +1,175 @@
+"""What the threads of a run's ranks have done: how many there are of each kind, how many worked, on how many cores.
+
+Threads that sleep cost memory and nothing else. What hurts is more of them ready to work than there are cores: then
+they take turns, and each turn costs a change of threads and what was in the cache.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workshop.core import topology, words
+from workshop.store.records import RunRecord
+
+# Kinds as `engine.threads` tells them, in the order in which they are shown, and how they are spoken of.
+KINDS = {
+    "main": "main",
+    "intra-op": "TensorFlow intra-op (Eigen)",
+    "inter-op": "TensorFlow inter-op",
+    "tensorflow": "TensorFlow's others",
+    "openmp": "OpenMP",
+    "blas": "OpenBLAS",
+    "tbb": "TBB",
+    "numba": "Numba",
+    "horovod": "Horovod",
+    "mpi": "MPI",
+    "zeromq": "ZeroMQ",
+    "reporter": "our reporter",
+    "python": "Python",
+    "other": "others",
+}
+CROWDED = 1.25  # threads ready to work for each core, from which on there are too many
+DELAYED = 0.25  # share of their time that threads wait for a core, from which on it is worth a word
+NAMED = 4  # kinds in a sentence
+
+
+@dataclass(frozen=True)
+class Crew:
+    """The threads of all ranks of one host."""
+
+    host: str
+    ranks: tuple[int, ...]
+    cores: int  # on which these ranks may run; 0: not known
+    of_cores: int  # that the host has; 0: not known
+    counts: Mapping[str, int]  # by kind
+    busy: Mapping[str, int]  # of these, those that worked
+    # Of the kinds that worked; helpers wait, too, where somebody else keeps the cores, and it means nothing.
+    worked: float  # cores' worth of processor time: seconds at work in a second
+    ready: float | None  # threads that were at work or waited for a core, on average; None where that isn't known
+
+    @property
+    def threads(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def workers(self) -> int:
+        return sum(self.busy.values())
+
+    @property
+    def delayed(self) -> float:
+        """The share of their time that threads which could work waited for a core; 0 where it isn't known."""
+        return 1 - self.worked / self.ready if self.ready else 0.0
+
+    @property
+    def crowded(self) -> bool:
+        """Whether more threads worked than the cores can take, and were ready to at the same time, as far as known."""
+        if not self.cores or self.workers <= self.cores:
+            return False
+        return self.ready is None or self.ready > CROWDED * self.cores
+
+
+def crews(run: RunRecord) -> list[Crew]:
+    """The threads of each host; empty where the run tells nothing of them."""
+    censuses, seconds = run.metrics.get("threads"), run.metrics.get("threads_seconds")
+    reports = (run.rank_map or {}).get("ranks") or []
+    if not isinstance(censuses, list) or not _positive(seconds) or len(censuses) != len(reports):
+        return []
+    hosts = topology.machines(run.machine)
+    found = []
+    for host in dict.fromkeys(str(report["host"]) for report in reports):
+        own = [report for report in reports if str(report["host"]) == host]
+        core_of = {row["unit"]: row["core"] for row in (hosts.get(host) or {}).get("units") or []}
+        allowed = {core_of.get(unit, unit) for report in own for unit in report.get("units") or []}
+        told = [censuses[report["rank"]] for report in own]
+        worked, waited = (_total(told, name) for name in ("seconds", "waited"))
+        found.append(
+            Crew(
+                host,
+                tuple(report["rank"] for report in own),
+                len(allowed),
+                len(set(core_of.values())),
+                _by_kind(told, "count"),
+                _by_kind(told, "busy"),
+                (worked or 0.0) / seconds,
+                None if waited is None or worked is None else (worked + waited) / seconds,
+            )
+        )
+    return found
+
+
+def sentences(run: RunRecord) -> list[str]:
+    """What there is to say of each host's threads, for instance "Rank 0 has 24 threads for 2 cores. 2 threads worked:
+    2 TensorFlow intra-op (Eigen). That is not too many. …"; empty where the run tells nothing of them."""
+    found = crews(run)
+    return [sentence(crew, several=len(found) > 1) for crew in found]
+
+
+def sentence(crew: Crew, several: bool = False) -> str:
+    """The same of one host; `several` names it."""
+    who = words.capital(words.numbered("rank", crew.ranks)) + (f" on {crew.host}" if several else "")
+    have = "has" if len(crew.ranks) == 1 else "together have"
+    said = [f"{who} {have} {words.count(crew.threads, 'thread')}{_cores(crew)}."]
+    asleep = {kind: count - crew.busy.get(kind, 0) for kind, count in crew.counts.items()}
+    if crew.workers:
+        said += [f"{words.count(crew.workers, 'thread')} worked: {_named(crew.busy)}.", _judged(crew)]
+    if rest := sum(asleep.values()):
+        others = "The others" if crew.workers else "They"
+        said.append(f"{others} slept nearly all of the time, which costs some memory only: {_named(asleep)}.")
+    return " ".join(filter(None, said)) if rest or crew.workers else said[0]
+
+
+def _judged(crew: Crew) -> str:
+    """Whether so many workers are too many."""
+    if not crew.cores:
+        return ""
+    ready = "" if crew.ready is None else f"{crew.ready:.1f} were ready to work at a time, on average"
+    late = f"waited {words.percent(crew.delayed)} of their time for a core"
+    if crew.crowded:
+        return f"That is too many{f': {ready}, and they {late}' if ready else ''}."
+    if crew.delayed >= DELAYED:
+        return (
+            f"That is not too many, and yet they {late}: something else works there, or ranks are bound to the same "
+            "cores while others are free."
+        )
+    if crew.workers > crew.cores:
+        return f"They took turns by themselves ({ready}), so that is not too many."
+    return "That is not too many."
+
+
+def _cores(crew: Crew) -> str:
+    if not crew.cores:
+        return ""
+    some = f"{crew.cores} of {words.count(crew.of_cores, 'core')}"
+    return f" for {some if crew.of_cores > crew.cores else words.count(crew.cores, 'core')}"
+
+
+def _named(counts: Mapping[str, int]) -> str:
+    """Those kinds that there are most of by name, the rest as a number."""
+    order = sorted((kind for kind in counts if counts[kind]), key=lambda kind: -counts[kind])
+    shown = [f"{counts[kind]} {KINDS.get(kind, kind)}" for kind in order[:NAMED]]
+    rest = sum(counts[kind] for kind in order[NAMED:])
+    return words.listed([*shown, f"{rest} of other kinds"] if rest else shown)
+
+
+def _by_kind(censuses: list[Any], name: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for kind in [*KINDS, *(kind for census in censuses for kind in census if kind not in KINDS)]:
+        total = sum(int((census.get(kind) or {}).get(name) or 0) for census in censuses)
+        if any(kind in census for census in censuses):
+            found[kind] = total
+    return found
+
+
+def _total(censuses: list[Any], name: str) -> float | None:
+    """Seconds of the kinds that worked; None where none is known."""
+    kinds = [kind for census in censuses for kind in census.values() if kind.get("busy")]
+    told = [value for kind in kinds if _positive(value := kind.get(name), zero=True)]
+    return sum(told) if told else None
+
+
+def _positive(value: Any, zero: bool = False) -> bool:
+    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return known and (value > 0 or (zero and value == 0))

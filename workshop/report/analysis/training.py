@@ -1,0 +1,152 @@
+"""What a training run came to, and where it went on from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workshop.core import words
+from workshop.report.analysis.findings import Facts, Finding
+from workshop.report.analysis.scores import number
+from workshop.report.analysis.timing import shares
+
+NAMES = {
+    "horovod": "Horovod",
+    "mpi": "one MPI all-reduce",
+    "mpi-per-tensor": "an MPI all-reduce per tensor",
+    "parameter-server": "a parameter server",
+}
+
+
+def reached(facts: Facts) -> Finding | None:
+    """How far and how fast it trained; None for runs that trained nothing."""
+    told = facts.metrics
+    if not facts.training or not told["updates"]:
+        return None
+    accuracy, seconds, speed = (
+        told.get("held_out_accuracy"),
+        (told.get("seconds") or {}).get("train"),
+        told.get("images_per_second"),
+    )
+    came = f"to {100 * accuracy:.1f} %" if number(accuracy) else words.count(told["updates"], "update")
+    before = (told.get("seconds") or {}).get("earlier")
+    took = f" in {words.seconds(seconds)}" if number(seconds) else ""
+    took += f", after {words.seconds(before)} in earlier runs," if took and number(before) and before > 0 else ""
+    fast = f" at {words.thousands(speed)} images/s" if number(speed) else ""
+    why = [_exchanged(facts), _labels(facts), _target(facts), shares(facts)]
+    return Finding(f"Trained {came}{took}{fast}.", " ".join(filter(None, why)), _following(facts), of_times=True)
+
+
+def remarks(facts: Facts) -> list[str]:
+    """What else is to be known of it: where it went on from, what was used in place of what was asked for."""
+    told, params = facts.metrics, facts.run.params
+    said = []
+    if resumed := told.get("resumed"):
+        source = str(params.get("resume") or "")
+        whose = f"run {source}'s checkpoint" if source.isdigit() else "a checkpoint"
+        said.append(
+            f"It went on from {whose}, with {words.count(resumed['epoch'], 'epoch')} and "
+            f"{words.count(resumed['update'], 'update')} done."
+        )
+        if differs := resumed.get("differs"):
+            said.append(f"It went on with {_other(differs)} than before, so it isn't the run that it would have been.")
+    why = told.get("exchange_why")
+    if params.get("exchange") == "auto" and told.get("exchange") == "mpi" and why:
+        said.append(f"Gradients went over {why}.")
+    if params.get("data") == "auto" and "digits" in str(told.get("data")):
+        said.append(f"It trained on {told['data']}, because MNIST is not here.")
+    if params.get("checkpoint") == "off":
+        said.append("It keeps no checkpoint to go on from.")
+    return said
+
+
+# Settings as they are spoken of; what isn't here is called by its name.
+SETTINGS = {
+    "rate": "learning rate",
+    "scale": "scaling of the rate",
+    "warmup": "warm-up",
+    "shard": "sharding",
+    "divide": "division of the steps",
+}
+
+
+def _other(differs: Sequence[str]) -> str:
+    """What differs from the run that wrote the checkpoint: another seed and batch, and other data."""
+    numbers = [name for name in ("ranks", "images") if name in differs]
+    settings = [SETTINGS.get(name, name) for name in differs if name not in (*numbers, "digest")]
+    settings += [f"number of {words.listed(numbers)}"] if numbers else []
+    parts = [f"another {words.listed(settings)}"] if settings else []
+    return ", and ".join([*parts, "other data"] if "digest" in differs else parts)
+
+
+def _exchanged(facts: Facts) -> str:
+    told = facts.metrics
+    epochs = told.get("epochs")
+    length = f"{words.count(epochs, 'epoch')}, {words.count(told['updates'], 'update')}" if epochs else ""
+    if isinstance(told.get("iterations"), int):
+        length = words.count(told["iterations"], "iteration")
+    way = NAMES.get(told["exchange"], told["exchange"])
+    over = f"{facts.ranks} ranks over {way}" if facts.ranks > 1 else "one rank"
+    return f"{words.capital(length or 'training')} on {over}."
+
+
+def _labels(facts: Facts) -> str:
+    """How many of the images had labels, where not all have."""
+    labelled, others = (facts.metrics.get(name) for name in ("labelled_images", "unlabelled_images"))
+    if not isinstance(labelled, int) or not isinstance(others, int):
+        return ""
+    if not others:
+        return f"The classifier learned from {words.count(labelled, 'labelled image')} alone."
+    return f"{words.capital(words.count(labelled, 'image'))} had a label, {words.thousands(others)} had none."
+
+
+def _target(facts: Facts) -> str:
+    told = facts.metrics
+    target, seconds = told.get("target"), told.get("time_to_target")
+    if not number(target):
+        return ""
+    aim = f"{100 * target:.3g} %"
+    if not number(seconds):
+        return f"It didn't come to the target of {aim}."
+    return f"The target of {aim} was reached after {words.seconds(seconds)} of training ({_after(told)})."
+
+
+def _after(told: Mapping[str, Any]) -> str:
+    if isinstance(iterations := told.get("iterations_to_target"), int):
+        return words.count(iterations, "iteration")
+    epochs = told.get("epochs_to_target")
+    return words.count(epochs, "epoch") if isinstance(epochs, int) and epochs else "within the first epoch"
+
+
+def _following(facts: Facts) -> str:
+    told, params = facts.metrics, facts.run.params
+    epochs, iterations = params.get("epochs"), params.get("iterations")
+    missed = number(told.get("target")) and told.get("time_to_target") is None
+    if missed and params.get("method") != "supervised" and isinstance(iterations, int):
+        twice = 2 * iterations
+        return f"Train for longer (--iterations {twice}), and see whether it comes to its target."
+    if missed and isinstance(epochs, int):
+        twice, word = (2 * params["steps"], "steps") if _cut_short(facts) else (2 * epochs, "epochs")
+        return f"Train for longer (--{word} {twice}), and see whether it comes to its target."
+    if params.get("method") == "supervised":
+        return "Compare with the same labels and all unlabelled images (--method sgan): what do these add?"
+    if facts.ranks == 1:
+        return "Keep it as the baseline, and compare it with more ranks: how much sooner do they reach the target?"
+    if params.get("method") == "sgan":
+        return (
+            f"Compare with {words.ranks(1)}: how close to {facts.ranks} times as fast is it? Or train the classifier "
+            "on the labelled images alone (--method supervised), and see what the others add."
+        )
+    return (
+        f"Compare with {words.ranks(1)}: how close to {facts.ranks} times as fast is it? Or switch off a step of the "
+        "recipe, such as the broadcast (--broadcast no), and see what breaks."
+    )
+
+
+def _cut_short(facts: Facts) -> bool:
+    """Whether it was `--steps` that ended the run, before all of its epochs were done."""
+    told, params = facts.metrics, facts.run.params
+    steps, epochs = params.get("steps"), told.get("epochs")
+    if not isinstance(steps, int) or not isinstance(epochs, int):
+        return False
+    return epochs < params["epochs"] and told["updates"] - ((told.get("resumed") or {}).get("update") or 0) >= steps

@@ -1,0 +1,113 @@
+"""Cards: what a run's page shows, made of a few kinds of parts that every workload can use.
+
+Pages draw them live (app/parts/live/cards.js) and side by side (app/parts/cards.py). A part is a mapping with its
+`kind`; whatever people wrote in it is text, never markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import plotly.graph_objects as go
+
+from workshop.report.wording import dumps
+
+Part = Mapping[str, Any]
+Tone = Literal["", "about", "alarm", "heading", "label", "message", "note"]
+
+
+@dataclass(frozen=True)
+class Card:
+    """A titled box. `name` is its own within the page and stays the same while its content changes."""
+
+    name: str
+    title: str
+    parts: tuple[Part, ...]
+    tone: Literal["", "verdict", "error", "machine"] = ""
+    half: bool = False  # two of these fit beside each other where there is room
+    later: bool = False  # while the run goes on, it stands behind what happens
+    switch: bool = False  # offers to draw the page's curves by step or by time
+
+
+def line(text: str, label: str = "", tone: Tone = "") -> Part:
+    """A paragraph of `words`, with a label in bold before it."""
+    return {"text": text, "label": label, "tone": tone}
+
+
+def words(*lines: Part) -> Part:
+    return {"kind": "words", "lines": list(lines)}
+
+
+def figure(drawn: go.Figure, width: int = 0, picks: Sequence[Part] = ()) -> Part:
+    """A Plotly figure; `width` is the one in pixels that its words are laid out for, where that matters.
+
+    `picks` are what its marks stand for, in the order of their `customdata`: a page that can shows the one that is
+    clicked at.
+    """
+    return {"kind": "figure", "figure": drawn, "width": width, **({"picks": list(picks)} if picks else {})}
+
+
+def pick(title: str, text: str, runs: Sequence[int]) -> Part:
+    """What a mark of a figure stands for, in words, and its runs; the first is the one to look at."""
+    return {"title": title, "text": text, "runs": list(runs)}
+
+
+def picture(url: str, label: str, note: str = "") -> Part:
+    """One of `pictures`; the label is also what screen readers say."""
+    return {"url": url, "label": label, "note": note}
+
+
+def pictures(shown: Sequence[Part], small: bool = False, wide: bool = False) -> Part:
+    """Pictures in a row, small ones of few pixels in a grid, whose pixels stay sharp, or wide ones below each other."""
+    return {"kind": "pictures", "pictures": list(shown), "small": small, "wide": wide}
+
+
+def tiles(shown: Sequence[Mapping[str, str]]) -> Part:
+    """Values (`value`) under their labels (`label`)."""
+    return {"kind": "tiles", "tiles": list(shown)}
+
+
+def link(url: str, text: str, note: str = "", button: bool = False) -> Part:
+    return {"url": url, "text": text, "note": note, "button": button}
+
+
+def links(*shown: Part) -> Part:
+    return {"kind": "links", "links": list(shown)}
+
+
+def fold(title: str, text: str) -> Part:
+    """Text as it stands, behind a fold."""
+    return {"kind": "fold", "title": title, "text": text}
+
+
+def code(text: str) -> Part:
+    """A command, to be copied as it stands."""
+    return {"kind": "code", "text": text}
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str | Mapping[str, Any]]]) -> Part:
+    """Rows of cells; a cell is text, text with a chip of a colour (`{"text": "rank 0", "colour": "#0072b2"}`), or
+    links (`{"links": [link(…), …]}`)."""
+    return {"kind": "table", "headings": list(headings), "rows": [list(row) for row in rows]}
+
+
+def as_json(cards: Iterable[Card]) -> str:
+    """Cards as pages get them."""
+    return f"[{','.join(_card(card) for card in cards)}]"
+
+
+def _card(card: Card) -> str:
+    looks = {name: getattr(card, name) for name in ("tone", "half", "later", "switch") if getattr(card, name)}
+    head = dumps({"name": card.name, "title": card.title, **looks})
+    return f'{head[:-1]},"parts":[{",".join(_part(part) for part in card.parts)}]}}'
+
+
+def _part(part: Part) -> str:
+    """Figures write themselves, in Plotly's own way."""
+    fields = (
+        f"{dumps(name)}:{value.to_json() if isinstance(value, go.Figure) else dumps(value)}"
+        for name, value in part.items()
+    )
+    return f"{{{','.join(fields)}}}"

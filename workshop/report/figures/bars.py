@@ -1,0 +1,159 @@
+"""Bars of settings that have no order: against a baseline, or side by side in groups."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+
+from workshop.report.figures import theme
+from workshop.report.figures.curves import number
+from workshop.report.figures.points import CHOSEN, FAILED, NOTHING, PRUNED, Point, best, cited, interval, safe
+
+OTHERS = "#8fc0d6"  # lighter than the best one's
+BASELINE = "#b9c3cc"
+LINE, LINES = 44, 2  # characters of a line above a bar, which a phone has room for, and lines
+UNDONE = {FAILED: theme.ALARM, PRUNED: theme.MUTED}
+
+
+def settings(
+    points: Sequence[Point], unit: str, baseline: str = "", published: str = "", height: int | None = None
+) -> go.Figure:
+    """A horizontal bar for each setting below its name, the first on top, with its median, its repeats' range as
+    whiskers and how many times as fast as `baseline` (a point's name) it is, where a line stands. The best is dark."""
+    if not any(point.values for point in points):
+        return theme.nothing_yet(NOTHING)
+    base = next((point for point in points if point.name == baseline and point.values), None)
+    start = base.value if base else None
+    top = best(points)
+    there = [(place, point) for place, point in enumerate(points) if point.values]
+    names = [textwrap.wrap(point.name, LINE)[:LINES] for point in points]
+    row = 34 + 20 * max(map(len, names))  # pixels
+    colours = [theme.ACCENT if at == top else BASELINE if point is base else OTHERS for at, point in there]
+    bars = go.Bar(
+        y=[place for place, _ in there],
+        x=[point.value for _, point in there],
+        orientation="h",
+        marker={"color": colours, "line": {"width": 0}},
+        text=[f"<b>{_words(point, base, start)}</b>" for _, point in there],
+        textposition="inside",
+        insidetextanchor="start",
+        textangle=0,
+        textfont={"size": 15, "color": [theme.PAPER if at == top else theme.INK for at, _ in there]},
+        constraintext="none",
+        cliponaxis=False,
+        error_x=interval([point for _, point in there], theme.INK),
+        **CHOSEN,
+        customdata=[place for place, _ in there],
+        hovertext=[point.words(unit) for _, point in there],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+    highest = max(max(point.values) for _, point in there)
+    edge = {"color": theme.INK, "width": 2, "dash": "dash"}
+    figure = theme.figure(
+        [bars],
+        height=height or 70 + row * len(points),
+        bargap=1 - 28 / row,
+        showlegend=False,
+        xaxis={"title": {"text": unit}, "nticks": 5, "tickformat": "~s" if highest >= 1e4 else "~g"}
+        | {"range": [0, 1.06 * highest]},
+        yaxis={"range": [len(points) - 0.5, -0.5 - 24 / row], "visible": False},
+        shapes=[{"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": start, "x1": start, "line": edge}]
+        if start is not None
+        else [],
+        annotations=[
+            *(_name(place, lines, points[place] is base) for place, lines in enumerate(names)),
+            *(_undone(place, point) for place, point in enumerate(points) if not point.values),
+        ],
+    )
+    return cited(figure, published)
+
+
+def grouped(
+    names: Sequence[str],
+    groups: Mapping[str, Sequence[Point]],
+    axis: str,
+    unit: str,
+    published: str = "",
+    height: int = 380,
+) -> go.Figure:
+    """Upright bars in groups: for each of `names` one bar of every contender, whose points are in the names' order."""
+    every = [point for points in groups.values() for point in points]
+    if not any(point.values for point in every):
+        return theme.nothing_yet(NOTHING, height)
+    traces, notes, first = [], [], 0
+    width = 0.8 / len(groups)
+    for order, (contender, points) in enumerate(groups.items()):
+        there = [(place, point) for place, point in enumerate(points) if point.values]
+        shift = (order - (len(groups) - 1) / 2) * width
+        colour = theme.rank_colour(order)
+        traces.append(
+            go.Bar(
+                x=[place + shift for place, _ in there],
+                y=[point.value for _, point in there],
+                width=0.92 * width,
+                name=contender,
+                marker={"color": colour, "line": {"width": 0}},
+                text=[f"<b>{number(float(f'{point.value:.3g}'))}</b>" for _, point in there],
+                textposition="inside",
+                insidetextanchor="end",
+                textangle=0,
+                textfont={"size": 15, "color": theme.text_on(colour)},
+                error_y=interval([point for _, point in there], theme.INK),
+                **CHOSEN,
+                customdata=[first + place for place, _ in there],
+                hovertext=[point.words(unit) for _, point in there],
+                hovertemplate=f"{safe(contender)}<br>%{{hovertext}}<extra></extra>",
+            )
+        )
+        notes += [
+            {
+                "x": place + shift,
+                "y": 0,
+                "yref": "paper",
+                "yanchor": "bottom",
+                "text": safe(f"{contender}: {point.state}") if point.state else "",
+                "textangle": -90,
+                "showarrow": False,
+                "font": {"size": 15, "color": UNDONE.get(point.state, theme.MUTED)},
+            }
+            for place, point in enumerate(points)
+            if not point.values
+        ]
+        first += len(points)
+    highest = max(max(point.values) for point in every if point.values)
+    figure = theme.figure(
+        traces,
+        height=height,
+        barmode="overlay",
+        showlegend=len(groups) > 1,
+        xaxis={"title": {"text": axis}, "tickvals": list(range(len(names))), "ticktext": [*map(safe, names)]}
+        | {"range": [-0.5, len(names) - 0.5], "showgrid": False, "tickfont": {"color": theme.INK}},
+        yaxis={"title": {"text": unit}, "nticks": 6, "tickformat": "~s" if highest >= 1e4 else "~g"}
+        | {"range": [0, 1.08 * highest]},
+        annotations=notes,
+        margin={"t": 40},
+    )
+    return cited(figure, published)
+
+
+def _words(point: Point, base: Point | None, start: float | None) -> str:
+    value = point.value or 0.0
+    told = number(float(f"{value:.3g}")) if value < 1e4 else number(value)
+    if start is None or not start:
+        return told
+    return f"{told} · baseline" if point is base else f"{told} · {value / start:.2f}x"
+
+
+def _name(place: int, lines: Sequence[str], is_base: bool) -> dict[str, object]:
+    text = "<br>".join(map(safe, lines))
+    where = {"xref": "paper", "x": 0, "xanchor": "left", "y": place, "yanchor": "bottom", "yshift": 15, "align": "left"}
+    return {**where, "text": f"<b>{text}</b>" if is_base else text, "showarrow": False, "font": {"size": 15}}
+
+
+def _undone(place: int, point: Point) -> dict[str, object]:
+    reached = f" at {number(point.reached)}" if point.reached is not None else ""
+    font = {"size": 15, "color": UNDONE.get(point.state, theme.MUTED)}
+    where = {"xref": "paper", "x": 0, "xanchor": "left", "y": place, "xshift": 6}
+    return {**where, "text": f"{point.state}{reached}", "showarrow": False, "font": font, "hovertext": point.why}

@@ -1,0 +1,44 @@
+"""What a class has guessed, as bars, with what was measured among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from workshop.report.figures import theme
+from workshop.report.figures.points import safe
+
+
+def guesses(tally: Sequence[tuple[str, int]], height: int = 0) -> go.Figure:
+    """A horizontal bar for each answer with how many gave it, in the given order from the top."""
+    if not any(count for _, count in tally):
+        return theme.nothing_yet("Nobody has guessed", 160)
+    names = [safe(name) for name, _ in tally]
+    counts = [count for _, count in tally]
+    bars = go.Bar(
+        y=list(range(len(tally))),
+        x=counts,
+        orientation="h",
+        marker={"color": theme.ACCENT, "line": {"width": 0}},
+        text=[f"<b>{count}</b>" if count else "" for count in counts],
+        textposition="inside",
+        textangle=0,
+        textfont={"size": 15, "color": theme.PAPER},
+        hovertext=[f"{name}: {count}" for name, count in zip(names, counts, strict=True)],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+    return theme.figure(
+        [bars],
+        height=height or 70 + 36 * len(tally),
+        bargap=0.3,
+        showlegend=False,
+        xaxis={"title": {"text": "learners"}, "dtick": max(max(counts) // 5, 1), "range": [0, 1.05 * max(counts)]},
+        yaxis={
+            "tickvals": list(range(len(tally))),
+            "ticktext": names,
+            "range": [len(tally) - 0.5, -0.5],
+            "showgrid": False,
+            "tickfont": {"color": theme.INK},
+        },
+    )

@@ -1,0 +1,171 @@
+"""Two settings against each other: a cell for each pair, darker where it is faster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from workshop.report.figures import theme
+from workshop.report.figures.curves import number
+from workshop.report.figures.points import BEST, FAILED, NOTHING, PRUNED, Point, best, cited, safe
+
+# One hue from light to dark, which any colour vision and a grey printer keep in order.
+SCALE = ((0.0, "#dcecf3"), (0.35, "#8fc0d6"), (0.7, "#2f7f9f"), (1.0, "#06384d"))
+DARK = 0.5  # share of the scale from which words are white
+WRITTEN = 12  # columns up to which a cell has room for its value
+ROW, MOST = 48, 760  # pixels
+MARKS = {FAILED: ("×", theme.ALARM), PRUNED: ("", theme.MUTED)}
+
+
+def heatmap(
+    across: Sequence[Any],
+    down: Sequence[Any],
+    points: Mapping[tuple[Any, Any], Point],
+    axes: tuple[str, str],
+    unit: str,
+    published: str = "",
+    height: int | None = None,
+) -> go.Figure:
+    """Medians by both settings; `points` are by (value across, value down), and `axes` the settings' names.
+
+    The best cell is outlined. Failed ones are white with a cross, as in the article (Rawat and Kapoor 2021), those that
+    were pruned are hatched and say how far they had come, those still to come are empty.
+    """
+    places = {where: place for place, where in enumerate(points)}
+    cells = [(x, y, (a, d)) for y, d in enumerate(down) for x, a in enumerate(across) if (a, d) in points]
+    values = [[_value(points.get((a, d))) for a in across] for d in down]
+    written = len(across) <= WRITTEN
+    measured = [value for row in values for value in row if value is not None]
+    if not measured:
+        return theme.nothing_yet(NOTHING)
+    low, high = min(measured), max(measured)
+    top = best(list(points.values()))
+    traces: list[Any] = [
+        go.Heatmap(
+            z=values,
+            x=list(range(len(across))),
+            y=list(range(len(down))),
+            colorscale=[list(stop) for stop in SCALE],
+            zmin=low if high > low else low - 1,
+            zmax=high,
+            xgap=2,
+            ygap=2,
+            showscale=not written,
+            colorbar={"title": {"text": unit, "side": "right"}, "outlinewidth": 0, "thickness": 16},
+            hoverinfo="skip",
+        ),
+        *_hatched([(x, y) for x, y, where in cells if _is(points[where], PRUNED)]),
+        _words(cells, points, places, (low, high), unit, len(across) if written else 0),
+    ]
+    shapes = [_frame(x, y, theme.ALARM, 1.5, "dot") for x, y, where in cells if _is(points[where], FAILED)]
+    shapes += [_frame(x, y, BEST, 4, "solid") for x, y, where in cells if places[where] == top]
+    figure = theme.figure(
+        traces,
+        height=height or min(110 + ROW * len(down), MOST),
+        showlegend=False,
+        hovermode="closest",
+        shapes=shapes,
+        xaxis=_axis(axes[0], across),
+        yaxis={**_axis(axes[1], down)},
+    )
+    return cited(figure, published)
+
+
+def legend(points: Mapping[tuple[Any, Any], Point]) -> str:
+    """In a sentence, what the marks of a heat map mean; only of those that it has."""
+    said = ["The darker, the faster; the best cell is framed."]
+    if any(_is(point, FAILED) for point in points.values()):
+        said.append("White with a cross: failed.")
+    if any(_is(point, PRUNED) for point in points.values()):
+        said.append("Hatched: ended early as hopeless, with what it had reached.")
+    return " ".join(said)
+
+
+def _is(point: Point, state: str) -> bool:
+    return point.state == state and not point.values
+
+
+def _value(point: Point | None) -> float | None:
+    return point.value if point else None
+
+
+def _words(
+    cells: Sequence[tuple[int, int, tuple[Any, Any]]],
+    points: Mapping[tuple[Any, Any], Point],
+    places: Mapping[tuple[Any, Any], int],
+    ends: tuple[float, float],
+    unit: str,
+    columns: int,
+) -> go.Scatter:
+    """What is written in the cells, as marks without colour: those can be pointed and clicked at."""
+    texts, colours = [], []
+    for _, _, where in cells:
+        text, colour = _text(points[where], ends)
+        texts.append(text if columns or points[where].state == FAILED else "")
+        colours.append(colour)
+    longest = max((len(text) for text in texts), default=1)
+    size = 17 if columns <= 4 else 15 if columns * longest <= 30 else 13 if columns * longest <= 44 else 11
+    return go.Scatter(
+        x=[x for x, *_ in cells],
+        y=[y for _, y, _ in cells],
+        mode="markers+text",
+        marker={"size": 40, "symbol": "square", "color": "rgba(0,0,0,0)"},
+        text=texts,
+        textposition="middle center",
+        textfont={"size": size, "color": colours},
+        customdata=[places[where] for *_, where in cells],
+        hovertext=[points[where].words(unit) for *_, where in cells],
+        hovertemplate="%{hovertext}<extra></extra>",
+        selected={"marker": {"color": "rgba(213,94,0,0.25)"}, "textfont": {"color": BEST}},
+        unselected={"marker": {"opacity": 1}},
+    )
+
+
+def _text(point: Point, ends: tuple[float, float]) -> tuple[str, str]:
+    """What stands in a cell, and its colour."""
+    if point.values:
+        value, (low, high) = point.value or 0.0, ends
+        dark = high == low or (value - low) / (high - low) > DARK
+        return _short(value), theme.PAPER if dark else theme.INK
+    mark, colour = MARKS.get(point.state, ("", theme.MUTED))
+    return (_short(point.reached) if point.state == PRUNED and point.reached is not None else mark), colour
+
+
+def _short(value: float) -> str:
+    """Three digits."""
+    return number(float(f"{value:.3g}")) if value < 1e4 else number(value).replace(" ", "")
+
+
+def _hatched(where: Sequence[tuple[int, int]]) -> list[go.Scatter]:
+    """Squares that are filled with stripes; one trace for all of them."""
+    if not where:
+        return []
+    half = 0.48
+    xs: list[float | None] = []
+    ys: list[float | None] = []
+    for x, y in where:
+        xs += [x - half, x + half, x + half, x - half, x - half, None]
+        ys += [y - half, y - half, y + half, y + half, y - half, None]
+    stripes = {"shape": "/", "fgcolor": "#c3ccd4", "bgcolor": theme.PANEL, "size": 9, "solidity": 0.25}
+    return [
+        go.Scatter(x=xs, y=ys, mode="lines", line={"width": 0}, fill="toself", fillpattern=stripes, hoverinfo="skip")
+    ]
+
+
+def _frame(x: int, y: int, colour: str, width: float, dash: str) -> dict[str, Any]:
+    line = {"color": colour, "width": width, "dash": dash}
+    return {"type": "rect", "x0": x - 0.47, "x1": x + 0.47, "y0": y - 0.47, "y1": y + 0.47, "line": line}
+
+
+def _axis(name: str, values: Sequence[Any]) -> dict[str, Any]:
+    return {
+        "title": {"text": name},
+        "tickvals": list(range(len(values))),
+        "ticktext": [f"{value:g}" if isinstance(value, float) else safe(str(value)) for value in values],
+        "range": [-0.5, len(values) - 0.5],
+        "showgrid": False,
+        "tickfont": {"color": theme.INK},
+        "fixedrange": True,
+    }

@@ -1,0 +1,158 @@
+"""One setting along an axis, and what came out of each of its values, as one line or several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import plotly.graph_objects as go
+
+from workshop.report.figures import theme
+from workshop.report.figures.curves import number
+from workshop.report.figures.points import (
+    BEST,
+    CHOSEN,
+    FAILED,
+    NOTHING,
+    PRUNED,
+    Point,
+    as_axis,
+    best,
+    cited,
+    interval,
+    safe,
+)
+from workshop.report.figures.scaling import IDEAL
+
+Ideal = Literal["", "faster", "shorter", "level"]
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
+BELOW = {FAILED: theme.ALARM, PRUNED: theme.MUTED}
+
+
+def line(
+    along: Sequence[Any],
+    lines: Mapping[str, Sequence[Point]],
+    axis: str,
+    unit: str,
+    *,
+    highest: bool = True,
+    ideal: Ideal = "",
+    mark: bool = True,
+    published: str = "",
+    height: int = 360,
+) -> go.Figure:
+    """Medians over a setting with whiskers from the lowest to the highest repeat, the best one marked (`mark`).
+
+    `along` are the setting's values, `lines` have a point for each of them; `highest` tells whether more is better.
+    `ideal` draws what the first line would reach if it went on as it began: "faster" in proportion to the setting,
+    "shorter" in inverse proportion, "level" not changing. `published` is written below, see `cited`.
+    """
+    every = [point for points in lines.values() for point in points]
+    if not any(point.values for point in every):
+        return theme.nothing_yet(NOTHING, height)
+    x = as_axis(along)
+    along = [safe(str(value)) for value in along] if x["type"] == "category" else list(along)
+    traces = [_ideal(along, next(iter(lines.values())), ideal)] if ideal and x["type"] != "category" else []
+    first = 0
+    for place, (name, points) in enumerate(lines.items()):
+        traces.append(_line(along, points, name, place, first, unit, len(lines)))
+        first += len(points)
+    top = best(every, highest)
+    if mark and top is not None:
+        across = [value for points in lines.values() for value, _ in zip(along, points, strict=True)]
+        traces.append(_best(across[top], every[top], unit, top))
+    marked = [
+        {
+            "x": place if x["type"] == "category" else math.log10(value) if x["type"] == "log" else value,
+            "y": 0,
+            "yref": "paper",
+            "yanchor": "bottom",
+            "text": points[place].state,
+            "showarrow": False,
+            "font": {"size": 15, "color": BELOW[points[place].state]},
+        }
+        for points in lines.values()
+        for place, value in enumerate(along)
+        if points[place].state in BELOW and not points[place].values
+    ]
+    figure = theme.figure(
+        traces,
+        height=height,
+        showlegend=len(traces) > 1,
+        hovermode="closest",
+        xaxis={"title": {"text": axis}, **x, **_room(along, x["type"])},
+        yaxis={"title": {"text": unit}, **_values(every, traces, powers=bool(ideal) and x["type"] == "log")},
+        annotations=list({(note["x"], note["text"]): note for note in marked}.values()),
+        margin={"t": 56 if len(traces) > 3 else 40},
+    )
+    return cited(figure, published)
+
+
+def _line(
+    along: Sequence[Any], points: Sequence[Point], name: str, place: int, first: int, unit: str, lines: int
+) -> go.Scatter:
+    there = [(at, value, point) for at, (value, point) in enumerate(zip(along, points, strict=True)) if point.values]
+    colour = theme.ACCENT if lines == 1 else theme.rank_colour(place)
+    return go.Scatter(
+        x=[value for _, value, _ in there],
+        y=[point.value for _, _, point in there],
+        name=name or "measured here",
+        mode="lines+markers",
+        line={"color": colour, "width": 3, "dash": DASHES[place % len(DASHES)]},
+        marker={"size": 11, "symbol": SYMBOLS[place % len(SYMBOLS)]},
+        error_y=interval([point for *_, point in there], colour),
+        **CHOSEN,
+        customdata=[first + at for at, *_ in there],
+        hovertext=[point.words(unit) for *_, point in there],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _best(x: Any, point: Point, unit: str, place: int) -> go.Scatter:
+    """A ring around the best, which a legend explains."""
+    return go.Scatter(
+        x=[x],
+        y=[point.value],
+        name=f"best: <b>{number(point.value or 0.0)}</b> {unit} at {x}",
+        mode="markers",
+        marker={"symbol": "circle-open", "size": 22, "color": BEST, "line": {"width": 4}},
+        **CHOSEN,
+        customdata=[place],
+        hovertext=[point.words(unit)],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _ideal(along: Sequence[float], points: Sequence[Point], ideal: Ideal) -> go.Scatter:
+    start, value = next(((at, one.value) for at, one in zip(along, points, strict=True) if one.value), (1.0, 0.0))
+    power = {"faster": 1, "shorter": -1}.get(ideal, 0)
+    ahead = [at for at in along if at >= start]
+    return go.Scatter(
+        x=ahead,
+        y=[(value or 0.0) * (at / start) ** power if start else value for at in ahead],
+        name="ideal",
+        mode="lines",
+        line=IDEAL,
+        hovertemplate="ideal: %{y:.4g}<extra></extra>",
+    )
+
+
+def _room(along: Sequence[Any], kind: str) -> dict[str, Any]:
+    """An axis that ends a little beyond the outer points, whose marks would be cut off."""
+    if kind == "category":
+        return {"range": [-0.4, len(along) - 0.6]}
+    ends = [math.log10(value) for value in (min(along), max(along))] if kind == "log" else [min(along), max(along)]
+    span = ends[1] - ends[0] or 1.0
+    return {"range": [ends[0] - 0.06 * span, ends[1] + 0.06 * span]}
+
+
+def _values(points: Sequence[Point], traces: Sequence[go.Scatter], powers: bool) -> dict[str, Any]:
+    """From zero, so that heights are in proportion; in `powers`, where only so the ideal is a straight line."""
+    tops = [max(point.values) for point in points if point.values] + [max(trace.y) for trace in traces if len(trace.y)]
+    form = {"nticks": 6, "tickformat": "~s" if max(tops) >= 1e4 else "~g"}
+    if powers:
+        lows = [min(point.values) for point in points if point.values]
+        return {**form, "type": "log", "dtick": "D2" if max(tops) < 50 * min(lows) else 1}
+    return {**form, "range": [0, 1.12 * max(tops) or 1.0]}

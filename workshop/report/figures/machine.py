@@ -1,0 +1,187 @@
+"""The machine with its ranks: packages, caches, cores and processing units, and who may run where."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import plotly.graph_objects as go
+
+from workshop.core import topology, words
+from workshop.report.analysis.oversubscription import Crowd, oversubscription
+from workshop.report.figures import theme
+from workshop.report.figures.boxes import GAP, Box, arrange
+from workshop.report.figures.units import (
+    Scale,
+    Unit,
+    hover_words,
+    rectangle,
+    text,
+    unit_number,
+    unit_shapes,
+    unit_words,
+)
+
+FEW = 16  # units up to which each one has room for words
+GROUPS = (("numa", "NUMA node"), ("l3", "L3 cache"))  # of cores, within a package
+MANY = 64  # units from which on there is no room for anything but numbers
+TIGHT = 0.5  # share of a core's width that its name may take; pictures are shown narrower than they are laid out
+WIDTH = 900  # pixels that the picture is laid out for
+
+
+def machine_picture(
+    machine: Mapping[str, Any] | None,
+    rank_map: Mapping[str, Any] | None,
+    threads_per_rank: int = 1,
+    meant: Mapping[str, Any] | None = None,
+) -> go.Figure:
+    """Hosts, packages, NUMA nodes or caches, cores and units as nested boxes.
+
+    A unit has the colour of the rank that may run there; of several ranks, stripes of all. Units that ranks can't help
+    sharing have a thick red outline. Without a rank map the empty machine is drawn. `meant` is the predicted rank map:
+    ranks that run where they weren't meant to are marked, and where they were meant to run is a dashed frame of
+    their colour. Its hosts should have the names of those that are drawn.
+    """
+    hosts = _hosts(machine, rank_map)
+    if not hosts:
+        return theme.nothing_yet("No machine yet")
+    crowds = oversubscription(rank_map, machine, threads_per_rank)
+    units = _units(hosts, rank_map, crowds, meant)
+    known = topology.machines(machine)
+    outer = Box("all", children=[_host_box(host, rows, known.get(host, {}), units) for host, rows in hosts.items()])
+    few = len(units) <= FEW
+    for box in outer.everything():
+        if box.kind == "unit":
+            box.width = max(3.2 / max(len(units), 2), 1.0) if few else 1.0
+        elif box.title:
+            box.head = 0.3 if few else 0.6 if box.kind != "core" else 0.45 if len(units) <= MANY else 0.3
+    arrange(outer, aspect=3.4 if few else 2.6)
+    height = WIDTH * outer.height / outer.width
+    height = round(max(190, min(height, 360)) if few else max(240, min(1.3 * height, 560)))
+    scale = Scale(WIDTH / outer.width, height / outer.height)
+    shapes: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
+    for box in outer.everything():
+        if box.kind == "unit":
+            shapes += unit_shapes(box, few)
+            notes += unit_words(box, scale) if few else unit_number(box, scale)
+        elif box.kind != "all":
+            shapes.append(_frame(box))
+            if box.title:
+                notes.append(_title(box, scale))
+    leaves = [box for box in outer.everything() if box.kind == "unit"]
+    hover = go.Scatter(
+        x=[box.x + box.width / 2 for box in leaves],
+        y=[box.y + box.height / 2 for box in leaves],
+        mode="markers",
+        marker={"opacity": 0, "size": 30},
+        hovertext=[hover_words(box.content) for box in leaves],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+    hidden = {"visible": False, "fixedrange": True}
+    return theme.figure(
+        [hover],
+        shapes=shapes,
+        annotations=notes,
+        showlegend=False,
+        height=height,
+        xaxis={**hidden, "range": [0, outer.width]},
+        yaxis={**hidden, "range": [outer.height, 0]},
+        margin={"l": 0, "r": 0, "t": 0, "b": 0},
+    )
+
+
+def sharing_words(crowds: Iterable[Crowd]) -> list[str]:
+    """What is crowded, a sentence for each crowd."""
+    said = []
+    for crowd in crowds:
+        where, who = words.numbered("unit", crowd.units), words.numbered("rank", crowd.ranks)
+        share = "share" if len(crowd.ranks) > 1 else "has to share"
+        said.append(f"{who[0].upper()}{who[1:]} {share} {where} of {crowd.host}: {crowd.threads} threads.")
+    return said
+
+
+def _hosts(machine: Mapping[str, Any] | None, rank_map: Mapping[str, Any] | None) -> dict[str, list[Mapping[str, Any]]]:
+    """The units of each host. Of a host whose machine isn't known, those that ranks may run on."""
+    hosts = {host: list(one["units"]) for host, one in topology.machines(machine).items() if one.get("units")}
+    guessed: dict[str, set[int]] = defaultdict(set)
+    for report in (rank_map or {}).get("ranks") or []:
+        if report["host"] not in hosts:
+            guessed[report["host"]].update(report["units"])
+    for host, numbers in guessed.items():
+        hosts[host] = [{"unit": n, "core": n, "package": 0, "numa": 0, "l3": 0} for n in sorted(numbers)]
+    return hosts
+
+
+def _units(
+    hosts: Mapping[str, list[Mapping[str, Any]]],
+    rank_map: Mapping[str, Any] | None,
+    crowds: Iterable[Crowd],
+    meant: Mapping[str, Any] | None,
+) -> dict[tuple[str, int], Unit]:
+    ranks: dict[tuple[str, int], list[int]] = defaultdict(list)
+    seen: dict[tuple[str, int], dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for report in (rank_map or {}).get("ranks") or []:
+        for unit in report["units"]:
+            ranks[report["host"], unit].append(report["rank"])
+        for thread in report.get("threads") or []:
+            for unit in thread.get("units_seen") or []:
+                seen[report["host"], unit][report["rank"]] += 1
+    crowded = {(crowd.host, unit) for crowd in crowds for unit in crowd.units}
+    planned: dict[tuple[str, int], list[int]] = defaultdict(list)
+    foreseen = {report["rank"]: report for report in (meant or {}).get("ranks") or [] if report["units"]}
+    for rank, report in foreseen.items():
+        for unit in report["units"]:
+            planned[report["host"], unit].append(rank)
+    found = {}
+    for key in ((host, row["unit"]) for host, rows in hosts.items() for row in rows):
+        strangers = tuple(rank for rank in ranks[key] if rank in foreseen and rank not in planned[key])
+        missed = tuple(rank for rank in planned[key] if rank not in ranks[key])
+        found[key] = Unit(*key, tuple(ranks[key]), dict(seen[key]), key in crowded, strangers, missed)
+    return found
+
+
+def _host_box(
+    host: str,
+    rows: list[Mapping[str, Any]],
+    known: Mapping[str, Any],
+    units: Mapping[tuple[str, int], Unit],
+) -> Box:
+    def split(some: list[Mapping[str, Any]], key: str) -> list[tuple[int, list[Mapping[str, Any]]]]:
+        return [(n, [row for row in some if row[key] == n]) for n in sorted({row[key] for row in some})]
+
+    def cores(some: list[Mapping[str, Any]]) -> list[Box]:
+        return [
+            Box("core", f"core {core}", [Box("unit", content=units[host, row["unit"]]) for row in of_core])
+            for core, of_core in split(some, "core")
+        ]
+
+    def groups(some: list[Mapping[str, Any]], kinds: tuple[tuple[str, str], ...] = GROUPS) -> list[Box]:
+        """NUMA nodes and last-level caches where there are several of them, the fewer ones outside; in them cores."""
+        parts = {key: split(some, key) for key, _ in kinds}
+        several = sorted((kind for kind in kinds if len(parts[kind[0]]) > 1), key=lambda kind: len(parts[kind[0]]))
+        if not several:
+            return cores(some)
+        (key, word), *inner = several
+        return [Box("group", f"{word} {n}", groups(of_group, tuple(inner))) for n, of_group in parts[key]]
+
+    memory = known.get("memory_bytes")
+    title = " · ".join(filter(None, [host, known.get("model"), f"{memory / 2**30:.0f} GiB" if memory else None]))
+    packages = [Box("package", f"package {n}", groups(of_package)) for n, of_package in split(rows, "package")]
+    return Box("host", title, packages)
+
+
+def _frame(box: Box) -> dict[str, Any]:
+    fill = {"host": theme.PANEL, "package": theme.PAPER, "group": theme.PANEL, "core": theme.PAPER}[box.kind]
+    return rectangle(box.x, box.y, box.width, box.height, fillcolor=fill, line={"color": "#b9c5cf", "width": 1.5})
+
+
+def _title(box: Box, scale: Scale) -> dict[str, Any]:
+    wanted = {"host": 16, "package": 15}.get(box.kind, 14)
+    words = box.title
+    if box.kind == "core" and scale.font(wanted, box.head, len(words), TIGHT * box.width) < wanted:
+        words = words.replace("core ", "c")  # which fits where the picture is narrow, too
+    size = scale.font(wanted, box.head, len(words), box.width - GAP)
+    colour = theme.INK if box.kind == "host" else theme.MUTED
+    return text(box.x + GAP, box.y + (box.head + GAP) / 2, words, size, colour, xanchor="left", yanchor="middle")

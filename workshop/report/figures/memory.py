@@ -1,0 +1,60 @@
+"""Resident memory over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+
+from workshop.core.words import size
+from workshop.report.figures import theme
+from workshop.report.figures.line import DASHES
+from workshop.report.figures.points import cited
+
+NOTHING = "No rank has told yet how much memory it holds"
+GB, MB = 1e9, 1e6
+
+
+def memory(
+    lines: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    published: str = "",
+    axis: str = "seconds",
+    height: int = 320,
+) -> go.Figure:
+    """A line for each contender or rank: its times (seconds from the start, or steps) and its bytes at each.
+
+    The axis of bytes begins at zero, so that a little more looks like a little more; the legend says what each has
+    gained from its first to its last point.
+    """
+    told = {name: line for name, line in lines.items() if line[1]}
+    if not told:
+        return theme.nothing_yet(NOTHING, height)
+    highest = max(max(values) for _, values in told.values())
+    factor, unit = (GB, "GB") if highest >= GB else (MB, "MB")
+    traces = [
+        go.Scatter(
+            x=list(times),
+            y=[round(value / factor, 4) for value in values],
+            name=f"{name}: {_gained(values)}",
+            mode="lines+markers" if len(values) <= 40 else "lines",
+            line={"color": theme.rank_colour(place), "width": 3, "dash": DASHES[place % len(DASHES)]},
+            marker={"size": 7},
+            hovertext=[size(value) for value in values],
+            hovertemplate=f"%{{x:.4g}} {axis}<br>%{{hovertext}}<extra>{name}</extra>",
+        )
+        for place, (name, (times, values)) in enumerate(told.items())
+    ]
+    figure = theme.figure(
+        traces,
+        height=height,
+        showlegend=True,
+        xaxis={"title": {"text": axis}, "rangemode": "tozero", "nticks": 8},
+        yaxis={"title": {"text": f"resident memory, {unit}"}, "range": [0, 1.1 * highest / factor], "nticks": 6},
+        margin={"t": 40 if len(traces) < 4 else 72},
+    )
+    return cited(figure, published)
+
+
+def _gained(values: Sequence[float]) -> str:
+    more = values[-1] - values[0]
+    return f"{'+' if more >= 0 else '−'}{size(abs(more))}"

@@ -1,0 +1,126 @@
+"""What was measured at a point of a study, as figures take it, and what all figures of points have in common."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import plotly.graph_objects as go
+
+from workshop.report.figures import theme
+from workshop.report.figures.curves import number
+
+NOTHING = "Nothing has been measured yet"
+FAILED, PRUNED = "failed", "pruned"
+BEST = "#d55e00"  # of `theme.RANKS`, the farthest from the accent
+CITED = 46  # characters of a line of a citation, which a phone has room for
+# Pages let people choose a mark; the others then stay as they are, where Plotly would have them fade.
+CHOSEN = {"unselected": {"marker": {"opacity": 1}}}
+AXIS = 62  # pixels of an axis' ticks and title
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting and the repeats that were measured with it.
+
+    Every figure gives its marks the place of their point in what it was given (`customdata`), so that a page knows
+    which one was clicked at.
+    """
+
+    name: str
+    values: tuple[float, ...] = ()  # none: not measured, `state` says why
+    state: str = "completed"  # or waiting, running, failed, pruned …
+    why: str = ""  # one sentence, where it failed or was pruned
+    reached: float | None = None  # by a pruned one, until it was ended
+
+    @property
+    def value(self) -> float | None:
+        """The median of the repeats."""
+        return median(self.values) if self.values else None
+
+    def words(self, unit: str) -> str:
+        """All there is to say, for whoever points at it."""
+        if self.values:
+            spread = ""
+            if len(self.values) > 1:
+                spread = f"<br>{number(min(self.values))} to {number(max(self.values))} in {len(self.values)} runs"
+            return f"{safe(self.name)}<br><b>{number(self.value or 0.0)} {safe(unit)}</b>{spread}"
+        reached = "" if self.reached is None else f" at {number(self.reached)} {safe(unit)}"
+        why = f"<br>{safe('<br>'.join(textwrap.wrap(self.why, 60)[:4]), '<br>')}" if self.why else ""
+        return f"{safe(self.name)}<br><b>{self.state}{reached}</b>{why}"
+
+
+def best(points: Sequence[Point], highest: bool = True) -> int | None:
+    """The place of the best median, the first of equals; None where nothing was measured."""
+    places = [place for place, point in enumerate(points) if point.values]
+    sign = 1 if highest else -1
+    return max(places, key=lambda place: sign * (points[place].value or 0.0), default=None)
+
+
+def interval(points: Sequence[Point], colour: str) -> dict[str, Any]:
+    """Whiskers from the lowest to the highest repeat, for points that were measured; none where none was repeated."""
+    lows = [(point.value or 0.0) - min(point.values) for point in points]
+    highs = [max(point.values) - (point.value or 0.0) for point in points]
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": highs,
+        "arrayminus": lows,
+        "color": colour,
+        "thickness": 2,
+        "width": 6,
+        "visible": any(lows) or any(highs),
+    }
+
+
+def safe(text: str, but: str = "") -> str:
+    """Somebody's words for a place where Plotly reads tags; `but` is a tag that stays."""
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escaped.replace(but.replace("<", "&lt;").replace(">", "&gt;"), but) if but else escaped
+
+
+def cited(figure: go.Figure, words: str) -> go.Figure:
+    """The same figure with what others have published written below it.
+
+    As words, not as a mark: it was measured on other hardware and other work, and on our axis it would look as if the
+    two could be compared.
+    """
+    if not words:
+        return figure
+    lines = [safe(line) for line in textwrap.wrap(words, CITED)]
+    room = 20 * len(lines)
+    height = (figure.layout.height or 320) + room
+    noted = go.Figure(figure)
+    noted.update_layout(
+        height=height,
+        margin={"b": room + AXIS},
+        title={
+            "text": f"<i>{'<br>'.join(lines)}</i>",
+            "font": {"size": 14, "color": theme.MUTED},
+            **{"x": 0, "xref": "container", "xanchor": "left", "pad": {"l": 8}},
+            **{"y": room / height, "yref": "container", "yanchor": "top"},
+        },
+    )
+    return noted
+
+
+def as_axis(values: Sequence[Any]) -> dict[str, Any]:
+    """How an axis shows these settings: in proportion where they are numbers that lie close enough together, in
+    powers where they don't, side by side where they are words."""
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(numbers) < len(values) or not numbers:
+        order = {"categoryorder": "array", "categoryarray": [safe(str(value)) for value in values]}
+        return {"type": "category", **order, "showgrid": False, "tickfont": {"color": theme.INK}}
+    ticks = {"tickvals": numbers, "ticktext": [f"{value:g}" for value in numbers]}
+    low, high = min(numbers), max(numbers)
+    if low > 0 and high >= 8 * low:
+        return {"type": "log", **ticks}
+    return {"type": "linear", **ticks}
+
+
+def labelled(values: Mapping[str, Any]) -> str:
+    """Coordinates as words: inter_op 1, intra_op 4."""
+    return ", ".join(f"{name} {value}" for name, value in values.items())

@@ -1,0 +1,227 @@
+"""Throughput, speed-up, efficiency and where the time went, over numbers of ranks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from workshop.report.analysis.balance import PHASES
+from workshop.report.figures import theme
+from workshop.report.figures.curves import number
+from workshop.study.published import Published
+from workshop.study.scaling.efficiency import Row
+
+WIDE = 16  # ratio of the most to the fewest ranks from which axes are logarithmic
+SYMBOLS = ("diamond-open", "square-open", "triangle-up-open", "pentagon-open")
+IDEAL = {"color": theme.MUTED, "width": 2, "dash": "dash"}
+NOTHING = "Nothing has been measured yet"
+
+
+def throughput(rows: Sequence[Row], unit: str, height: int = 360) -> go.Figure:
+    """Work per second over ranks, the median with the lowest and the highest repeat, and what would be ideal."""
+    measured = [row for row in rows if row.rates]
+    if not measured:
+        return theme.nothing_yet(NOTHING, height)
+    start = measured[0].throughput or 0.0
+    ideal = [start * row.ideal for row in measured]
+    lows, highs = [min(row.rates) for row in measured], [max(row.rates) for row in measured]
+    values = [row.throughput or 0.0 for row in measured]
+    traces = [_ideal(measured, ideal), _measured(measured, values, lows, highs, [number(value) for value in values])]
+    axis = {"title": {"text": unit}, "tickformat": "~s", "nticks": 6}
+    return _over_ranks(rows, traces, axis, height)
+
+
+def speed_up(rows: Sequence[Row], references: Sequence[Published] = (), height: int = 360) -> go.Figure:
+    """Speed-up over ranks with the ideal line, and faintly what others have published, over their workers."""
+    measured = [row for row in rows if row.rates]
+    if not measured:
+        return theme.nothing_yet(NOTHING, height)
+    values = [row.speed_up or 0.0 for row in measured]
+    words = [f"{value:.2f}x" for value in values]
+    lows, highs = [row.reach[0] for row in measured], [row.reach[1] for row in measured]
+    traces = [
+        _ideal(measured, [row.ideal for row in measured]),
+        _measured(measured, values, lows, highs, words),
+        *(_published(one, symbol) for one, symbol in zip(references, SYMBOLS, strict=False)),
+    ]
+    start = measured[0].ranks
+    title = "speed-up" if start == 1 else f"speed-up over {start} ranks"
+    return _over_ranks(rows, traces, {"title": {"text": title}, "nticks": 6}, height)
+
+
+def efficiency(rows: Sequence[Row], height: int = 300) -> go.Figure:
+    """The share of the ideal that each number of ranks reaches."""
+    measured = [row for row in rows if row.rates]
+    if not measured:
+        return theme.nothing_yet(NOTHING, height)
+    values = [row.efficiency or 0.0 for row in measured]
+    bars = go.Bar(
+        x=[str(row.ranks) for row in measured],
+        y=values,
+        marker={"color": theme.ACCENT, "line": {"width": 0}},
+        text=[f"<b>{100 * value:.0f} %</b>" for value in values],
+        textposition="inside",
+        insidetextanchor="start",  # below the interval, whose line would go through it
+        textangle=0,
+        textfont={"size": 16, "color": theme.PAPER},
+        error_y=_interval(
+            values,
+            [row.reach[0] / row.ideal for row in measured],
+            [row.reach[1] / row.ideal for row in measured],
+            theme.INK,
+        ),
+        hovertemplate="%{x} ranks<br>%{y:.0%} of the ideal<extra></extra>",
+    )
+    highest = max([1.0, *(row.reach[1] / row.ideal for row in measured)])
+    return theme.figure(
+        [bars],
+        bargap=0.4,
+        height=height,
+        showlegend=False,
+        xaxis={"title": {"text": "ranks"}, "type": "category", "showgrid": False, "tickfont": {"color": theme.INK}},
+        yaxis={"title": {"text": "efficiency"}, "tickformat": ".0%", "range": [0, 1.08 * highest], "nticks": 6},
+        shapes=[{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 1, "y1": 1, "line": IDEAL, "layer": "above"}],
+    )
+
+
+def shares(rows: Sequence[Row]) -> go.Figure:
+    """What part of the ranks' time went into which phase, a bar for each number of ranks."""
+    told = [row for row in rows if row.shares]
+    if not told:
+        return theme.nothing_yet("No run has told how its ranks spent their time", 200)
+    names = [_ranks(row.ranks) for row in told]
+    traces = []
+    for phase in PHASES:
+        values = [row.shares[phase] for row in told]
+        if not any(values):
+            continue
+        traces.append(
+            go.Bar(
+                y=names,
+                x=values,
+                name=phase,
+                orientation="h",
+                marker=theme.phase_marker(phase),
+                text=[f"{100 * value:.0f} %" if value >= 0.1 else "" for value in values],
+                textposition="inside",
+                insidetextanchor="middle",
+                textangle=0,
+                textfont={"size": 15, "color": theme.PAPER if phase == "compute" else theme.INK},
+                hovertemplate=f"%{{y}}<br>{phase} %{{x:.1%}}<extra></extra>",
+            )
+        )
+    return theme.figure(
+        traces,
+        barmode="stack",
+        bargap=0.35,
+        height=max(200, min(120 + 46 * len(names), 640)),
+        showlegend=True,
+        xaxis={"title": {"text": "share of the ranks' time"}, "tickformat": ".0%", "range": [0, 1], "nticks": 6},
+        yaxis={"autorange": "reversed", "showgrid": False, "type": "category", "tickfont": {"color": theme.INK}},
+        legend={"traceorder": "normal"},
+        margin={"t": 40},
+    )
+
+
+def _ranks(count: int) -> str:
+    return f"{count} rank{'' if count == 1 else 's'}"
+
+
+def _ideal(measured: Sequence[Row], values: Sequence[float]) -> go.Scatter:
+    return go.Scatter(
+        x=[row.ranks for row in measured],
+        y=list(values),
+        name="ideal",
+        mode="lines",
+        line=IDEAL,
+        hovertemplate="ideal: %{y:.4g}<extra></extra>",
+    )
+
+
+def _published(one: Published, symbol: str) -> go.Scatter:
+    """An open mark, large enough to be seen around a point of our own at the same place."""
+    return go.Scatter(
+        x=[one.workers],
+        y=[one.speed_up],
+        name=one.name,
+        mode="markers",
+        marker={"symbol": symbol, "size": 20, "color": theme.MUTED, "line": {"width": 1.5}},
+        opacity=0.8,
+        hovertemplate=f"{one.speed_up:.2f}x on {one.workers} {one.worker}s<extra>{one.name}</extra>",
+    )
+
+
+def _measured(
+    rows: Sequence[Row], values: Sequence[float], lows: Sequence[float], highs: Sequence[float], words: Sequence[str]
+) -> go.Scatter:
+    return go.Scatter(
+        x=[row.ranks for row in rows],
+        y=list(values),
+        name="measured here",
+        mode="lines+markers+text",
+        line={"color": theme.ACCENT, "width": 3},
+        marker={"size": 11},
+        text=[f"  <b>{text}</b>" for text in words],
+        textposition=["bottom right"] * (len(rows) - 1) + ["middle right"],
+        textfont={"size": 16, "color": theme.ACCENT},
+        cliponaxis=False,
+        error_y=_interval(values, lows, highs, theme.ACCENT),
+        hovertext=[
+            f"{_ranks(row.ranks)}: {text}, {low:.4g} to {high:.4g} in {len(row.rates)}"
+            for row, text, low, high in zip(rows, words, lows, highs, strict=True)
+        ],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _interval(values: Sequence[float], lows: Sequence[float], highs: Sequence[float], colour: str) -> dict[str, Any]:
+    """From the lowest to the highest repeat."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [high - value for value, high in zip(values, highs, strict=True)],
+        "arrayminus": [value - low for value, low in zip(values, lows, strict=True)],
+        "color": colour,
+        "thickness": 2,
+        "width": 7,
+    }
+
+
+def _over_ranks(rows: Sequence[Row], traces: list[go.Scatter], axis: dict[str, Any], height: int) -> go.Figure:
+    """A figure whose axis has a tick for each number of ranks; where nothing could be measured it says so."""
+    ranks = [row.ranks for row in rows]
+    wide = ranks[-1] >= WIDE * ranks[0]
+    notes = [
+        {
+            "x": math.log10(row.ranks) if wide else row.ranks,  # as annotations want it
+            "y": 0,
+            "yref": "paper",
+            "yanchor": "bottom",
+            "text": "failed",
+            "showarrow": False,
+            "font": {"size": 15, "color": theme.ALARM},
+        }
+        for row in rows
+        if row.failures and not row.rates
+    ]
+    tops = [max(trace.y) for trace in traces] + [
+        y + more
+        for trace in traces
+        if trace.error_y.array
+        for y, more in zip(trace.y, trace.error_y.array, strict=True)
+    ]
+    scale = {"type": "log"} if wide else {"range": [0, 1.1 * max(tops)]}
+    span = ranks[-1] - ranks[0] or 1
+    ends = {} if wide else {"range": [ranks[0] - 0.05 * span, ranks[-1] + 0.2 * span]}  # the last point's words
+    return theme.figure(
+        traces,
+        height=height,
+        showlegend=True,
+        xaxis={"title": {"text": "ranks"}, "tickvals": ranks, **({"type": "log"} if wide else ends)},
+        yaxis={**axis, **scale},
+        annotations=notes,
+        margin={"t": 40},
+    )

@@ -1,0 +1,99 @@
+"""What part of a whole went into what: rings, one for each whole that is compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import plotly.graph_objects as go
+
+from workshop.core.words import percent
+from workshop.report.figures import theme
+
+NOTHING = "Nothing has told yet how it spent its time"
+INSIDE = 0.06  # share from which a slice has room for its own words
+WRITTEN = 0.02  # share from which it has words at all: those of slivers would run into each other, or out of the figure
+# Names that come in many runs keep their colours, whatever else is in the ring; others take the next of `theme.RANKS`.
+KNOWN = {"train": theme.ACCENT, "training": theme.ACCENT, "evaluate": "#e69f00", "evaluation": "#e69f00"}
+_WHITE_ON = {theme.ACCENT, theme.PHASES["compute"], theme.PHASES["update"]}
+
+
+def shares(parts: Mapping[str, float], title: str = "", height: int = 320) -> go.Figure:
+    """A ring of what each part is of all of them, in their order, from the top clockwise.
+
+    `parts` are amounts of one unit (seconds, bytes), those that aren't positive are left out; `title` stands in the
+    middle, where a few words have room.
+    """
+    return compared({title: parts}, height)
+
+
+def compared(wholes: Mapping[str, Mapping[str, float]], height: int = 320) -> go.Figure:
+    """A ring for each whole, beside each other; a part has the same colour in all of them."""
+    told = {title: _positive(parts) for title, parts in wholes.items()}
+    told = {title: parts for title, parts in told.items() if parts}
+    if not told:
+        return theme.nothing_yet(NOTHING, height)
+    colours = _colours(told)
+    traces = []
+    for place, (title, parts) in enumerate(told.items()):
+        total = sum(parts.values())
+        part_of = {name: value / total for name, value in parts.items()}
+        first, last = place / len(told) + 0.01, (place + 1) / len(told) - 0.01
+        traces.append(
+            go.Pie(
+                labels=list(parts),
+                values=list(parts.values()),
+                title={"text": title.replace(" ", "<br>", 1) if len(title) > 12 else title, "font": {"size": 16}},
+                domain={"x": [first, last]},
+                hole=0.5,
+                sort=False,
+                direction="clockwise",
+                marker={
+                    "colors": [colours[name] for name in parts],
+                    "line": {"color": theme.PAPER, "width": 2},
+                    "pattern": {
+                        "shape": ["/" if name == "wait" else "" for name in parts],
+                        "fgcolor": [theme.HATCH for _ in parts],
+                        "bgcolor": [colours[name] for name in parts],
+                        "solidity": 0.3,
+                    },
+                },
+                text=[_precise(share) if share >= WRITTEN else "" for share in part_of.values()],
+                textinfo="text",
+                textposition=["inside" if share >= INSIDE else "outside" for share in part_of.values()],
+                insidetextorientation="horizontal",
+                insidetextfont={"size": 17, "color": [_ink(colours[name]) for name in parts]},
+                outsidetextfont={"size": 15, "color": theme.INK},
+                hovertext=[f"{name}: {_precise(share)}" for name, share in part_of.items()],
+                hovertemplate="%{hovertext}<extra></extra>",
+            )
+        )
+    return theme.figure(
+        traces,
+        height=height,
+        showlegend=True,
+        legend={"y": -0.03, "yanchor": "top", "x": 0.5, "xanchor": "center", "traceorder": "normal"},
+        margin={"t": 30, "b": 8, "l": 8, "r": 8},
+    )
+
+
+def _positive(parts: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in parts.items() if math.isfinite(value) and value > 0}
+
+
+def _colours(told: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
+    """A colour for each part, no two alike as long as there are enough."""
+    names = list(dict.fromkeys(name for parts in told.values() for name in parts))
+    found = {name: colour for name in names if (colour := KNOWN.get(name) or theme.PHASES.get(name))}
+    free = [colour for colour in theme.RANKS if colour not in found.values()] or list(theme.RANKS)
+    rest = [name for name in names if name not in found]
+    return found | {name: free[number % len(free)] for number, name in enumerate(rest)}
+
+
+def _ink(colour: str) -> str:
+    return theme.PAPER if colour in _WHITE_ON else theme.text_on(colour)
+
+
+def _precise(share: float) -> str:
+    """A share that may be tiny: 0.3 %."""
+    return percent(share) if share >= 0.01 else f"{100 * share:.1g} %"

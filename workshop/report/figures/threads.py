@@ -1,0 +1,89 @@
+"""Threads of the ranks by kind, how many of them worked, and the cores they had for that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from workshop.report.analysis.threads import KINDS
+from workshop.report.figures import theme
+
+NOTHING = "No rank has told what threads it has"
+# What is drawn as one, from left to right: names of kinds, and a colour. Those that compute come first.
+GROUPS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "intra-op": (("intra-op",), "#1d4e6b"),
+    "inter-op": (("inter-op",), "#56b4e9"),
+    "main": (("main",), "#009e73"),
+    "OpenMP, BLAS": (("openmp", "blas", "tbb", "numba"), "#e69f00"),
+    "Horovod": (("horovod",), "#cc79a7"),
+    "MPI": (("mpi",), "#d55e00"),
+}
+REST, REST_COLOUR = "others", "#b8c4ce"
+DARK = {"#1d4e6b"}
+CORES = "its cores"
+
+
+def rank_threads(censuses: Sequence[Mapping[str, Any]], cores: Sequence[int] = ()) -> go.Figure:
+    """Two stacked bars for each rank, the threads that it has and those that worked, by kind; and a mark at the cores
+    on which it may run, as far as these are known. `censuses` are a run's metric `threads`, see `engine.threads`."""
+    if not censuses:
+        return theme.nothing_yet(NOTHING)
+    names = [f"rank {rank}{what}" for rank in range(len(censuses)) for what in ("", ", worked")]
+    counts = {group: _counts(censuses, kinds) for group, (kinds, _) in GROUPS.items()}
+    named = {kind for kinds, _ in GROUPS.values() for kind in kinds}
+    known = dict.fromkeys([*KINDS, *(kind for census in censuses for kind in census)])
+    counts[REST] = _counts(censuses, [kind for kind in known if kind not in named])
+    longest = max(sum(parts) for parts in zip(*counts.values(), strict=True))
+    traces: list[Any] = [_bars(group, names, values, longest) for group, values in counts.items() if any(values)]
+    if len(cores) == len(censuses) and all(cores):
+        traces += _marks(names, [number for number in cores for _ in range(2)])
+    return theme.figure(
+        traces,
+        barmode="stack",
+        bargap=0.25,
+        height=max(320, min(150 + 40 * len(names), 900)),
+        showlegend=True,
+        xaxis={"title": {"text": "threads"}, "nticks": 8, "rangemode": "tozero", "tickformat": "d"},
+        yaxis={"autorange": "reversed", "showgrid": False, "type": "category", "tickfont": {"color": theme.INK}},
+        legend={"traceorder": "normal"},
+        margin={"t": 64},
+    )
+
+
+def _counts(censuses: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> list[int]:
+    """How many threads of some kinds each rank has and how many worked, in turns."""
+    return [
+        sum(int((census.get(kind) or {}).get(name) or 0) for kind in kinds)
+        for census in censuses
+        for name in ("count", "busy")
+    ]
+
+
+def _bars(group: str, names: Sequence[str], values: Sequence[int], longest: int) -> go.Bar:
+    colour = GROUPS[group][1] if group in GROUPS else REST_COLOUR
+    return go.Bar(
+        y=list(names),
+        x=list(values),
+        name=group,
+        orientation="h",
+        marker={"color": colour, "line": {"width": 0}},
+        text=[str(value) if value >= 0.03 * longest and value else "" for value in values],
+        textposition="inside",
+        insidetextanchor="end",
+        textangle=0,
+        textfont={"size": 15, "color": theme.PAPER if colour in DARK else theme.INK},
+        hovertemplate=f"%{{y}}<br>{group}: %{{x}}<extra></extra>",
+    )
+
+
+def _marks(names: Sequence[str], cores: Sequence[int]) -> list[go.Scatter]:
+    """A line across each bar, on a light ground, so that it can be seen on any colour."""
+    halo, line = ({"symbol": "line-ns", "size": 34, "line": {"width": width}} for width in (9, 4))
+    halo["line"]["color"], line["line"]["color"] = theme.PAPER, theme.ALARM
+    where = {"y": list(names), "x": list(cores), "mode": "markers"}
+    return [
+        go.Scatter(**where, marker=halo, showlegend=False, hoverinfo="skip"),
+        go.Scatter(**where, marker=line, name=CORES, hovertemplate=f"%{{y}}<br>{CORES}: %{{x}}<extra></extra>"),
+    ]

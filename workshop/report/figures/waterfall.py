@@ -1,0 +1,125 @@
+"""From a start to an end in steps, and what each step gave."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from workshop.report.figures import theme
+from workshop.report.figures.curves import number
+from workshop.report.figures.points import NOTHING, cited, safe
+
+GAIN, LOSS = "#009e73", "#d55e00"  # of `theme.RANKS`
+START = "#8a98a5"
+WRAPPED = 22  # characters of a line beside a bar
+SMALL = 0.18  # share of the axis below which a bar has no room for its words
+
+
+@dataclass(frozen=True)
+class Step:
+    """One change, and the work per second after it; `sure` is whether the repeats tell it from no change."""
+
+    name: str
+    after: float
+    sure: bool = True
+
+
+def waterfall(
+    start: Step, steps: Sequence[Step], unit: str, published: str = "", height: int | None = None
+) -> go.Figure:
+    """Bars from left to right and from top to bottom: what there was at the start, what each step added or took and
+    by which factor, and what there is in the end, with the factor of all."""
+    if start.after <= 0:
+        return theme.nothing_yet(NOTHING)
+    before = [start.after, *(step.after for step in steps)]
+    end = before[-1]
+    names = [start.name, *(step.name for step in steps), "all together"]
+    factors = [step.after / was if was > 0 else 0.0 for step, was in zip(steps, before, strict=False)]
+    texts = [
+        number(float(f"{start.after:.3g}")),
+        *(f"×{factor:.2f}{'' if step.sure else ' ?'}" for factor, step in zip(factors, steps, strict=True)),
+        f"{number(float(f'{end:.3g}'))} · ×{end / start.after:.2f}",
+    ]
+    hover = [
+        f"{safe(start.name)}<br>{number(start.after)} {unit}",
+        *(
+            f"{safe(step.name)}<br>from {number(was)} to {number(step.after)} {unit}"
+            + ("" if step.sure else "<br>no more than chance does")
+            for step, was in zip(steps, before, strict=False)
+        ),
+        f"all together<br>{number(end)} {unit}",
+    ]
+    bases = [0.0, *(min(was, step.after) for was, step in zip(before, steps, strict=False)), 0.0]
+    lengths = [start.after, *(abs(step.after - was) for was, step in zip(before, steps, strict=False)), end]
+    colours = [START, *(GAIN if factor >= 1 else LOSS for factor in factors), theme.ACCENT]
+    highest = max(before)
+    rows = list(range(len(names)))
+    bars = go.Bar(
+        y=rows,
+        x=lengths,
+        base=bases,
+        orientation="h",
+        marker={
+            "color": colours,
+            "line": {"width": 0},
+            "pattern": {
+                "shape": ["", *("" if step.sure else "/" for step in steps), ""],
+                "fgcolor": theme.PAPER,
+                "solidity": 0.4,
+            },
+        },
+        hovertext=hover,
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+    notes = [
+        _note(row, base, length, text, highest)
+        for row, base, length, text in zip(rows, bases, lengths, texts, strict=True)
+    ]
+    lines = [
+        {
+            "type": "line",
+            "x0": at,
+            "x1": at,
+            "y0": row + 0.35,
+            "y1": row + 0.65,
+            "line": {"color": theme.MUTED, "width": 1},
+        }
+        for row, at in enumerate(before)
+    ]
+    figure = theme.figure(
+        [bars],
+        height=height or 90 + 46 * len(names),
+        bargap=0.3,
+        showlegend=False,
+        shapes=lines,
+        annotations=notes,
+        xaxis={"title": {"text": unit}, "range": [0, 1.05 * highest], "nticks": 5}
+        | {"tickformat": "~s" if highest >= 1e4 else "~g"},
+        yaxis={
+            "range": [len(names) - 0.5, -0.5],
+            "tickvals": rows,
+            "ticktext": [_wrapped(name, place in (0, len(names) - 1)) for place, name in enumerate(names)],
+            "showgrid": False,
+            "tickfont": {"color": theme.INK},
+        },
+    )
+    return cited(figure, published)
+
+
+def _note(row: int, base: float, length: float, text: str, highest: float) -> dict[str, object]:
+    """A bar's words: in it where it has room, else behind it, or before it where it ends at the right edge."""
+    font = {"size": 16, "color": theme.INK}
+    note = {"y": row, "text": f"<b>{text}</b>", "showarrow": False, "font": font}
+    if base == 0 and length > 2 * SMALL * highest:
+        return {**note, "x": 0, "xanchor": "left", "xshift": 6, "font": {**font, "color": theme.PAPER}}
+    if base + length < (1 - SMALL) * highest:
+        return {**note, "x": base + length, "xanchor": "left", "xshift": 5}
+    return {**note, "x": base, "xanchor": "right", "xshift": -5}
+
+
+def _wrapped(name: str, bold: bool) -> str:
+    text = "<br>".join(map(safe, textwrap.wrap(name, WRAPPED)[:2]))
+    return f"<b>{text}</b>" if bold else text

@@ -1,0 +1,55 @@
+"""What a real federation shows beside its rounds: who showed which certificate and was let in, the fx commands as they
+run, and what was broken on purpose. Of certificates only what `report.analysis.fx` reads is shown, never a key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workshop.federated_failures import openfl_failure
+from workshop.report.analysis import fx
+from workshop.report.cards import Card, code, line, table, words
+from workshop.report.snapshot import Sight
+
+ABOUT_CERTIFICATES = (
+    "Before anything is sent, both sides of a connection show a certificate, and look who has signed the other's. Its "
+    "private key stays with whoever it belongs to, and is shown nowhere."
+)
+NOT_YET = "Nothing has come of it yet."
+ABOUT_COMMANDS = "Each line is a process. All of it can be typed by hand: labs/federated/openfl has the same files."
+
+
+def openfl(sight: Sight) -> list[Card]:
+    """Nothing for runs without OpenFL."""
+    return [*_fault(sight), *_certificates(sight), *_commands(sight)]
+
+
+def made_of(sight: Sight) -> Any:
+    """What the cards are made of."""
+    return [sight.run.metrics.get(name) for name in ("fx", "certificates", "faults")], sight.run.params.get("fault")
+
+
+def _fault(sight: Sight) -> list[Card]:
+    """What was broken on purpose, what happened then, and what mends it."""
+    known = openfl_failure(sight.run.params.get("fault"))
+    happened = [line(str(one), "What happened") for one in sight.metric("faults", list) or []]
+    if known is None:
+        return [Card("fault", "What went wrong", (words(*happened),))] if happened else []
+    about = line(known.mistake, "Broken on purpose"), line(known.look_for, "Look for")
+    said = words(*about, *(happened or [line(NOT_YET, tone="note")]), line(known.fix, "What mends it"))
+    return [Card("fault", known.title, (said, code(known.command("fixed"))))]
+
+
+def _certificates(sight: Sight) -> list[Card]:
+    rows = [fx.certificate(one) for one in fx.records(sight.metric("certificates", list))]
+    if not rows:
+        return []
+    about = words(line(ABOUT_CERTIFICATES, tone="about"))
+    return [Card("certificates", "Who showed which certificate", (about, table(fx.CERTIFICATES, rows)))]
+
+
+def _commands(sight: Sight) -> list[Card]:
+    rows = [fx.command(one) for one in fx.records(sight.metric("fx", list))]
+    if not rows:
+        return []
+    about = words(line(ABOUT_COMMANDS, tone="about"))
+    return [Card("fx", "OpenFL's own commands", (about, table(fx.COMMANDS, rows)))]

@@ -1,0 +1,78 @@
+"""What every run's page has: what went wrong, the verdict, where the ranks ran, what came out, files."""
+
+from __future__ import annotations
+
+from workshop.core.words import size
+from workshop.report.analysis.balance import balance
+from workshop.report.analysis.oversubscription import threads_of
+from workshop.report.cards import Card, Part, fold, line, link, links, tiles, words
+from workshop.report.machine_picture import machine_card
+from workshop.report.panels import federated, guarding, training
+from workshop.report.snapshot import Sight
+from workshop.report.tracebacks import shortened
+from workshop.report.verdict import verdict as verdict_of
+from workshop.report.wording import LONGEST_VALUE, metrics_of
+from workshop.workloads.forms import param_of_runs
+
+SETTLED = 3  # steps before a running run's verdict says anything
+CHECKPOINT = "checkpoint.npz"
+
+
+def error(sight: Sight) -> list[Card]:
+    """What a rank raised, or how the run ended otherwise, with the traceback behind a fold."""
+    failure = sight.run.error
+    if not failure:
+        return []
+    where = "" if failure.get("rank") is None else f"Rank {failure['rank']} on {failure['host']}: "
+    parts: list[Part] = [words(line(f"{where}{failure['type']}: {failure['message']}", tone="message"))]
+    if failure.get("traceback"):
+        parts.append(fold("Traceback", shortened(failure["traceback"])))
+    return [Card("error", "What went wrong", tuple(parts), tone="error")]
+
+
+def again(sight: Sight) -> list[Card]:
+    """The way on for a run that ended early and has kept a checkpoint."""
+    run, known = sight.run, sight.workload
+    resumes = param_of_runs(known.params) if known else None
+    if run.status not in ("failed", "cancelled", "interrupted") or CHECKPOINT not in sight.artifacts or not resumes:
+        return []
+    said = words(line("It has kept a checkpoint: a new run can begin where that was written, with the same settings."))
+    button = link(f"/run?run={run.id}&again={run.id}", "Go on from this run", button=True)
+    return [Card("again", "", (said, links(button)))]
+
+
+def verdict(sight: Sight) -> list[Card]:
+    """What to make of the run; of one that goes on, what can be seen so far."""
+    said, label = sight.run.verdict, "Verdict"
+    if sight.run.status == "running":
+        spent = balance(sight.totals, sight.ranks, sight.run.metrics)
+        if spent is not None and spent.steps >= SETTLED:
+            said, label = verdict_of(sight.run, sight.totals), "So far"
+    if not said:
+        return []
+    lines = (
+        line(label, tone="label"),
+        line(said["verdict"], tone="heading"),
+        line(said["why"], "Why"),
+        line(said["next"], "Next"),
+    )
+    return [Card("verdict", "", (words(*lines),), tone="verdict")]
+
+
+def machine(sight: Sight) -> list[Card]:
+    """The ranks on the machine."""
+    return machine_card("Where the ranks run", sight.run.machine, sight.run.rank_map, threads_of(sight.run))
+
+
+def came_out(sight: Sight) -> list[Card]:
+    """Metrics that fit into a tile and that no other card tells, once there will be no others."""
+    if not sight.run.ended:
+        return []
+    told = training.TOLD_HERE | federated.TOLD_HERE | guarding.TOLD_HERE
+    shown = [one for one in metrics_of(sight.run, told) if len(one["value"]) <= LONGEST_VALUE]
+    return [Card("metrics", "What came out", (tiles(shown),), later=True)] if shown else []
+
+
+def files(sight: Sight) -> list[Card]:
+    shown = [link(sight.url(name), name, size(found.size)) for name, found in sight.artifacts.items()]
+    return [Card("files", "Files", (links(*shown),), later=True)] if shown else []

@@ -1,0 +1,34 @@
+"""A photo before and after k-means, and the palette that was found for it."""
+
+from __future__ import annotations
+
+from workshop.core.words import size
+from workshop.report.cards import Card, Part, figure, picture, pictures
+from workshop.report.figures.palette import palette_strip
+from workshop.report.snapshot import Sight
+
+PREVIEW = "preview.png"  # of a run that goes on
+BEFORE = ("original.png", "input/photo")
+AFTER = ("quantised.png", PREVIEW)
+
+
+def photo(sight: Sight) -> list[Card]:
+    """Photos as far as they are there."""
+    shown = [
+        *_picture(sight, BEFORE, "Before", "bytes_before"),
+        *_picture(sight, AFTER, "After", "bytes_after"),
+    ]
+    parts = [pictures(shown)] if shown else []
+    if palette := sight.metric("palette", list):
+        parts.append(figure(palette_strip(palette, sight.metric("sizes", list))))
+    return [Card("photo", "Photo", tuple(parts))] if parts else []
+
+
+def _picture(sight: Sight, names: tuple[str, ...], label: str, count: str) -> list[Part]:
+    found = next((name for name in names if name in sight.artifacts), None)
+    if found is None:
+        return []
+    going_on = found == PREVIEW and not sight.run.ended
+    told = sight.metric(count, int | float) if found != PREVIEW else None
+    note = size(told) + " as PNG" if told else ""
+    return [picture(sight.url(found), "So far" if going_on else label, note)]

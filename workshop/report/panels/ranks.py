@@ -1,0 +1,71 @@
+"""What a run tells of its ranks' processes: their threads by kind against cores, and their memory over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workshop.core import words
+from workshop.report.analysis import openmp
+from workshop.report.analysis.threads import KINDS, sentences
+from workshop.report.cards import Card, Part, figure, fold, line, table
+from workshop.report.cards import words as text
+from workshop.report.figures.memory import memory as drawn_memory
+from workshop.report.figures.threads import rank_threads
+from workshop.report.snapshot import Sight
+
+MEMORY = "memory"  # the event
+ABOUT_THREADS = (
+    "Counted while it trained. A thread worked if it was at work for a hundredth of the time at least, and for half as "
+    "long as those that worked longer."
+)
+
+
+def threads(sight: Sight) -> list[Card]:
+    """What there is to say of the threads, how many of them each rank has, and what each kind did."""
+    told = sight.metric("threads", list)
+    if not told or not all(isinstance(census, Mapping) for census in told):
+        return []
+    reports = (sight.run.rank_map or {}).get("ranks") or []
+    cores = [len(report.get("cores") or []) for report in reports]
+    lines = [line(said) for said in sentences(sight.run)]
+    lines += [line(openmp.why(sight.run, name), tone="note") for name in _openmp_variables(sight)]
+    parts: list[Part] = [text(*lines)] if lines else []
+    parts += [figure(rank_threads(told, cores)), _by_kind(told), fold("What counts as work", ABOUT_THREADS)]
+    return [Card("threads", "Threads against cores", tuple(parts), later=True)]
+
+
+def _openmp_variables(sight: Sight) -> list[str]:
+    """Variables for OpenMP that somebody has set on the ranks by name."""
+    return [name for name in sight.run.placement.get("environment") or {} if openmp.is_openmp(name)][:1]
+
+
+def _by_kind(censuses: list[Mapping[str, Any]]) -> Part:
+    rows = []
+    for kind in dict.fromkeys([*KINDS, *(kind for census in censuses for kind in census)]):
+        own = [census[kind] for census in censuses if kind in census]
+        if own:
+            waited = [one["waited"] for one in own if one.get("waited") is not None]
+            rows.append(
+                [
+                    words.capital(KINDS.get(kind, kind)),
+                    str(sum(one["count"] for one in own)),
+                    str(sum(one["busy"] for one in own)),
+                    words.seconds(sum(one["seconds"] for one in own)),
+                    words.seconds(sum(waited)) if waited else "–",
+                ]
+            )
+    return table(["Kind, all ranks", "Threads", "Worked", "Processor time", "Waited for a core"], rows)
+
+
+def memory(sight: Sight) -> list[Card]:
+    """A line for each rank that told more than once how much it holds."""
+    if MEMORY not in sight.totals or sight.began is None:
+        return []
+    told = [series for series in sight.series(MEMORY) if len(series.times) > 1]
+    if not told:
+        return []
+    lines = {
+        f"rank {one.rank}": ([round(max(at - sight.began, 0.0), 2) for at in one.times], one.highs) for one in told
+    }
+    return [Card("memory", "Memory of the ranks", (figure(drawn_memory(lines)),), half=True)]

@@ -1,0 +1,163 @@
+"""What a training run shows beside its curves: under which conditions it trained, how fast, who waited for whom, and
+what it has not learned."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workshop.core import words as say
+from workshop.core.words import size
+from workshop.report.analysis.spent import evaluation_share
+from workshop.report.analysis.spent import spent as time_spent
+from workshop.report.analysis.waiting import waiting_sentence
+from workshop.report.cards import Card, Part, figure, line, link, links, picture, pictures, table, tiles, words
+from workshop.report.figures.curves import number
+from workshop.report.figures.shares import shares
+from workshop.report.figures.throughput import rank_throughput
+from workshop.report.figures.timeline import timeline as drawn
+from workshop.report.machine_picture import rank_cell
+from workshop.report.snapshot import Sight
+
+TIMELINE = "timeline.json"
+MISCLASSIFIED = "misclassified.json"
+SAME = 0.005  # share of the total by which the ranks' images/s may add up to more without a word on it
+ADD_UP = (
+    "The ranks' figures add up to more than that of all ranks, which also counts the time between steps: a rank's own "
+    "is of its time within steps alone."
+)
+# Metrics that the cards here tell, so that the list of all others stays short.
+TOLD_HERE = frozenset(
+    (
+        *("data", "held_out_images", "exchange", "exchange", "exchange_why", "resumed"),
+        *("images_per_second", "images_per_second_deviation", "images_per_second_jitter", "measured_steps"),
+        *("misclassified", "threads_seconds"),
+    )
+)
+
+
+def conditions(sight: Sight) -> list[Card]:
+    """On what it trained, and how gradients were exchanged: what `auto` came to, in words."""
+    told, lines = sight.run.metrics, []
+    if data := sight.metric("data", str):
+        held_out = sight.metric("held_out_images", int)
+        rest = "" if held_out is None else f"; {say.count(held_out, 'image')} held out"
+        lines.append(line(f"{data}{rest}.", "Data"))
+    if exchange := sight.metric("exchange", str):
+        why = told.get("exchange_why")
+        fell_back = sight.run.params.get("exchange") == "auto" and exchange != "horovod" and sight.ranks > 1
+        because = "" if not why else f", {why.removeprefix('mpi ')}" if str(why).startswith("mpi ") else f": {why}"
+        lines.append(line(f"{exchange}{because}", "Exchange", "note" if fell_back else ""))
+    resumed = sight.metric("resumed", Mapping)
+    if resumed and {"epoch", "update"} <= resumed.keys():
+        lines.append(line(f"went on after epoch {resumed['epoch']}, step {resumed['update']}.", "Resumed"))
+    return [Card("conditions", "", (words(*lines),))] if lines else []
+
+
+def throughput(sight: Sight) -> list[Card]:
+    """Images a second over all ranks, a bar for each rank, and what else is told rank by rank."""
+    mean = sight.metric("images_per_second", int | float)
+    if mean is None:
+        return []
+    shown = [{"label": "all ranks", "value": f"{number(mean)} images/s"}]
+    for name, label, sign in (("deviation", "deviation of the mean", "± "), ("jitter", "jitter of the steps", "")):
+        value = sight.metric(f"images_per_second_{name}", int | float)
+        if value is not None:
+            shown.append({"label": label, "value": sign + number(value)})
+    steps = sight.metric("measured_steps", int)
+    if steps is not None:
+        shown.append({"label": "measured over", "value": say.count(steps, "step")})
+    parts = [tiles(shown), figure(rank_throughput(sight.run.metrics))]
+    each = sight.metric("images_per_second_ranks", list) or []
+    if sum(each) > (1 + SAME) * mean:
+        parts.append(words(line(ADD_UP, tone="about")))
+    return [Card("throughput", "Throughput", (*parts, *_by_rank(sight)))]
+
+
+# Lists of metrics that have a value for each rank: heading, and how a value reads.
+_COLUMNS = {
+    "images_per_second_ranks_jitter": ("Jitter of its steps", lambda value: f"{number(value)} images/s"),
+    "shards": ("Images", say.thousands),
+    "held_out_accuracy_ranks": ("Accuracy, its held-out part", lambda value: _percent(value)),
+    "last": ("Came last", lambda value: say.count(value, "time")),
+    "late_by": ("then late by", say.seconds),
+    "memory": ("Memory", size),
+}
+
+
+def _by_rank(sight: Sight) -> list[Part]:
+    ranks = sight.ranks
+    alone = ranks == 1 or sight.metric("exchange", str) == "none"  # nobody comes last
+    columns = [
+        (heading, [word(value) for value in told])
+        for name, (heading, word) in _COLUMNS.items()
+        if (told := sight.metric(name, list)) and len(told) == ranks and not (alone and name in ("last", "late_by"))
+    ]
+    if weights := sight.metric("weights", list):
+        columns.append(("Weights", _letters(weights)))
+    if not columns:
+        return []
+    rows = [[rank_cell(rank), *(values[rank] for _, values in columns)] for rank in range(ranks)]
+    return [table(["Rank", *(heading for heading, _ in columns)], rows)]
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %" if math.isfinite(value) else "–"
+
+
+def _letters(hashes: Sequence[str]) -> list[str]:
+    """Equal weights have the same letter, which is more to the point than their hashes."""
+    seen = list(dict.fromkeys(hashes))
+    if len(seen) == 1:
+        return ["the same"] * len(hashes)
+    return [f"set {seen.index(one) + 1}" for one in hashes]
+
+
+def spent(sight: Sight) -> list[Card]:
+    """On what the whole run spent its time, once it is over."""
+    parts = time_spent(sight.run) if sight.run.ended else {}
+    if not parts:
+        return []
+    told = []
+    if share := evaluation_share(sight.run):
+        said = f"Of the time of training and evaluation together, evaluation took {say.percent(share)}."
+        told.append(words(line(said, tone="about")))
+    return [Card("spent", "What the time went into", (*told, figure(shares(parts))), half=True)]
+
+
+def timeline(sight: Sight) -> list[Card]:
+    """Who waited for whom, in a sentence and in a picture of all ranks, and the way to Perfetto."""
+    if TIMELINE not in sight.artifacts:
+        return []
+    trace = json.loads(sight.read(TIMELINE))
+    said = waiting_sentence(sight.run)
+    how = "and look closer: on ui.perfetto.dev, choose “Open trace file”."
+    parts = [
+        *([words(line(said))] if said else []),
+        figure(drawn(trace)),
+        links(link(sight.url(TIMELINE, download=True), "Download for Perfetto", how)),
+    ]
+    return [Card("timeline", "Who waited for whom", tuple(parts))]
+
+
+def misclassified(sight: Sight) -> list[Card]:
+    """Held-out images that the network reads as something else."""
+    if MISCLASSIFIED not in sight.artifacts:
+        return []
+    found: list[Mapping[str, Any]] = json.loads(sight.read(MISCLASSIFIED))
+    count, of = sight.metric("misclassified", int), sight.metric("held_out_images", int)
+    lines = []
+    if count == 0:
+        lines.append(line("No held-out image was misread."))
+    elif count is not None and of is not None:
+        more = f"; these are {len(found)} of them" if count > len(found) > 0 else ""
+        lines.append(line(f"{say.thousands(count)} of {say.thousands(of)} held-out images were misread{more}."))
+    shown = [picture(f"data:image/png;base64,{one['png']}", _reading(one)) for one in found]
+    parts = [*([words(*lines)] if lines else []), *([pictures(shown, small=True)] if shown else [])]
+    return [Card("misclassified", "Misread digits", tuple(parts))]
+
+
+def _reading(one: Mapping[str, Any]) -> str:
+    return f"{one['label']}, read as {one['predicted']} ({say.percent(one['probability'])})"

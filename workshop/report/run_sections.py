@@ -1,0 +1,90 @@
+"""What a live page shows of one run, as sections for `workshop.server.push`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from workshop.core.placement import Placement
+from workshop.report.cards import Card, as_json, line, words
+from workshop.report.panels import PANELS, Panel
+from workshop.report.snapshot import Sight
+from workshop.report.wording import STATUS, dumps, turn_words, who
+from workshop.store.queue import expected_wait
+from workshop.store.records import RunRecord
+from workshop.store.store import Store
+
+LIVE, ENDED = 0.25, 2.0  # seconds between looks
+# What reading something that isn't as expected can raise; what the store raises concerns the whole page.
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+ORDER = dumps([panel.name for panel in PANELS])
+
+log = logging.getLogger(__name__)
+
+
+class RunLook:
+    """Looks at a run; a panel is made anew only when what it shows has changed."""
+
+    def __init__(self, store: Store, run_id: int) -> None:
+        self.store = store
+        self.id = run_id
+        self.every = LIVE
+        self._seen: dict[str, Any] = {}
+
+    def __call__(self) -> Mapping[str, str]:
+        run = self.store.run(self.id)
+        self.every = ENDED if run.ended else LIVE
+        sight = Sight(self.store, run)
+        sections = {"panels": ORDER, "run": dumps(self._facts(sight))}
+        for panel in PANELS:
+            made_of = panel.made_of(sight)
+            if panel.name not in self._seen or self._seen[panel.name] != made_of:
+                sections[panel.name] = _made(panel, sight)
+                self._seen[panel.name] = made_of
+        if sight.newest is not None:
+            sections["told"] = dumps({"events": sight.events, "newest": sight.newest})
+        return sections
+
+    def _facts(self, sight: Sight) -> dict[str, Any]:
+        run, known = sight.run, sight.workload
+        facts = {
+            "id": run.id,
+            "title": known.title if known else run.workload,
+            "status": run.status,
+            "words": "cancelling" if run.cancel_requested and not run.ended else STATUS[run.status],
+            "ended": run.ended,
+            "session": run.session,
+            "who": who(run),
+            "placement": Placement.parse(run.placement).describe(),
+            "progress": run.progress,
+            "queued_at": run.queued_at,
+            "started_at": run.started_at,
+            "finished_at": run.finished_at,
+            "notices": run.notices,
+            "owner": run.identity_id,
+            "turn": None,
+        }
+        if run.status == "queued":
+            facts["turn"] = turn(self.store, run)
+        return facts
+
+
+def turn(store: Store, run: RunRecord) -> str:
+    """When a queued run is likely to begin."""
+    queue = store.queue(run.session_id)
+    position = next((number for number, other in enumerate(queue, 1) if other.id == run.id), 1)
+    running = next(iter(store.runs(session_id=run.session_id, status="running", limit=1)), None)
+    waits = expected_wait(queue, running, store.runs(session_id=run.session_id, limit=50))
+    before = next(iter(store.leases(run.session_id)), None)
+    return turn_words(position, before, waits.get(run.id))
+
+
+def _made(panel: Panel, sight: Sight) -> str:
+    """A panel's cards as JSON. One that can't read what a workload left must not take the others with it."""
+    try:
+        return as_json(panel.show(sight))
+    except UNREADABLE:
+        log.exception("the panel %s of run %s could not be made", panel.name, sight.run.id)
+        said = "This part can't be shown: the run left something that can't be read; the dashboard's log says what."
+        return as_json([Card(panel.name, panel.name.capitalize(), (words(line(said, tone="alarm")),), later=True)])

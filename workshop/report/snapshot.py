@@ -1,0 +1,74 @@
+"""What there is to see of a run at one moment: its record, its files, and what its ranks told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote
+
+from workshop.report.analysis.balance import Totals
+from workshop.store.records import Artifact, RunRecord, Series
+from workshop.store.store import Store
+from workshop.workloads import Workload, workloads
+
+POINTS = 160  # of a curve: what a card can show, and what forty viewers can be sent several times a second
+
+
+class Sight:
+    """A run for panels to look at. What costs a query is read when a panel asks for it, once."""
+
+    def __init__(self, store: Store, run: RunRecord) -> None:
+        self.store = store
+        self.run = run
+        self.artifacts: Mapping[str, Artifact] = {artifact.name: artifact for artifact in store.artifacts(run.id)}
+        self.events = store.last_event_id(run.id)  # which is also how many there are
+        self._series: dict[str, list[Series]] = {}
+
+    @property
+    def workload(self) -> Workload | None:
+        """None where this installation doesn't know it any more."""
+        return workloads().get(self.run.workload)
+
+    @property
+    def ranks(self) -> int:
+        return len((self.run.rank_map or {}).get("ranks") or []) or self.run.placement.get("ranks") or 1
+
+    @cached_property
+    def totals(self) -> Totals:
+        return self.store.totals(self.run.id)
+
+    @cached_property
+    def began(self) -> float | None:
+        """The time of the first event; None where there is none yet."""
+        first = self.store.events(self.run.id, limit=1)
+        return first[0].time if first else None
+
+    @property
+    def newest(self) -> float | None:
+        """The time of the newest event that a panel has drawn."""
+        return max((one.times[-1] for told in self._series.values() for one in told if one.times), default=None)
+
+    def series(self, name: str) -> list[Series]:
+        """The events of one name, a series for each rank that told it."""
+        if name not in self._series:
+            self._series[name] = self.store.series(self.run.id, name, POINTS)
+        return self._series[name]
+
+    def version(self, name: str) -> str | None:
+        """What tells one content of a file from the next; None where it isn't there."""
+        return self.artifacts[name].sha256 if name in self.artifacts else None
+
+    def read(self, name: str) -> bytes:
+        """A file. Raises BadInput where it isn't there."""
+        return self.store.artifact(self.run.id, name).data or b""
+
+    def url(self, name: str, download: bool = False) -> str:
+        """Where a file can be had; the address changes with its content, so that browsers may keep it for ever."""
+        version = (self.version(name) or "")[:16]
+        return f"/artifact/{self.run.id}/{quote(name)}?v={version}{'&download=1' if download else ''}"
+
+    def metric(self, name: str, kind: Any) -> Any:
+        """A metric, where the run told one of this kind; None otherwise."""
+        value = self.run.metrics.get(name)
+        return value if isinstance(value, kind) and not isinstance(value, bool) else None

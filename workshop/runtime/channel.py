@@ -1,0 +1,206 @@
+"""The conductor's end of the line to its ranks: stores what they tell, acknowledges it, and keeps them alive.
+
+See `workshop.engine.reporter` for the other end. One thread owns the socket and another one writes the store, so that
+a store that is slow for a while doesn't silence the ranks' lifeline. What the conductor has to decide on (a rank
+finished, a rank failed) arrives in `words`.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import queue
+import secrets
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import zmq
+
+from workshop.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from workshop.store.store import Store
+
+ALIVE_EVERY = 1.0  # seconds
+GATHER = 0.05  # seconds for which a message waits for others: a transaction costs as much as fifty events
+
+
+_Message = tuple[bytes, dict[str, Any], tuple[bytes, ...]]  # who, what, and frames of bytes
+
+
+@dataclass(frozen=True)
+class Word:
+    """A rank's last word on a run."""
+
+    kind: str  # finished or failed
+    run: int
+    rank: int
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Host:
+    """The memory of a host, as its ranks told it last, in bytes."""
+
+    available: int
+    total: int
+    held: Mapping[int, int] = field(default_factory=dict)  # by each of its ranks
+
+
+@dataclass
+class Channel:
+    """Binds to a free port of `host` (loopback by default) and writes the file by which engines find it."""
+
+    store: Store
+    file: Path
+    host: str = "127.0.0.1"
+    words: queue.Queue[Word] = field(default_factory=queue.Queue)
+    hosts: dict[str, Host] = field(default_factory=dict)  # those that have ranks
+    heard: dict[int, float] = field(default_factory=dict)  # rank -> when it was last heard of, on the monotonic clock
+    address: str | None = None  # at which ranks find `host`, where that is another
+    clocks: Mapping[str, float] = field(default_factory=dict)  # host -> seconds by which its clock is ahead of ours
+    log: Callable[[str], None] = print
+
+    def __post_init__(self) -> None:
+        self._token = secrets.token_urlsafe(32)
+        self._stops: queue.Queue[int] = queue.Queue()
+        self._inbox: queue.Queue[_Message] = queue.Queue()  # from the socket to the store
+        self._acknowledgements: queue.Queue[_Message] = queue.Queue()  # and back
+        self._ending = threading.Event()
+        self._context = zmq.Context()
+        self._line = self._context.socket(zmq.ROUTER)
+        self._line.linger = 0
+        public, secret = zmq.curve_keypair()
+        self._line.curve_server = True
+        self._line.curve_secretkey = secret
+        port = self._line.bind_to_random_port(f"tcp://{self.host}")
+        described = {
+            "address": f"tcp://{self.address or self.host}:{port}",
+            "server_key": public.decode(),
+            "token": self._token,
+        }
+        self.file.unlink(missing_ok=True)
+        with open(os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            json.dump(described, file)
+        self._ranks: dict[int, bytes] = {}  # rank -> ZeroMQ identity
+        self._threads = [
+            threading.Thread(target=self._serve, name="channel", daemon=True),
+            threading.Thread(target=self._keep_storing, name="channel-store", daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def held(self) -> dict[int, int]:
+        """The bytes that each rank has for itself, as they were told last."""
+        return {rank: count for host in list(self.hosts.values()) for rank, count in host.held.items()}
+
+    def stop(self, run: int) -> None:
+        """Ask every rank to end the run at its next opportunity."""
+        self._stops.put(run)
+
+    def forget_ranks(self) -> None:
+        """The engines are gone; new ones will introduce themselves."""
+        self._ranks = {}
+        self.hosts.clear()
+        self.heard.clear()
+
+    def close(self) -> None:
+        self._ending.set()
+        for thread in self._threads:
+            thread.join(5)
+        self.file.unlink(missing_ok=True)
+
+    def _serve(self) -> None:
+        alive = 0.0
+        while not self._ending.is_set():
+            if time.monotonic() - alive > ALIVE_EVERY:
+                alive = time.monotonic()
+                self._tell({"kind": "alive"})
+            while not self._stops.empty():
+                self._tell({"kind": "stop", "run": self._stops.get()})
+            while not self._acknowledgements.empty():
+                identity, acknowledgement, _ = self._acknowledgements.get()
+                self._line.send_multipart([identity, json.dumps(acknowledgement).encode()])
+            if self._line.poll(20):
+                self._receive(*self._line.recv_multipart())
+        self._line.close()
+        self._context.term()
+
+    def _receive(self, identity: bytes, head: bytes, *frames: bytes) -> None:
+        message = self._read(head)
+        if message is None:
+            return
+        self._ranks[message["rank"]] = identity
+        self.heard[message["rank"]] = time.monotonic()
+        if message["kind"] == "alive":
+            held = {int(rank): count for rank, count in message["held"].items()}
+            self.hosts[message["host"]] = Host(message["available"], message["total"], held)
+        else:
+            self._inbox.put((identity, message, frames))
+
+    def _keep_storing(self) -> None:
+        while not self._ending.is_set():
+            try:
+                messages = [self._inbox.get(timeout=0.1)]
+            except queue.Empty:
+                continue
+            time.sleep(GATHER)
+            while len(messages) < 64 and not self._inbox.empty():
+                messages.append(self._inbox.get())
+            try:
+                self._handle(messages)
+            except Exception:
+                # A full disk or a busy database: nothing was acknowledged, so the ranks send it again.
+                self.log(traceback.format_exc())
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        for identity in list(self._ranks.values()):
+            self._line.send_multipart([identity, json.dumps(message).encode()])
+
+    def _handle(self, messages: list[_Message]) -> None:
+        """Store first, acknowledge afterwards: what was acknowledged is never lost, what wasn't comes again."""
+        batches, words, progress = [], [], {}
+        for _, message, frames in messages:
+            run, rank, kind = message["run"], message["rank"], message["kind"]
+            events = message.get("events", [])
+            if ahead := self.clocks.get(message["host"]):
+                events = [(at - ahead, *event) for at, *event in events]  # by our clock
+            batches.append((run, rank, message["number"], events))
+            if kind == "batch":
+                if message["progress"] and rank == 0:
+                    progress[run] = tuple(message["progress"])
+            elif kind == "artifact":
+                self._keep(run, message, frames[0])
+            elif kind == "known":
+                self.store.set_run(run, metrics={**self.store.run(run).metrics, **message["metrics"]})
+            else:
+                words.append(Word(kind, run, rank, message))
+        for run, done in progress.items():
+            self.store.set_run(run, progress=done)
+        self.store.add_batches(batches)
+        for identity, message, _ in messages:
+            acknowledgement = {"kind": "ack", "run": message["run"], "number": message["number"]}
+            self._acknowledgements.put((identity, acknowledgement, ()))
+        for word in words:
+            self.words.put(word)
+
+    def _keep(self, run: int, message: dict[str, Any], data: bytes) -> None:
+        try:
+            self.store.put_artifact(run, message["name"], message["media_type"], data)
+        except BadInput as refused:
+            self.store.set_run(run, notices=[*self.store.run(run).notices, str(refused)])
+
+    def _read(self, head: bytes) -> dict[str, Any] | None:
+        """A message that carries the session's token; others on this machine can reach the port, too."""
+        try:
+            message = json.loads(head)
+            token = message.pop("token")
+            return message if hmac.compare_digest(token.encode(), self._token.encode()) else None
+        except (ValueError, KeyError, AttributeError, TypeError):
+            return None

@@ -1,0 +1,235 @@
+"""The client's side of a session: submit runs, wait for them, cancel them. Never touches MPI."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from workshop.core import processes
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.placement import POLLING, THREAD_VARIABLES, Placement
+from workshop.report.verdict import verdict
+from workshop.runtime.launchers import site
+from workshop.store.recorded import refuse_in
+from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
+from workshop.store.store import Store
+from workshop.workloads import Artifacts, Workload, workload
+from workshop.workloads.forms import is_run_number, param_of_runs
+
+# What a learner may set on ranks: knobs of threads and libraries, nothing that names a file, loads or starts anything.
+# How many threads there are is the placement's own field, which has a limit; the same one holds for the variables.
+LEARNERS_VARIABLES = frozenset(
+    [
+        "OMP_PROC_BIND",
+        "OMP_PLACES",
+        "OMP_SCHEDULE",
+        "OMP_DYNAMIC",
+        "OMP_WAIT_POLICY",
+        "KMP_AFFINITY",
+        "KMP_BLOCKTIME",
+        "KMP_SETTINGS",
+        "GOMP_SPINCOUNT",
+        "HOROVOD_FUSION_THRESHOLD",
+        "HOROVOD_CYCLE_TIME",
+        "HOROVOD_CACHE_CAPACITY",
+        "TF_ENABLE_ONEDNN_OPTS",
+        "TF_ENABLE_XLA",
+        "I_MPI_PIN",
+        "I_MPI_PIN_DOMAIN",
+        "I_MPI_PIN_ORDER",
+        POLLING,
+    ]
+)
+SESSION = 1.0  # seconds between looks at the session of a run that somebody waits for
+REVIVED = 20.0  # seconds that a session may seem lost before nobody waits for its runs any longer
+
+
+def placement_in(
+    session: SessionRecord | None, given: Mapping[str, Any] | None = None, at: Mapping[str, Any] = site.LOCAL
+) -> Placement:
+    """The placement of a run in a session (None: one that is yet to be started, at that site): the given one, or the
+    session's own; on the session's hosts where it names none. Raises BadInput for one that can't be read, or that can't
+    run there."""
+    known = session.placement if session else {}
+    values = {**(given if given is not None else known)}
+    if not values.get("hosts"):
+        values["hosts"] = known.get("hosts", ())
+    placement = Placement.parse(values)
+    site.check(session.site if session else at, placement)
+    return placement
+
+
+_COUNT = re.compile(r"[1-9][0-9]{0,5}")  # a number of threads
+
+
+def check_limits(placement: Placement, limits: Limits, processes: int = 0) -> None:
+    """Refuse what the instructor's limits don't allow a learner; `processes` are those that a run starts beside its
+    ranks. Raises BadInput."""
+    if processes and placement.ranks + processes > limits.ranks:
+        raise BadInput(
+            f"The run would have {placement.ranks + processes} processes, {processes} of them beside its ranks: this "
+            f"session allows at most {limits.ranks}."
+        )
+    if placement.ranks > limits.ranks:
+        raise BadInput(f"ranks is {placement.ranks}: this session allows at most {limits.ranks}.")
+    if placement.threads_per_rank > limits.threads:
+        raise BadInput(
+            f"threads is {placement.threads_per_rank} per rank: this session allows at most {limits.threads}."
+        )
+    for name, value in placement.environment.items():
+        if name in THREAD_VARIABLES:
+            if not _COUNT.fullmatch(value) or int(value) > limits.threads:
+                raise BadInput(f"{name} is {value:.60}: this session allows 1 to {limits.threads} threads per rank.")
+        elif name not in LEARNERS_VARIABLES:
+            raise BadInput(f"Learners can't set {name}, only {', '.join(sorted(LEARNERS_VARIABLES))}.")
+
+
+def submit(
+    store: Store,
+    session: SessionRecord,
+    name: str,
+    values: Mapping[str, Any],
+    placement: Mapping[str, Any] | None = None,
+    *,
+    identity: Identity | None = None,
+    measured: bool = False,
+    shown: Mapping[str, str] | None = None,
+    trial: tuple[int, int] | None = None,
+) -> RunRecord:
+    """Put a run into a session's queue, after checking all that can be checked beforehand. Raises BadInput.
+
+    `identity` is who came in through the dashboard, None for the command line; a learner's run has to stay within the
+    session's limits. Files that params name are read here, with the rights of whoever calls. `shown` are params as
+    the run keeps them where the given ones mean nothing to others, like the path of an uploaded file. `trial` is
+    the study and the number of the trial whose run this is.
+    """
+    refuse_in(store.database)
+    if session.state in ("stopped", "failed"):
+        raise BadInput(
+            f"Session {session.name} is {session.state}; start it first (workshop session start {session.name})."
+        )
+    chosen = workload(name)
+    params = chosen.check(values)
+    where = placement_in(session, placement)
+    learner = identity if identity is not None and identity.role == "learner" else None
+    if learner is not None:
+        check_limits(where, session.limits, chosen.processes(params) if chosen.processes else 0)
+    inputs = inputs_of(store, chosen, params, where)
+    return store.submit(
+        session.id,
+        name,
+        params.model_dump(mode="json") | dict(shown or {}),
+        where.as_json(),
+        submitted_by=identity.nickname if identity else "",
+        identity_id=learner.id if learner else None,
+        measured=measured,
+        inputs=inputs,
+        most_unfinished=session.limits.queued if learner else None,
+        most_in_all=session.limits.total if learner else None,
+        trial=trial,
+    )
+
+
+def inputs_of(store: Store, chosen: Workload, params: Any, placement: Placement) -> Mapping[str, bytes]:
+    """What a run of a workload brings along, read and checked. Raises BadInput."""
+    inputs = chosen.inputs(params, artifacts_of(store)) if chosen.inputs else {}
+    if chosen.fits:
+        chosen.fits(params, inputs, placement.ranks)
+    return inputs
+
+
+def artifacts_of(store: Store) -> Artifacts:
+    """What workloads read of earlier runs."""
+
+    def artifact(run_id: int, name: str) -> bytes:
+        run = store.run(run_id)
+        if not any(found.name == name for found in store.artifacts(run_id)):
+            raise BadInput(f"Run {run_id} ({run.workload}, {run.status}) has kept no {name}.")
+        return store.artifact(run_id, name).data or b""
+
+    return artifact
+
+
+def gone_on_from(store: Store, chosen: Workload, values: Mapping[str, Any]) -> RunRecord | None:
+    """The earlier run that these values go on from, whose params and placement hold where no others are given; None
+    where they begin anew, or go on from a file. Raises BadInput where there is no such run of this workload."""
+    param = param_of_runs(chosen.params)
+    given = values.get(param) if param else None
+    if not is_run_number(given):
+        return None
+    earlier = store.run(int(given))
+    if earlier.workload != chosen.name:
+        raise BadInput(f"Run {given} is of {earlier.workload}, so {chosen.name} can't go on from it.")
+    return earlier
+
+
+def cancel(store: Store, run_id: int, identity: Identity | None = None) -> None:
+    """Ask for the end of a run; learners may end their own. Raises BadInput, also for one that has ended."""
+    run = store.run(run_id)
+    if run.ended:
+        raise BadInput(f"Run {run_id} has ended already: it is {run.status}.")
+    if identity is not None and identity.role == "learner" and run.identity_id != identity.id:
+        raise BadInput(f"Run {run_id} is {run.submitted_by or 'the instructor'}'s; you can cancel your own runs.")
+    store.request_cancel(run_id)
+
+
+def reclaim(store: Store, session: SessionRecord) -> list[str]:
+    """Take a session's ranks back from the notebook that has them, and from those that wait for them; the queue goes
+    on. Returns who they were. Raises BadInput where nobody has them."""
+    open_ = store.leases(session.id)
+    if not open_:
+        raise BadInput(f"No notebook has the ranks of session {session.name}; it is {session.state}.")
+    store.end_leases(session.id, "the instructor took them back")
+    return [lease.holder for lease in open_]
+
+
+def read(store: Store, run_id: int) -> RunRecord:
+    """A run with its verdict, also where no conductor was left to say it. Raises BadInput if there is no such run."""
+    run = store.run(run_id)
+    if run.ended and run.verdict is None:
+        return replace(run, verdict=verdict(run, store.totals(run_id)))
+    return run
+
+
+def wait(
+    store: Store, run_id: int, on_look: Callable[[RunRecord], None] | None = None, timeout: float | None = None
+) -> RunRecord:
+    """Wait until a run has ended. Raises WorkshopError after `timeout` seconds, and where nobody will take the run.
+
+    A conductor that is only slow (a laptop was closed, a disk was busy) makes its run read interrupted for a while:
+    that counts only once the conductor is gone, or has been silent for `REVIVED` seconds.
+    """
+    deadline = None if timeout is None else time.monotonic() + timeout
+    lost_since: float | None = None
+    run = store.run(run_id)
+    session, looked = store.session(run.session_id), time.monotonic()
+    while True:
+        run = store.run(run_id)
+        if on_look:
+            on_look(run)
+        if run.ended or time.monotonic() - looked > SESSION:  # every look takes processor time from the ranks
+            session, looked = store.session(run.session_id), time.monotonic()
+        lost_since = None if session.state != "lost" else lost_since or time.monotonic()
+        given_up = lost_since is not None and time.monotonic() - lost_since > REVIVED
+        if run.ended and (run.status != "interrupted" or given_up or not has_conductor(session)):
+            return read(store, run_id)
+        if run.status == "queued" and (given_up or session.state in ("stopped", "failed")):
+            raise WorkshopError(
+                f"Run {run_id} waits in session {session.name}, which is {session.state}; it is taken when somebody "
+                f"starts the session again (workshop session start {session.name})."
+            )
+        if deadline is not None and time.monotonic() > deadline:
+            raise WorkshopError(f"Run {run_id} has not ended within {timeout:g} s; it is {run.status}.")
+        time.sleep(0.1)
+
+
+def has_conductor(session: SessionRecord) -> bool:
+    """Whether a session that reads lost still has its conductor, on this machine."""
+    return (
+        session.state == "lost"
+        and session.conductor_pid is not None
+        and processes.has_tag(session.conductor_pid, processes.TAG, processes.session_tag(session.id))
+    )

@@ -1,0 +1,337 @@
+"""The conductor: one process per session that owns its cluster and takes its runs in order.
+
+Run as `python -m workshop.runtime.conductor SESSION_ID [--owner PID] [--until-idle]`. It reconciles: whatever a run's
+placement asks for is brought up before the run, whatever broke is thrown away and started anew, and everything that
+happens is written to the store, where everybody else reads it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import math
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from workshop.core import config, memory, processes, topology
+from workshop.core.errors import WorkshopError
+from workshop.core.placement import Placement
+from workshop.engine import host as engine
+from workshop.report.verdict import verdict
+from workshop.runtime.channel import Channel
+from workshop.runtime.cluster import Cluster
+from workshop.runtime.engines import EnginesFailed
+from workshop.runtime.launchers import site as sites
+from workshop.runtime.lease_manager import Lending
+from workshop.runtime.lifecycle import END, cancel_queue, end_left
+from workshop.runtime.measurement_lock import GaveUp, measured_now, measuring_lock
+from workshop.runtime.memory_monitor import Lookout
+from workshop.runtime.run_monitor import Outcome, Watch, problem, stopped
+from workshop.runtime.watchdog import Watchdog
+from workshop.store.records import RunRecord, SessionState
+from workshop.store.store import Store
+from workshop.workloads import workload
+
+LOOK = 0.1  # seconds between looks at the store
+HEARTBEAT = 1.0  # seconds
+TRIES = 3  # failures in a row, PAUSE seconds apart, after which a session gives up
+PAUSE = 2.0
+AHEAD = 5.0  # seconds without a run after which what training needs is imported, for whoever comes
+MEMORY_GROWTH = 2 << 30  # bytes by which a rank may grow before equal placements get new engines
+MEMORY_KEPT = 0.1  # share of the memory that all ranks together may keep of earlier runs before that
+
+
+class Conductor:
+    def __init__(self, session_id: int, owner: int | None, until_idle: bool = False) -> None:
+        self.id = session_id
+        self.owner = psutil.Process(owner) if owner else None
+        self.until_idle = until_idle  # whether the session ends as soon as no run waits
+        self.folder = config.session_folder(session_id)
+        self.store = Store.open()
+        self.session = self.store.session(session_id)
+        self.machine = topology.machine()
+        self.memory_limit = config.memory_limit()
+        self.ending = threading.Event()
+        self.terminated = False  # by a signal that isn't ours
+        self.silent = threading.Event()  # there are no more heartbeats
+        self.site = sites.of(self.session.site, self.folder, Placement.parse(self.session.placement))
+        self.channel: Channel  # both from when the site is prepared
+        self.cluster: Cluster
+        self.lending = Lending(self)
+        self.watchdog = Watchdog()
+        self._busy = math.inf  # when this session had anything to do last, on the monotonic clock
+        self._baseline: dict[int, int] = {}  # resident bytes of each rank after its first run
+
+    def log(self, text: str) -> None:
+        print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
+
+    # The life of a session.
+
+    def live(self) -> None:
+        """Bring the session up, take runs until somebody asks for an end, and leave nothing behind."""
+        signal.signal(signal.SIGTERM, lambda *_: self._terminated())
+        for wanted in (signal.SIGINT, END):
+            signal.signal(wanted, lambda *_: self.ending.set())
+        # What a conductor before us left: its engines end themselves, but not before we would want theirs.
+        end_left(self.store, self.session, "the session was started anew")
+        tag = processes.session_tag(self.id)
+        self.say("starting", "starting the controller and the ranks", conductor_pid=os.getpid(), machine=self.machine)
+        threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
+        state: SessionState = "stopped"
+        message = ""
+        with contextlib.ExitStack() as left:
+            left.callback(processes.end_all, processes.TAG, tag)
+            left.callback(self.site.close)
+            try:
+                self._settle(left)
+                self.bring_up(Placement.parse(self.session.placement))
+                self._take_runs()
+                if self.asked:
+                    cancel_queue(self.store, self.id)
+            except Exception as error:
+                if not self.ending.is_set():  # otherwise whatever was under way was given up
+                    self.log(traceback.format_exc())
+                    state = "failed"
+                    message = str(error) if isinstance(error, WorkshopError) else f"{type(error).__name__}: {error}"
+        self.silent.set()
+        if self.asked:
+            self.log(f"{state} {message}")
+            self.store.end_session(self.id, state, message)  # the very last word: who reads it may start it again
+        else:  # it reads lost, as after a kill, and its queue goes on with the next conductor
+            self.log("terminated")
+            self.store.update_session(self.id, heartbeat_at=0.0, message="its conductor was terminated")
+
+    def _terminated(self) -> None:
+        self.terminated = True
+        self.ending.set()
+
+    @property
+    def asked(self) -> bool:
+        """Whether a session that ends was meant to: SIGTERM may be anybody's, who knows nothing of sessions."""
+        owner_gone = self.owner is not None and not processes.alive(self.owner)
+        return not self.terminated or owner_gone or self.store.session(self.id).stop_requested
+
+    def _settle(self, left: contextlib.ExitStack) -> None:
+        """Prepare the site, and what ranks there talk to."""
+
+        def say(message: str) -> None:
+            self.say("starting", message)
+
+        self.site.prepare(say, self.ending.is_set)
+        reach = self.site.reach
+        self.channel = Channel(
+            self.store,
+            self.folder / "channel.json",
+            reach.bind,
+            address=reach.address,
+            clocks=self.site.clocks,
+            log=self.log,
+        )
+        left.callback(self.channel.close)
+        tag = processes.session_tag(self.id)
+        self.cluster = Cluster(self.folder, tag, self.channel.file, self.site, self.ending)
+        left.callback(self.cluster.stop)
+
+    def lost(self) -> str | None:
+        """Why ranks can't run at this session's site any longer, in one sentence; None while they can."""
+        now, silent = time.monotonic(), {}
+        engines = self.cluster.engines
+        for report in engines.rank_map.get("ranks", []) if engines else []:
+            heard = self.channel.heard.get(report["rank"], now)
+            silent[report["host"]] = min(silent.get(report["host"], now - heard), now - heard)
+        if engines and engines.died.is_set():
+            silent = dict.fromkeys(silent, math.inf)
+        return self.site.lost(silent)
+
+    def _take_runs(self) -> None:
+        """Until somebody asks for an end. What goes wrong between runs is tried again before the session gives up."""
+        failures = 0
+        while not self.ending.is_set():
+            self.watchdog.feed()
+            try:
+                self._look()
+                failures = 0
+            except sites.SiteLost:
+                raise
+            except WorkshopError as error:
+                failures += 1
+                self.log(f"{failures}: {error}")
+                if failures == TRIES:
+                    raise
+                self.ending.wait(PAUSE)
+                with contextlib.suppress(WorkshopError):
+                    self.store.interrupt_left(self.id)  # the run whose end could not be written
+            self.ending.wait(LOOK)
+
+    def _beat(self) -> None:
+        while not self.silent.is_set():
+            try:
+                self.store.heartbeat(self.id)
+                if self.store.session(self.id).stop_requested:
+                    self.ending.set()  # also while ranks are starting
+            except Exception:
+                self.log(traceback.format_exc())
+            if self.owner and not processes.alive(self.owner):
+                self.ending.set()
+            self.watchdog.look()
+            self.silent.wait(HEARTBEAT)
+
+    def say(self, state: str, message: str, **more: Any) -> None:
+        self.log(f"{state} {message}")
+        self.store.update_session(self.id, state=state, message=message, **more)
+
+    def _look(self) -> None:
+        session = self.session = self.store.session(self.id)
+        if session.stop_requested:
+            self.ending.set()
+        elif lost := self.lost():
+            raise sites.SiteLost(lost)
+        elif session.reset_requested:
+            self.say("restarting", "starting all anew, as the instructor asked")
+            self.store.clear_reset(self.id)
+            self.cluster.stop()
+            self.bring_up(Placement.parse(session.placement))
+        elif self.lending.serve():
+            pass  # and look again
+        elif run := self.store.take_next(self.id):
+            self._conduct(run)
+        elif self.until_idle:
+            self.ending.set()
+        elif not (self.cluster.alive and self.cluster.controller_whole):
+            self.say("restarting", "the ranks are gone; starting new ones")
+            self.bring_up(Placement.parse(session.placement))
+        elif not session.private and time.monotonic() - self._busy > AHEAD and not measured_now():
+            self.cluster.train_ahead()
+
+    def bring_up(
+        self, placement: Placement, state: SessionState = "ready", message: str = "", trains: bool = False
+    ) -> None:
+        """Start engines for a placement, and tell everybody what runs where, and in which state the session is then."""
+        self.cluster.stop_engines()  # first: as long as they live they say so, under numbers that may be nobody's soon
+        self.channel.forget_ranks()
+        self._baseline = {}
+        engines = self.cluster.start_engines(placement, trains)
+        self._busy = time.monotonic()
+        self.store.update_session(
+            self.id, state=state, message=message, rank_map=engines.rank_map, machine=engines.machine
+        )
+
+    # The life of a run.
+
+    def _conduct(self, run: RunRecord) -> None:
+        try:
+            self.say("running", f"run {run.id}: {run.workload} on {Placement.parse(run.placement).describe()}")
+            if run.measured:
+                self.cluster.settle()
+                with measuring_lock(give_up=lambda: self._given_up(run)):
+                    outcome = self._run(run)
+            else:
+                outcome = self._run(run)
+        except GaveUp:
+            outcome = stopped(self) if self.ending.is_set() else Outcome("cancelled")
+        except Exception as error:
+            if not isinstance(error, WorkshopError):
+                self.log(traceback.format_exc())
+            outcome = Outcome("failed", error=problem(type(error).__name__, str(error)), reusable=False)
+        self._busy = time.monotonic()
+        self._finish(run, outcome)
+        if not outcome.reusable:
+            self.cluster.stop_engines()
+        if not self.ending.is_set():
+            self.say("ready" if self.cluster.alive else "restarting", "")
+
+    def _given_up(self, run: RunRecord) -> bool:
+        """Whether nobody waits any longer for a run that is to be measured, and waits for others who measure."""
+        self.watchdog.feed()
+        return self.ending.is_set() or self.store.run(run.id).cancel_requested
+
+    def _finish(self, run: RunRecord, outcome: Outcome) -> None:
+        outcome.metrics = {**self.store.run(run.id).metrics, **outcome.metrics}  # some may be known from before
+        notices = list(outcome.metrics.pop("notices", []))  # what a workload wants to be read beside its figures
+        missing = self.store.missing_batches(run.id)
+        if missing:
+            words = ", ".join(f"{len(numbers)} of rank {rank}" for rank, numbers in sorted(missing.items()))
+            notices.append(f"Messages were lost on the way here: {words}.")
+        if notices:
+            self.store.set_run(run.id, notices=[*self.store.run(run.id).notices, *notices])
+        ended = replace(
+            self.store.run(run.id),
+            status=outcome.status,
+            metrics=outcome.metrics,
+            error=outcome.error,
+            finished_at=time.time(),
+        )
+        said = verdict(ended, self.store.totals(run.id))
+        self.store.finish(run.id, outcome.status, metrics=outcome.metrics, error=outcome.error, verdict=said)
+        self.log(f"run {run.id} {outcome.status}")
+
+    def _run(self, run: RunRecord) -> Outcome:
+        try:
+            self._engines_for(run)
+        except EnginesFailed as refused:
+            if self.ending.is_set():  # nothing is wrong with the run
+                return stopped(self)
+            return Outcome("failed", error=problem(type(refused).__name__, str(refused)), reusable=False)
+        engines = self.cluster.engines
+        assert engines is not None, "just brought up"
+        self.store.set_run(run.id, rank_map=engines.rank_map, machine=engines.machine)
+        inputs = {
+            artifact.name.removeprefix("input/"): self.store.artifact(run.id, artifact.name).data or b""
+            for artifact in self.store.artifacts(run.id)
+            if artifact.name.startswith("input/")
+        }
+        with Lookout(engines.local, self.memory_limit, run.measured) as lookout:
+            result = self.cluster.call(engine.execute, run.id, run.workload, run.params, inputs)
+            outcome = Watch(self, run, engines.placement.ranks, result, lookout).until_ended()
+        if lookout.found:  # perhaps just when all had finished
+            outcome.reusable = False
+        return outcome
+
+    def _engines_for(self, run: RunRecord) -> None:
+        """Equal placements share engines that answer until they have grown; whoever measures gets fresh ones."""
+        placement, trains = Placement.parse(run.placement), workload(run.workload).trains
+        engines = self.cluster.engines
+        alike = self.cluster.alive and engines is not None and engines.placement == placement
+        if alike and not run.measured and self.cluster.suits(trains):
+            grown = {rank: now - self._baseline.setdefault(rank, now) for rank, now in self.channel.held().items()}
+            there = self.memory_limit or memory.Gauge().tightest().total
+            small = max(grown.values(), default=0) < MEMORY_GROWTH and sum(grown.values()) < MEMORY_KEPT * there
+            if small and self.cluster.answers():
+                return
+        self.store.update_session(self.id, message=f"starting {placement.describe()} for run {run.id}")
+        self.bring_up(placement, trains=trains)
+        self.say("running", f"run {run.id}: {run.workload} on {placement.describe()}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The conductor of one session; started by `workshop`.")
+    parser.add_argument("session", type=int)
+    parser.add_argument("--owner", type=int, help="end when this process does")
+    parser.add_argument("--until-idle", action="store_true", help="end as soon as no run waits")
+    options = parser.parse_args()
+    # Held as long as we live; the kernel lets go of it however we end.
+    lock = os.open(config.session_folder(options.session) / "conductor.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit(f"Session {options.session} has a conductor already.")
+    os.environ["NUMBA_CACHE_DIR"] = str(config.cache_folder("numba"))
+    os.environ["IPYTHONDIR"] = str(Path(config.session_folder(options.session)) / "ipython")
+    try:
+        Conductor(options.session, options.owner, options.until_idle).live()
+    except (WorkshopError, psutil.NoSuchProcess) as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

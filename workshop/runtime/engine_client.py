@@ -1,0 +1,106 @@
+"""A line to the ranks of a session that are up, for whoever holds them: an ipyparallel client of its controller."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+import warnings
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from typing import Any
+
+import ipyparallel as ipp
+
+from workshop.core import config
+from workshop.core.errors import WorkshopError
+from workshop.store.records import SessionRecord
+
+CONNECT = 15.0  # seconds within which ranks must have answered
+HEARD = 0.3  # seconds within which a rank's line is here, once there is a way
+
+Who = tuple[tuple[int, str, int], ...]  # rank, host and process of each
+
+
+class Ranks:
+    """A line to the ranks that are up: an ipyparallel client, and their engines' ids in rank order."""
+
+    def __init__(self, client: ipp.Client, ids: list[int]) -> None:
+        self.client = client
+        self.ids = ids
+        self._closed = False
+
+    @property
+    def size(self) -> int:
+        return len(self.ids)
+
+    @property
+    def view(self) -> ipp.DirectView:
+        """On all ranks, in rank order."""
+        return self.client.direct_view(self.ids)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the controller still counts them all; it takes half a second to notice the death of one."""
+        return not self._closed and set(self.ids) <= set(self.client.ids)
+
+    def interrupt(self, ids: Collection[int]) -> None:
+        """SIGINT to those of these engines that are there; never to the launcher, which would end them all."""
+        with suppress(ipp.error.IPythonError, OSError, ValueError, KeyError):  # some may end just now
+            if there := [id for id in ids if id in self.client.ids]:
+                self.client.send_signal(signal.SIGINT, targets=there, block=False)
+
+    def close(self) -> None:
+        self._closed = True
+        with suppress(Exception):  # its controller may be gone
+            self.client.close(linger=0)
+
+
+def _until_heard(view: ipp.DirectView) -> None:
+    """Wait until what ranks print arrives here: that travels on a line of its own, which is there some moments after
+    they answer; what was printed before would be lost. Raises TimeoutError."""
+    deadline = time.monotonic() + CONNECT
+    while time.monotonic() < deadline:
+        said = view.apply_async(print, "heard")
+        said.get(CONNECT)
+        soon = time.monotonic() + HEARD
+        while time.monotonic() < soon:
+            if all(said.stdout):
+                return
+            time.sleep(0.005)
+    raise TimeoutError
+
+
+def who(rank_map: Mapping[str, Any] | None) -> Who:
+    """The ranks that a session's rank map tells of, in its order; none where there are none up."""
+    return tuple((report["rank"], report["host"], report["pid"]) for report in (rank_map or {}).get("ranks", ()))
+
+
+def connected(session: SessionRecord, these: Who) -> Ranks:
+    """Connect to these ranks of a session. Raises WorkshopError."""
+    profile = config.session_folder(session.id) / "profile"
+    file = profile / "security" / "ipcontroller-client.json"
+    if not file.exists():
+        raise WorkshopError(
+            f"This machine has nothing by which to reach the ranks of session {session.name} ({file} is missing); open "
+            "the notebook where the session was started."
+        )
+    client: ipp.Client | None = None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about profiles that a notebook's user doesn't have
+            client = ipp.Client(str(file), profile_dir=str(profile), timeout=CONNECT)
+        view = client[:]
+        pids, hosts = view.apply_async(os.getpid), view.apply_async(socket.gethostname)
+        engines = dict(zip(zip(hosts.get(CONNECT), pids.get(CONNECT), strict=True), view.targets, strict=True))
+        _until_heard(view)
+        return Ranks(client, [engines[host, pid] for _, host, pid in sorted(these)])
+    except (OSError, TimeoutError, KeyError, ipp.error.IPythonError) as error:
+        if client is not None:
+            with suppress(Exception):
+                client.close(linger=0)
+        raise WorkshopError(
+            f"The ranks of session {session.name} don't answer ({type(error).__name__}); run the cell again, or start "
+            "new ranks."
+        ) from error

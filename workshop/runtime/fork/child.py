@@ -1,0 +1,106 @@
+"""What a forked process takes on to be the rank that a launcher has started: all that a new program would have got.
+
+Libraries that were imported before the fork have read their variables already. Those by which they take their number
+of threads are applied here; a placement with other variables that libraries read gets no forked ranks (`forkable`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import signal
+import sys
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from workshop.core.parent_death import PR_SET_PDEATHSIG
+from workshop.core.placement import THREAD_VARIABLES
+from workshop.core.processes import ENGINES_TAG
+from workshop.runtime.fork.request import Request
+
+ROOM = "WORKSHOP_ROOM"  # a long variable of the server, in whose place the kernel shows those of a rank
+ROOM_BYTES = 2048
+SHOWN = (ENGINES_TAG,)  # variables by which others find ranks, beside those that the server has as well
+PR_SET_CHILD_SUBREAPER = 36
+HIGH = 512  # descriptors from here on are nobody's
+# What no library reads before the fork: the MPIs are loaded afterwards.
+FREE = ("OMPI_", "PRTE_", "PMIX_", "I_MPI_", "MPICH_", "MPIR_", "HYDRA_", "UCX_", "FI_", "HOROVOD_")
+
+
+def forkable(variables: Iterable[str]) -> bool:
+    """Whether a forked rank can have these variables in earnest."""
+    return all(name in THREAD_VARIABLES or name.startswith(FREE) for name in variables)
+
+
+def die_with(parent: int) -> None:
+    """Have the kernel kill this process when its parent ends; ends at once if it has."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def adopt_orphans() -> None:
+    """Have the kernel make this process the parent of all that its children leave behind, prctl(2)."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def take_on(request: Request, own: Collection[int]) -> None:
+    """Be what the launcher has started. `own` are the server's descriptors, which a rank doesn't have."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.setpgid(0, 0)
+    _take_descriptors(request.descriptors, own)
+    os.chdir(request.folder)
+    os.umask(request.mask)
+    os.sched_setaffinity(0, request.cores)
+    os.environb.clear()
+    _show(request.variables)
+    os.environb.update(request.variables)
+    _set_threads()
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed()  # else all ranks would draw the same
+    sys.argv[1:] = request.arguments
+
+
+def _take_descriptors(given: dict[int, int], own: Collection[int]) -> None:
+    """Each gets the number that it had for the launcher."""
+    apart = {number: fcntl.fcntl(here, fcntl.F_DUPFD_CLOEXEC, HIGH) for number, here in given.items()}
+    for here in {*given.values(), *own}:
+        os.close(here)
+    for number, here in apart.items():
+        os.dup2(here, number)
+        os.close(here)
+
+
+def _show(variables: dict[bytes, bytes]) -> None:
+    """Write the tags of a rank where the kernel shows the variables of this process. The C library doesn't read them
+    there: for it they are what `os.environ` sets."""
+    block = Path("/proc/self/environ").read_bytes()
+    room = f"{ROOM}=".encode()
+    offset = block.find(room)
+    told = b"".join(
+        name.encode() + b"=" + variables[name.encode()] + b"\0" for name in SHOWN if name.encode() in variables
+    )
+    if offset < 0 or len(told) + len(room) > ROOM_BYTES:
+        raise OSError(f"The server of ranks has no room for {len(told)} bytes of variables.")
+    begin = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[47])  # env_start, proc(5)
+    ctypes.memmove(begin + offset, told + room, len(told) + len(room))
+
+
+def _set_threads() -> None:
+    """Apply the variables by which loaded libraries would have taken their number of threads. TensorFlow takes its own
+    later (`engine.tensorflow`)."""
+    if "numpy" in sys.modules:
+        import threadpoolctl
+
+        for library in threadpoolctl.ThreadpoolController().lib_controllers:
+            names = {"openblas": "OPENBLAS_NUM_THREADS", "mkl": "MKL_NUM_THREADS"}
+            wanted = os.environ.get(names.get(library.internal_api, "OMP_NUM_THREADS"), "")
+            if wanted.isdigit():
+                most = len(os.sched_getaffinity(0)) if library.internal_api == "openblas" else int(wanted)
+                library.set_num_threads(min(int(wanted), most))  # OpenBLAS takes no more than it has processors
+    if "numba" in sys.modules:
+        sys.modules["numba"].core.config.reload_config()

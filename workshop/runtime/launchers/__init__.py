@@ -1,0 +1,1 @@
+"""Where ranks are started: on this machine, on several hosts over ssh, by Slurm."""

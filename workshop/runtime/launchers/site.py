@@ -1,0 +1,155 @@
+"""Where the ranks of a session run: on this machine, on several hosts, in an allocation of Slurm.
+
+A session's `site` is a mapping: `kind`, and what that kind needs. Whoever submits asks `check`, which starts nothing;
+the conductor makes a `Site` of it, prepares it, launches ranks there, and closes it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workshop import mpi
+from workshop.core import processes, topology
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.placement import Placement
+
+LOCAL = {"kind": "local"}
+KINDS = {
+    "local": "workshop.runtime.launchers.site",
+    "hosts": "workshop.runtime.launchers.ssh",
+    "slurm": "workshop.runtime.launchers.slurm",
+}
+RANKS_PER_CORE = 8  # more oversubscription than that teaches nothing and eats the memory
+# What ranks elsewhere need to be the same as here, beside what a placement and the conductor give them. Never a secret.
+INHERITED = (
+    "PYTHONPATH", "IPYTHONDIR", "KERAS_HOME", "NUMBA_CACHE_DIR", "WORKSHOP_DATA", "WORKSHOP_OFFLINE", processes.TAG,
+)  # fmt: skip
+NETWORK = ("UCX_", "FI_", "I_MPI_")  # how MPIs other than Open MPI, which does that by itself, use the network
+# By which engines find their controller's file; its content, which ipyparallel has in a variable, too, stays here.
+IPYPARALLEL = ("IPP_CLUSTER_ID", "IPP_PROFILE_DIR")
+# What programs need to run at all, where no login gives it to them.
+BASIC = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TERM", "LD_LIBRARY_PATH")
+LAUNCHERS = ("LC_", "OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_", "HYDRA_")  # how launchers are set up beside that
+
+
+class SiteLost(WorkshopError):
+    """The place itself is gone: a host, an allocation. The text says which and why."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How ranks reach their controller and conductor: what those bind to, and the address at which ranks find them."""
+
+    bind: str = "127.0.0.1"
+    address: str = "127.0.0.1"
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether ipyparallel's messages are encrypted, too: whenever they may leave this machine."""
+        return self.bind != "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What starts the ranks of a placement: `command -n RANKS arguments PROGRAM`, with these variables."""
+
+    command: list[str]
+    arguments: list[str]
+    environment: dict[str, str]
+
+
+class Site:
+    """This machine. Other kinds say what is different there."""
+
+    here = True  # whether all ranks run on this machine, as children of a launcher here
+
+    def __init__(self, options: Mapping[str, Any], folder: Path, placement: Placement) -> None:
+        """`folder` is the session's own, `placement` the one that it was started with. Starts nothing yet."""
+        self.options = options
+        self.folder = folder
+        self.placement = placement
+        self.clocks: dict[str, float] = {}  # host -> seconds by which its clock is ahead of ours, where that is known
+
+    def prepare(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> None:
+        """Make it ready to start ranks; `say` tells people what it waits for. May take long, and ends soon after
+        `give_up` says so. Raises WorkshopError, BadInput for what a person has to change."""
+
+    @property
+    def reach(self) -> Reach:
+        """Known once it is prepared."""
+        return Reach()
+
+    def launch(self, placement: Placement, variables: Mapping[str, str]) -> Launch:
+        """How to start ranks that get the placement's variables and these. Raises BadInput."""
+        chosen = mpi.of(placement.mpi)
+        arguments = chosen.arguments(placement, topology.allowed_cores(topology.machine()))
+        alone = {} if self.reach.encrypted else chosen.alone()
+        environment = {**chosen.environment(placement), **alone, **placement.rank_environment(), **variables}
+        return Launch([chosen.launcher()], arguments, environment)
+
+    def lost(self, silent: Mapping[str, float]) -> str | None:
+        """Why ranks can't run here any longer, in one sentence; None while they can. Asked several times a second.
+
+        `silent`: for each host that has ranks, the seconds since any of them was heard of.
+        """
+        return None
+
+    def kills(self) -> int:
+        """How many processes the kernels of other hosts had ended for want of memory when they were last heard of, as
+        far as anybody tells; after `lost` was asked with infinite silence, that is now."""
+        return 0
+
+    def close(self) -> None:
+        """Give back what `prepare` took; the ranks have ended."""
+
+    def clear_up(self) -> None:
+        """Give back what a conductor that was killed has taken, without having prepared anything. Never raises."""
+
+
+def exported(placement: Placement, variables: Mapping[str, str]) -> set[str]:
+    """Names of all variables that ranks on other machines get; an allow-list, since what leaves this machine with a
+    launcher is not encrypted."""
+    inherited = [name for name in os.environ if name in INHERITED or name.startswith(NETWORK)]
+    return {"WORKSHOP_HOME", *placement.rank_environment(), *variables, *inherited, *IPYPARALLEL}
+
+
+def with_only(names: Iterable[str], prefixes: tuple[str, ...] = ()) -> list[str]:
+    """What to put before a launcher's command so that it has no other variables of ours than these, the basic ones and
+    those that begin with `prefixes`: launchers send all that they have to their daemons."""
+    kept = {*names, *BASIC, processes.UP_TAG}
+    others = [name for name in sorted(os.environ) if name not in kept and not name.startswith((*LAUNCHERS, *prefixes))]
+    return ["env", *(word for name in others for word in ("-u", name))] if others else []
+
+
+def of(options: Mapping[str, Any], folder: Path, placement: Placement) -> Site:
+    """The site of that kind."""
+    return _module(options).Site(options, folder, placement)
+
+
+def check(options: Mapping[str, Any], placement: Placement) -> None:
+    """Refuse a placement that can't run there, as far as that is known without starting anything. Raises BadInput."""
+    _module(options).check_placement(options, placement)
+
+
+def _module(options: Mapping[str, Any]) -> Any:
+    return importlib.import_module(KINDS[options["kind"]])
+
+
+def check_placement(options: Mapping[str, Any], placement: Placement) -> None:
+    """Refuse what this machine can't carry. Raises BadInput."""
+    if placement.hosts:
+        names = ", ".join(host.name for host in placement.hosts)
+        raise BadInput(f"The session runs on this machine alone, not on {names}; start one with --hosts.")
+    cores = topology.allowed_cores(topology.machine())
+    most = RANKS_PER_CORE * cores
+    if placement.ranks > most:
+        raise BadInput(
+            f"ranks is {placement.ranks}: with its {cores} cores this machine takes at most {most}, "
+            f"{RANKS_PER_CORE} per core."
+        )
+    mpi.of(placement.mpi).check(placement, cores)

@@ -1,0 +1,242 @@
+"""A session in an allocation of Slurm: one job for as long as the session lives, placements start inside it.
+
+The job is a script that only holds the allocation. Ranks are started from the conductor by the MPI's own launcher,
+which is told of the allocation as it would be in an `salloc` shell, and starts its daemons on the nodes with srun. So
+another placement queues for nothing. The job ends with the session: the conductor cancels it, the next start or stop
+of the session does where the conductor was killed, and it ends by itself when nothing is heard of a conductor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import secrets
+import shlex
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from workshop import mpi
+from workshop.core import config
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.placement import Placement
+from workshop.mpi import openmpi
+from workshop.runtime.launchers.site import Launch, Reach, SiteLost, exported, with_only
+from workshop.runtime.launchers.site import Site as _Site
+from workshop.runtime.launchers.slurm import commands, nodes, outcomes, placements, queue, script
+from workshop.runtime.launchers.slurm.commands import Job
+from workshop.runtime.launchers.slurm.placements import check_placement
+from workshop.runtime.launchers.ssh import address_towards
+
+JOB = "slurm-job.json"  # the session's file that says which job is its own, for whoever comes after a killed conductor
+OUTPUT = "slurm-job.out"
+HOLD = Path(__file__).with_name("hold.sh")
+EVERY = 5  # seconds between signs of life for the job, and between its looks at them
+SILENCE = 60  # seconds without one after which it ends
+STARTED = 60.0  # seconds within which a running job must have said so
+FRESH = 1.0  # seconds for which an answer of Slurm's is new enough where ranks are silent
+QUIET = 2.5  # seconds: ranks say that they live every second
+FINAL, AGAIN = 4.0, 0.25  # seconds that a job which is ending gets until Slurm says how, and between questions
+# How launchers start their daemons with srun, where they don't find out by themselves.
+LAUNCHERS = {
+    "openmpi": openmpi.PATIENT,
+    "mpich": {"HYDRA_LAUNCHER": "slurm", "HYDRA_RMK": "slurm"},
+    "intelmpi": {"I_MPI_HYDRA_BOOTSTRAP": "slurm", "I_MPI_FABRICS": "shm:ofi"},
+}
+
+
+class Site(_Site):
+    """An allocation of Slurm."""
+
+    here = False
+
+    def __init__(self, options: Mapping[str, Any], folder: Path, placement: Placement) -> None:
+        super().__init__(options, folder, placement)
+        self._job: str | None = None
+        self._token = secrets.token_hex(4)  # an earlier job of the session may yet begin, and has files of its own
+        self._allocation: dict[str, str] = {}
+        self._machine: dict[str, Any] | None = None  # of the smallest of its nodes, once they have been asked
+        self._reach = Reach()
+        self._lost: str | None = None
+        self._looked = 0.0  # when Slurm was last asked, on the monotonic clock
+        self._asking = threading.Lock()
+        self._closing = threading.Event()
+
+    # Its beginning.
+
+    def prepare(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> None:
+        commands.installed()
+        (self.folder / OUTPUT).unlink(missing_ok=True)
+        self._sign_of_life(0)
+        self._job = self._submit()
+        threading.Thread(target=self._keep, name="slurm", daemon=True).start()
+        job = queue.wait(self._job, float(self.options["wait"]), say, give_up)
+        if job is None or job.state != "RUNNING":  # a short one may be ending, and Slurm not know yet how
+            raise WorkshopError(self._look() or self._ending(job))
+        say(f"the job {self._job} runs on {job.nodes}")
+        self._allocation = self._wait_for_word(give_up)
+        names = commands.hostnames(self._allocation["SLURM_JOB_NODELIST"])
+        address = self.options["address"] or address_towards([commands.address(name) for name in names])
+        say(f"checking {', '.join(names)}")
+        found = nodes.check(self._told(), len(names), self.folder, address, give_up)
+        if found.failures:
+            raise BadInput("\n".join(found.failures))
+        if found.notices:
+            say(" ".join(found.notices))
+        self._machine = found.machine
+        self._reach = Reach(address, address)
+
+    def _submit(self) -> str:
+        name = f"workshop-{self.folder.name}-{self._token}"
+        values = {
+            **self.options,
+            **script.shape(self.placement, self.options["nodes"]),
+            "hold": shlex.join(["bash", str(HOLD), str(self.folder), self._token, str(SILENCE), str(EVERY)]),
+        }
+        text = script.fill(self.options["template"], values)
+        # Known by its name before it has a number: we may be killed in between.
+        _write(self.folder / JOB, {"name": name, "job": None})
+        number = commands.submit(text, self.folder, values, name, self.folder / OUTPUT)
+        _write(self.folder / JOB, {"name": name, "job": number})
+        return number
+
+    def _wait_for_word(self, give_up: Callable[[], bool]) -> dict[str, str]:
+        """What the running job tells of its allocation."""
+        deadline = time.monotonic() + STARTED
+        file = self.folder / f"allocation-{self._token}"
+        while not file.exists():
+            queue.pause(0.05, give_up)
+            if time.monotonic() - self._looked > FRESH and (lost := self._look()):
+                raise WorkshopError(lost)
+            if time.monotonic() > deadline:
+                raise WorkshopError(
+                    f"The job {self._job} runs, but {file} does not appear: the nodes should see {self.folder}; set "
+                    "WORKSHOP_HOME to a folder of a file system that they share with this machine."
+                )
+        return dict(line.partition("=")[::2] for line in file.read_text().splitlines())
+
+    # Its life.
+
+    @property
+    def reach(self) -> Reach:
+        return self._reach
+
+    def launch(self, placement: Placement, variables: Mapping[str, str]) -> Launch:
+        check_placement(self.options, placement)
+        if lost := self._look():
+            raise SiteLost(lost)
+        chosen = mpi.of(placement.mpi)
+        environment = {
+            **chosen.environment(placement),
+            "WORKSHOP_HOME": str(config.home()),
+            **self._told(),
+            **LAUNCHERS[placement.mpi],
+            **placement.rank_environment(),
+            **variables,
+        }
+        # Nor does it get what another allocation has told, inside of which the session was started.
+        names = exported(placement, variables) | environment.keys() | {"SLURM_CONF"}
+        command = [*with_only(names), chosen.launcher()]
+        return Launch(command, placements.arguments(self.options, placement, self._machine), environment)
+
+    def _told(self) -> dict[str, str]:
+        """What a launcher has to be told to start its daemons in the allocation."""
+        told, job = self._allocation, self._allocation["SLURM_JOB_ID"]
+        names, count = told["SLURM_JOB_NODELIST"], told["SLURM_JOB_NUM_NODES"]
+        slots = commands.slots(told["SLURM_TASKS_PER_NODE"], int(told.get("SLURM_CPUS_PER_TASK") or 1))
+        return {
+            "SLURM_JOB_ID": job,
+            "SLURM_JOBID": job,
+            "SLURM_JOB_NODELIST": names,
+            "SLURM_NODELIST": names,
+            "SLURM_JOB_NUM_NODES": count,
+            "SLURM_NNODES": count,
+            "SLURM_TASKS_PER_NODE": slots,
+            "SLURM_JOB_CPUS_PER_NODE": told["SLURM_JOB_CPUS_PER_NODE"],
+            "SLURM_EXPORT_ENV": "ALL",  # of the little that a launcher or a command has
+            "SLURM_OVERLAP": "1",  # what is left of earlier ranks must not make the next ones wait
+        }
+
+    def lost(self, silent: Mapping[str, float]) -> str | None:
+        """See `Site.lost`. Slurm is asked every few seconds, and at once where a host has fallen silent."""
+        longest = max(silent.values(), default=0.0)
+        if longest > QUIET and (longest == math.inf or time.monotonic() - self._looked > FRESH):
+            self._look()
+        return self._lost
+
+    def _keep(self) -> None:
+        """A thread: give the job signs of life, and look whether it has any left."""
+        sign = 0
+        while not self._closing.wait(EVERY):
+            sign += 1
+            with contextlib.suppress(OSError):  # a full disk; the job is patient for a while
+                self._sign_of_life(sign)
+            if self._allocation:
+                self._look()
+
+    def _sign_of_life(self, number: int) -> None:
+        (self.folder / f"alive-{self._token}").write_text(f"{number}\n")
+
+    def _look(self) -> str | None:
+        """Ask Slurm for the job. One that is ending gets a few seconds until it is known why."""
+        with self._asking:
+            deadline = time.monotonic() + FINAL
+            while self._lost is None and self._job is not None and not self._closing.is_set():
+                try:
+                    job = commands.job(self._job)
+                except WorkshopError:
+                    break  # Slurm's controller may be away for minutes while jobs go on
+                finally:
+                    self._looked = time.monotonic()
+                if job is not None and job.state == "RUNNING":
+                    break
+                unclear = job is not None and job.state == "COMPLETING" and job.reason not in outcomes.REASONS
+                if unclear and time.monotonic() < deadline:
+                    time.sleep(AGAIN)
+                else:
+                    self._lost = self._ending(job)
+            return self._lost
+
+    def _ending(self, job: Job | None) -> str:
+        return outcomes.sentence(self._job or "", job, self.options["time"], self._last_line())
+
+    def _last_line(self) -> str:
+        """Of what the job printed."""
+        try:
+            lines = (self.folder / OUTPUT).read_text(errors="replace").split("\n")
+        except OSError:
+            return ""
+        return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
+
+    # Its end.
+
+    def close(self) -> None:
+        self._closing.set()
+        self.clear_up()
+
+    def clear_up(self) -> None:
+        """End the job, also where only its name is known. Where Slurm doesn't answer, the job notices by itself that
+        its conductor is gone."""
+        file = self.folder / JOB
+        try:
+            known = json.loads(file.read_text())
+            numbers = [known["job"]] if known["job"] else commands.named(known["name"])
+            for number in numbers:
+                commands.cancel(number)
+            for kind in ("alive", "allocation"):
+                (self.folder / f"{kind}-{known['name'].rpartition('-')[2]}").unlink(missing_ok=True)
+            file.unlink(missing_ok=True)
+        except FileNotFoundError:
+            return
+        except (WorkshopError, OSError, ValueError, KeyError) as error:
+            print(f"the job of this session could not be cancelled: {error}", file=sys.stderr)
+
+
+def _write(file: Path, known: Mapping[str, Any]) -> None:
+    new = file.with_suffix(".new")
+    new.write_text(json.dumps(known))
+    new.rename(file)

@@ -1,0 +1,200 @@
+"""Slurm's commands, and what they say: sbatch, squeue, scancel, sinfo, scontrol. Each call has a limit."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.mpi import REFUSES
+from workshop.runtime.launchers import site
+
+SECONDS = 20.0  # that a command may take: a busy controller is slow
+FORMAT = "%i|%T|%r|%S|%N|%D"
+WAITING = ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT")
+_NUMBER = re.compile(r"[0-9]+")
+_PREAMBLE = re.compile(r"^\w+: (error|fatal): (Batch job submission failed: |Unable to allocate resources: )?")
+_TASKS = re.compile(r"([0-9]+)(?:\(x([0-9]+)\))?")
+
+# What is set there comes before the same in the script, so a name that was typed would mean nothing.
+OVERRIDES = {
+    "partition": "SBATCH_PARTITION",
+    "account": "SBATCH_ACCOUNT",
+    "time": "SBATCH_TIMELIMIT",
+}
+# What Slurm's commands get of our variables, and with them what they start on nodes: that isn't encrypted on its way.
+# The last ones are what a script with `module load` needs.
+PASSED = ("PYTHONPATH", "SLURM_CONF", "MODULEPATH", "MODULESHOME", "LOADEDMODULES", "_LMFILES_", "BASH_ENV")
+PREFIXES = ("LC_", "SBATCH_", "LMOD_", "_ModuleTable", "BASH_FUNC_")
+
+
+class Unanswered(WorkshopError):
+    """Slurm's controller can't be asked now; that may change."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What squeue tells of a job."""
+
+    number: str
+    state: str  # PENDING, RUNNING, COMPLETING, TIMEOUT, …
+    reason: str = "None"  # why it waits, or ended
+    start: str = "N/A"  # when it began, or may begin
+    nodes: str = ""  # in Slurm's short form, n[1-3]
+    count: int = 0  # of the nodes that it has or wants
+
+    @property
+    def waits(self) -> bool:
+        return self.state in WAITING
+
+    @property
+    def describe(self) -> str:
+        return self.state if self.reason in ("None", "") else f"{self.state} ({self.reason})"
+
+
+def installed() -> None:
+    """Raises BadInput where Slurm's commands are not."""
+    for name in ("sbatch", "squeue", "scancel", "srun", "scontrol"):
+        if shutil.which(name) is None:
+            raise BadInput(
+                f"Slurm's {name} is not on this machine's PATH: start the session on a login node of the cluster, or "
+                "without --slurm."
+            )
+
+
+def read_job(line: str) -> Job:
+    """One line of squeue in FORMAT. Raises WorkshopError for anything else."""
+    words = line.strip().split("|")
+    if len(words) != FORMAT.count("|") + 1 or not _NUMBER.match(words[0]) or not words[5].isdecimal():
+        raise WorkshopError(f"squeue says what nobody understands: {line[:200]!r}")
+    return Job(*words[:5], int(words[5]))
+
+
+def submit(script: str, folder: Path, given: Mapping[str, object], name: str, output: Path) -> str:
+    """Submit a script from a folder; `given` are the values that somebody chose. Returns the job's number.
+
+    The job's `name` and the file for its `output` are ours, whatever the script says of them.
+
+    Raises BadInput with sbatch's own words, and what to change, where it refuses.
+    """
+    unset = {variable for name, variable in OVERRIDES.items() if given.get(name) is not None}
+    file = str(output).replace("%", "%%")  # %j is sbatch's
+    ours = ["--no-requeue", f"--chdir={folder}", f"--job-name={name}", f"--output={file}"]
+    asked = _ask(["sbatch", "--parsable", *ours], stdin=script, without=unset)
+    if asked.returncode != 0:
+        raise BadInput(f"Slurm {REFUSES} {refusal(asked.stderr)}. {_advice(asked.stderr)}")
+    number = asked.stdout.strip().splitlines()[-1].partition(";")[0] if asked.stdout.strip() else ""
+    if not _NUMBER.fullmatch(number):
+        raise WorkshopError(f"sbatch says what nobody understands: {asked.stdout[:200]!r}")
+    return number
+
+
+def refusal(words: str) -> str:
+    """What a command says when it refuses, without its preamble and repetitions."""
+    lines = dict.fromkeys(_PREAMBLE.sub("", line).strip().rstrip(".") for line in words.splitlines())
+    return "; ".join(line for line in lines if line)[:500] or "nothing"
+
+
+def _advice(words: str) -> str:
+    """What to change where sbatch refuses."""
+    low = words.lower()
+    if "partition" in low and "account" not in low and "limit" not in low:
+        return f"Give --partition one of {_answer('sinfo', '-h', '-o', '%R') or 'those that sinfo lists'}."
+    if "account" in low:
+        return "Give --account (and --partition) one of yours; `sacctmgr show associations user=$USER` lists them."
+    if "time limit" in low:
+        limits = _answer("sinfo", "-h", "-o", "%R %l")
+        return f"Give --time fewer minutes{f'; partitions allow at most: {limits}' if limits else ''}."
+    return "Change the placement, the options behind --slurm or the template."
+
+
+def _answer(*command: str) -> str:
+    """The lines that a command answers, in one; nothing where it doesn't."""
+    try:
+        return ", ".join(dict.fromkeys(_ask(command).stdout.split("\n"))).strip(", ")
+    except Unanswered:
+        return ""
+
+
+def job(number: str) -> Job | None:
+    """What squeue tells of a job; None where Slurm has forgotten it. Raises Unanswered."""
+    asked = _ask(["squeue", "-h", "-t", "all", "-o", FORMAT, "-j", number])
+    if asked.returncode != 0:
+        if "invalid job id" in asked.stderr.lower():
+            return None
+        raise Unanswered(f"Slurm does not answer: {refusal(asked.stderr)}")
+    lines = asked.stdout.strip().splitlines()
+    return read_job(lines[0]) if lines else None
+
+
+def named(name: str) -> list[str]:
+    """The numbers of this user's jobs of that name that have not ended. Raises Unanswered."""
+    asked = _ask(["squeue", "-h", "-o", "%i", "-n", name, "-u", str(os.geteuid())])
+    if asked.returncode != 0:
+        raise Unanswered(f"Slurm does not answer: {refusal(asked.stderr)}")
+    return asked.stdout.split()
+
+
+def cancel(number: str) -> None:
+    """End a job, whether it waits or runs; one that has ended is none of our business. Raises Unanswered."""
+    asked = _ask(["scancel", number])
+    if asked.returncode != 0 and "invalid job id" not in asked.stderr.lower():
+        raise Unanswered(f"Slurm does not answer: {refusal(asked.stderr)}")
+
+
+def hostnames(nodes: str) -> list[str]:
+    """The names behind Slurm's short form, n[1-3]. Raises Unanswered."""
+    asked = _ask(["scontrol", "show", "hostnames", nodes])
+    if asked.returncode != 0 or not asked.stdout.split():
+        raise Unanswered(f"Slurm does not tell the names of {nodes}: {refusal(asked.stderr)}")
+    return asked.stdout.split()
+
+
+def address(node: str) -> str:
+    """The address or name at which Slurm itself finds a node. Raises Unanswered."""
+    asked = _ask(["scontrol", "show", "node", node])
+    found = re.search(r"\bNodeAddr=(\S+)", asked.stdout)
+    if asked.returncode != 0 or found is None:
+        raise Unanswered(f"Slurm does not tell where its node {node} is: {refusal(asked.stderr)}")
+    return found[1]
+
+
+def slots(tasks_per_node: str, cores_per_task: int) -> str:
+    """Slurm's tasks on each node, 2(x3),1, as slots: a rank may be started on every core that was asked for. Raises
+    WorkshopError for what can't be read."""
+    parts = []
+    for part in tasks_per_node.split(","):
+        found = _TASKS.fullmatch(part)
+        if found is None:
+            raise WorkshopError(f"Slurm's tasks per node are {tasks_per_node!r}, which nobody understands")
+        times = f"(x{found[2]})" if found[2] else ""
+        parts.append(f"{int(found[1]) * cores_per_task}{times}")
+    return ",".join(parts)
+
+
+def environment(without: set[str] | frozenset[str] = frozenset()) -> dict[str, str]:
+    """What Slurm's commands get of this process's environment, without `without`: no secret, nor what an allocation
+    that it is in would tell them."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name not in without and (name in site.BASIC or name in PASSED or name.startswith(PREFIXES))
+    }
+
+
+def _ask(
+    command: list[str] | tuple[str, ...], stdin: str = "", without: set[str] | frozenset[str] = frozenset()
+) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command, input=stdin, capture_output=True, text=True, timeout=SECONDS, env=environment(without)
+        )
+    except FileNotFoundError:
+        raise BadInput(f"Slurm's {command[0]} is not on this machine's PATH.") from None
+    except subprocess.TimeoutExpired:
+        raise Unanswered(f"Slurm's {command[0]} has not answered within {SECONDS:.0f} s") from None

@@ -1,0 +1,117 @@
+"""What the nodes of an allocation are asked before ranks start there: the same questions as other hosts are."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from workshop.core.parent_death import guarded
+from workshop.runtime import preflight
+from workshop.runtime.launchers.slurm import commands, queue
+
+SECONDS = 60.0  # that all nodes get to answer, Python's start from a shared file system included
+LOOKS = 0.1  # seconds between looks whether anybody still wants to know
+ENDED = 3.0  # seconds that srun gets to take back its step
+LOOK = """
+import json, sys
+import time
+from workshop import topology
+from workshop.runtime import outpost
+found = outpost.look(json.loads(sys.argv[1])) | {"machine": topology.machine(), "clock": time.time()}
+print(json.dumps(found), flush=True)
+"""
+
+
+@dataclass
+class Found:
+    """What nodes have answered: sentences on what makes them unfit, on what people should know, and the machine of the
+    smallest of them; None where none has answered."""
+
+    failures: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    machine: dict[str, Any] | None = None
+
+
+def check(allocation: Mapping[str, str], count: int, folder: Path, address: str, give_up: Callable[[], bool]) -> Found:
+    """Ask all nodes at once, in one step of the job.
+
+    `allocation` are Slurm's variables for the job with its `count` nodes, `folder` is the session's, which all of them
+    have to see, and `address` this machine's, which they have to reach. Raises WorkshopError soon after `give_up`.
+    """
+    here = preflight.Here.described(address)
+    nonce = folder / f"nonce-{secrets.token_hex(4)}"
+    nonce.write_text(here.nonce)
+    step = ["srun", f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", "--mpi=none"]
+    question = {"packages": list(preflight.PACKAGES), "nonce": str(nonce), "address": address}
+    try:
+        with socket.create_server((address, 0)) as door:
+            asked = json.dumps(question | {"port": door.getsockname()[1]})
+            command = [*step, "--input=none", sys.executable, "-c", LOOK, asked]
+            began = time.time()
+            done = _run(command, commands.environment() | dict(allocation), give_up)
+    except TimeoutError:
+        return Found([f"The nodes have not answered within {SECONDS:.0f} s; is their file system well?"])
+    except OSError as error:
+        words = f"This machine can't listen at {address} ({error.strerror}); give another address with --address."
+        return Found([words])
+    finally:
+        nonce.unlink()
+    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    failures = [words for answer in answers for words in preflight.differences(answer["host"], answer, here, folder)]
+    if len(answers) < count:
+        said = commands.refusal(done.stderr) if done.stderr else f"srun ended with {done.returncode}"
+        failures.append(f"{len(answers)} of {count} nodes have answered ({said}).")
+    machines = sorted((answer["machine"] for answer in answers), key=lambda machine: len(machine["units"]))
+    return Found(failures, clocks(answers, began, time.time()), machines[0] if machines else None)
+
+
+def clocks(answers: Iterable[Mapping[str, Any]], began: float, ended: float) -> list[str]:
+    """Which nodes' clocks are certainly wrong: what they show is from before they were asked, or from after they have
+    answered (both by our clock)."""
+    told = []
+    for answer in answers:
+        behind, ahead = began - answer["clock"], answer["clock"] - ended
+        if max(behind, ahead) > preflight.AHEAD:
+            words = f"{ahead:.0f} s ahead of" if ahead > 0 else f"{behind:.0f} s behind"
+            told.append(f"{answer['host']}'s clock is at least {words} this machine's; times of its ranks are, too.")
+    return told
+
+
+def _run(
+    command: list[str], environment: Mapping[str, str], give_up: Callable[[], bool]
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end. Raises TimeoutError after `SECONDS`, WorkshopError soon after `give_up`; it has ended
+    then, too."""
+    deadline = time.monotonic() + SECONDS
+    with subprocess.Popen(
+        guarded(command),
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            while True:
+                try:
+                    out, err = process.communicate(timeout=LOOKS)
+                    return subprocess.CompletedProcess(command, process.returncode, out, err)
+                except subprocess.TimeoutExpired:
+                    queue.unless(give_up)
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                try:
+                    process.wait(ENDED)
+                except subprocess.TimeoutExpired:
+                    process.kill()

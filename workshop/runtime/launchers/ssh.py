@@ -1,0 +1,238 @@
+"""Sessions on several hosts, over ssh: mpirun starts a daemon on each, and the daemons start the ranks.
+
+Every other host gets an outpost, which answers for it before ranks start (`preflight`), as long as they run, and cleans
+up after them. All hosts see the session's folder, through which ranks find their conductor; no secret goes over a
+command line.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from workshop import mpi
+from workshop.core import config, processes, topology
+from workshop.core.errors import BadInput
+from workshop.core.placement import Host, Placement
+from workshop.mpi import openmpi
+from workshop.runtime import preflight
+from workshop.runtime.agent_client import SSH, Post, close_all, ssh_options
+from workshop.runtime.launchers import site
+from workshop.runtime.launchers.site import Launch, Reach
+
+EVERY = 1.0  # seconds between questions whether a host is alive
+SILENCE = 7.0  # seconds without an answer after which it is lost
+# Seconds without a word from any rank of a host after which that is lost. Ranks can be deaf for long while they load a
+# library on a busy host, and mpirun hears of dead ones: this is for a network that lets only ssh through.
+RANKS_SILENCE = 30.0
+STEADY = 0.002  # seconds by which the estimate of a clock may wander before it is taken over
+LOGIN = ("SSH_", "KRB5")  # variables by which ssh finds the keys of whoever started the session
+
+
+def options(hosts: Sequence[Host], address: str | None = None, ssh: str | None = None) -> dict[str, Any]:
+    """The site of these hosts. `address` is of this host, as the others reach it; `ssh` a program with ssh's words."""
+    program = ssh or os.environ.get(SSH) or "ssh"
+    return {
+        "kind": "hosts",
+        "hosts": [host.model_dump() for host in hosts],
+        "address": address,
+        "ssh": program,
+    }
+
+
+def check_placement(options: Mapping[str, Any], placement: Placement) -> None:
+    """Refuse what these hosts can't carry. Raises BadInput."""
+    slots = {host["name"]: host["slots"] for host in options["hosts"]}
+    known = ", ".join(f"{name}:{count}" for name, count in slots.items())
+    if not placement.hosts:
+        raise BadInput(f"The placement names no hosts; the session's are {known}.")
+    for host in placement.hosts:
+        if host.name not in slots:
+            raise BadInput(f"{host.name} is not a host of this session; its hosts are {known}.")
+        if host.slots > slots[host.name]:
+            raise BadInput(f"{host.name} has {slots[host.name]} slots in this session, not {host.slots}.")
+    most = site.RANKS_PER_CORE * sum(slots.values())
+    if placement.ranks > most:
+        raise BadInput(f"ranks is {placement.ranks}: these hosts take at most {most}, {site.RANKS_PER_CORE} per slot.")
+    mpi.of(placement.mpi).check(placement, topology.allowed_cores(topology.machine()))
+
+
+def trial(options: Mapping[str, Any]) -> preflight.Findings:
+    """What a session on these hosts would find, without starting one. Raises BadInput."""
+    with tempfile.TemporaryDirectory(dir=config.home(), prefix="trial-") as folder:
+        tried = Site(options, Path(folder), Placement())
+        try:
+            return tried.look(lambda _: None, lambda: False)
+        finally:
+            tried.close()
+
+
+class Site(site.Site):
+    """Several hosts, of which this may be one."""
+
+    here = False
+
+    def __init__(self, options: Mapping[str, Any], folder: Path, placement: Placement) -> None:
+        super().__init__(options, folder, placement)
+        self._posts: list[Post] = []
+        self._names: dict[str, str] = {}  # what a host calls itself -> what it is called here
+        self._reach = Reach()
+        self._closing = threading.Event()
+
+    def prepare(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> None:
+        """Reach every host and compare it with this one. Raises BadInput with everything that isn't right."""
+        found = self.look(say, give_up)
+        if give_up():
+            raise BadInput("The session was asked to end.")
+        if found.failures:
+            raise BadInput("\n".join(found.failures))
+        if found.notices:
+            say(" ".join(found.notices))
+        self._names = found.names
+        self._read_clocks()
+        threading.Thread(target=self._keep_asking, name="hosts", daemon=True).start()
+
+    def look(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> preflight.Findings:
+        """Reach every host and say what it finds there. Raises BadInput where it can't even try."""
+        slots = {host["name"]: host["slots"] for host in self.options["hosts"]}
+        others = [name for name in slots if not is_here(name)]
+        if not others:
+            return preflight.Findings()
+        say(f"checking {', '.join(others)}")
+        given = self.options["address"]
+        address = numeric(given) if given else address_towards(others)
+        if not is_here(address):
+            raise BadInput(f"{given or address} is not an address of this host; give one with --address that is.")
+        if shutil.which(self.options["ssh"]) is None:
+            raise BadInput(f"{self.options['ssh']} can't be found; install an ssh client.")
+        tag = os.environ.get(processes.TAG, "")
+        self._posts = [Post(name, self.options["ssh"], tag) for name in others]
+        self._reach = Reach(bind=address, address=address)
+        return preflight.check(self._posts, slots, self.folder, address, give_up)
+
+    @property
+    def reach(self) -> Reach:
+        return self._reach
+
+    def launch(self, placement: Placement, variables: Mapping[str, str]) -> Launch:
+        """The launcher of this host, told how to reach the others and which variables to take along."""
+        started = super().launch(placement, variables)
+        # Over there the default may be another folder than here.
+        environment = {**started.environment, "WORKSHOP_HOME": str(config.home()), **self._launcher(placement)}
+        names = site.exported(placement, variables)
+        if placement.mpi == "openmpi":
+            exports = [word for name in sorted(names) for word in ("-x", name)]
+            return Launch(started.command, [*started.arguments, *exports], environment)
+        # Hydra sends its daemons all that it has, and lets them sort out what ranks get.
+        exports = ["-genvlist", ",".join(sorted(names | started.environment.keys()))]
+        command = [*site.with_only(names | environment.keys(), LOGIN), *started.command]
+        return Launch(command, [*started.arguments, *exports], environment)
+
+    def _launcher(self, placement: Placement) -> dict[str, str]:
+        """Variables by which a launcher reaches other hosts."""
+        ssh = shutil.which(self.options["ssh"]) or self.options["ssh"]
+        if placement.mpi == "mpich":
+            return {"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": ssh}
+        if placement.mpi == "intelmpi":
+            return {"I_MPI_HYDRA_BOOTSTRAP": "ssh", "I_MPI_HYDRA_BOOTSTRAP_EXEC": ssh}
+        return {
+            **openmpi.PATIENT,
+            "PRTE_MCA_plm_ssh_agent": ssh,
+            "PRTE_MCA_plm_ssh_args": " ".join(ssh_options()),
+            # Every host is reached from here: the loss of one says nothing about another.
+            "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
+        }
+
+    def lost(self, silent: Mapping[str, float]) -> str | None:
+        """Which host is gone: its outpost, its line or all of its ranks have fallen silent."""
+        if any(math.isinf(seconds) for seconds in silent.values()):
+            self._last_call()
+        now = time.monotonic()
+        for post in self._posts:
+            if (code := post.ended) is not None:
+                words = f": {post.said[-1]}" if post.said else f" (ssh ended with {code})"
+                return f"the host {post.host} is lost: the line to it broke{words}."
+            if now - post.heard > SILENCE:
+                return f"the host {post.host} is lost: it has not answered for {now - post.heard:.0f} s."
+        for called, seconds in silent.items():
+            if RANKS_SILENCE < seconds < math.inf:
+                host = self._names.get(called, called)
+                return f"the host {host} is lost: none of its ranks was heard of for {seconds:.0f} s."
+        return None
+
+    def kills(self) -> int:
+        return sum(post.kills for post in self._posts)
+
+    def _last_call(self) -> None:
+        """Give hosts the time to answer, or their lines the time to break: the launcher has ended, perhaps because
+        one of them has."""
+        asked = time.monotonic()
+        for post in self._posts:
+            post.ping()
+        while any(post.ended is None and post.heard < asked for post in self._posts):
+            if time.monotonic() - min(post.heard for post in self._posts) > SILENCE:
+                return
+            time.sleep(0.02)
+
+    def close(self) -> None:
+        """Hang up; the outposts clean up behind the ranks."""
+        self._closing.set()
+        close_all(self._posts)
+        self._posts = []
+
+    def _keep_asking(self) -> None:
+        while not self._closing.wait(EVERY):
+            for post in self._posts:
+                post.ping()
+            self._read_clocks()
+
+    def _read_clocks(self) -> None:
+        names = {name: called for called, name in self._names.items()}
+        for post in self._posts:
+            seconds, called = post.offset.seconds, names[post.host]
+            if abs(seconds - self.clocks.get(called, math.inf)) > STEADY:
+                self.clocks[called] = seconds
+
+
+def is_here(name: str) -> bool:
+    """Whether that is this host: by name, or by an address of one of its interfaces."""
+    if name in ("localhost", socket.gethostname(), socket.getfqdn()):
+        return True
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind((numeric(name), 0))
+    except (BadInput, OSError):
+        return False
+    return True
+
+
+def numeric(host: str) -> str:
+    """The IPv4 address of a host, which is what controllers and channels bind to. Raises BadInput."""
+    try:
+        return str(socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_DGRAM)[0][4][0])
+    except (OSError, UnicodeError) as error:  # UnicodeError: what no name server could know
+        raise BadInput(f"{host!r} is no IPv4 address and no name of one; it should be like 10.0.0.1.") from error
+
+
+def address_towards(hosts: Sequence[str]) -> str:
+    """The address of this host from which packets to the others leave, which is where they can answer. Raises BadInput
+    where none of them has an IPv4 address."""
+    for host in hosts:
+        try:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+                probe.connect((numeric(host), 9))  # sends nothing
+                return str(probe.getsockname()[0])
+        except (BadInput, OSError):
+            continue
+    raise BadInput(
+        f"None of {', '.join(hosts)} has an IPv4 address that this host knows; correct the hosts, or give the address "
+        "of this host with --address where ssh knows them by other names."
+    )

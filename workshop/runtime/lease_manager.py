@@ -1,0 +1,151 @@
+"""The conductor's part in leases: it lends a session's ranks to one holder at a time, and watches them meanwhile.
+
+While they are lent it calls nothing on them, and takes no run. What ends ranks during a run ends them here, too: they
+are replaced, and the lease goes on. Lent ranks are never used again by anybody else.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import TYPE_CHECKING
+
+import psutil
+
+from workshop.core import processes
+from workshop.core.placement import Placement
+from workshop.runtime import memory_policy
+from workshop.runtime.engines import EnginesFailed
+from workshop.runtime.launchers import site as sites
+from workshop.runtime.memory_monitor import Lookout
+from workshop.runtime.run_monitor import death
+from workshop.store.records import Lease
+
+if TYPE_CHECKING:
+    from workshop.runtime.conductor import Conductor
+
+LOOK = 0.2  # seconds between looks, which take processor time from the ranks
+SILENT = 10.0  # seconds without a heartbeat after which a holder on another host counts as gone
+BEGAN = 2.0  # seconds by which two readings of when a process began may differ: they depend on the clock
+
+
+class Lending:
+    def __init__(self, conductor: Conductor) -> None:
+        self._conductor = conductor
+        self._holders: dict[int, psutil.Process] = {}  # of leases, on this host
+        self._heard: dict[int, tuple[float, float]] = {}  # lease -> its last heartbeat, and when we saw that first
+        # Whose holder was told of the ranks that are up: an error of the store may come before that.
+        self._told: int | None = None
+
+    def serve(self) -> bool:
+        """Lend the ranks to whoever has waited longest, until they are given back. False where nobody wants them.
+
+        Raises SiteLost, and WorkshopError where something between the two goes wrong.
+        """
+        conductor = self._conductor
+        lease = next((lease for lease in conductor.store.leases(conductor.id) if not self._over(lease)), None)
+        if lease is None:
+            return False
+        try:
+            if lease.state == "wanted" and not self._grant(lease):  # else an error of the store came between
+                conductor.say("ready", "")
+                return True
+            self._lend(lease)
+        except EnginesFailed as failed:
+            conductor.store.end_lease(lease.id, f"new ranks did not start: {failed}")
+        if not conductor.ending.is_set():
+            conductor.cluster.stop_engines()
+            conductor.say("restarting", f"starting new ranks after {lease.holder}")
+        return True
+
+    def _grant(self, lease: Lease) -> bool:
+        """Give it the session's own placement on ranks that nobody has used. False where it is wanted no longer."""
+        conductor, engines = self._conductor, self._conductor.cluster.engines
+        placement = Placement.parse(conductor.session.placement)
+        unused = engines is not None and not engines.used and engines.placement == placement
+        if not (unused and conductor.cluster.answers()):
+            conductor.say("restarting", f"starting fresh ranks for {lease.holder}")
+            conductor.bring_up(placement, "restarting", f"about to lend the ranks to {lease.holder}")
+        if not conductor.store.hold_lease(lease.id):
+            return False
+        conductor.say("leased", _words(lease))
+        self._told = lease.id
+        return True
+
+    def _lend(self, lease: Lease) -> None:
+        """Until the lease is over, or the session; ranks that are gone are replaced."""
+        conductor = self._conductor
+        why = self._until_gone(lease) if self._told == lease.id else "the store had not answered"
+        while why is not None:
+            self._told = None
+            conductor.say("restarting", f"{why}; starting new ranks for {lease.holder}")
+            conductor.store.tell_lease(lease.id, why)
+            conductor.store.clear_reset(conductor.id)
+            conductor.bring_up(Placement.parse(conductor.session.placement), "leased", _words(lease))
+            self._told = lease.id
+            why = self._until_gone(lease)
+
+    def _until_gone(self, lease: Lease) -> str | None:
+        """Why the ranks that are up have to be replaced, in words; None where the lease is over, or the session."""
+        conductor, engines = self._conductor, self._conductor.cluster.engines
+        if engines is None:
+            return "the ranks are gone"
+        engines.used = True
+        killed = conductor.site.kills()
+        with Lookout(engines.local, conductor.memory_limit) as lookout:
+            while not conductor.ending.is_set():
+                conductor.watchdog.feed()
+                engines.died.wait(LOOK)
+                session = conductor.session = conductor.store.session(conductor.id)
+                if session.stop_requested:
+                    conductor.ending.set()
+                elif lost := conductor.lost():
+                    raise sites.SiteLost(lost)
+                elif self._over(conductor.store.lease(lease.id)):
+                    return None
+                elif session.reset_requested:
+                    return conductor.store.lease(lease.id).why or "the instructor reset the session"
+                elif found := lookout.found or self._elsewhere():
+                    return found.words
+                elif not conductor.cluster.alive:
+                    error = death(conductor, lookout, killed).error or {}
+                    if error.get("type") == "SiteLost":  # known only since the look above
+                        raise sites.SiteLost(error["message"])
+                    return error.get("message", "the ranks are gone")
+        return None
+
+    def _elsewhere(self) -> memory_policy.Shortage | None:
+        channel = self._conductor.channel
+        return memory_policy.elsewhere(dict(channel.hosts), socket.gethostname())
+
+    def _over(self, lease: Lease) -> bool:
+        """Whether a lease has ended; one whose holder is gone ends here."""
+        if lease.state != "ended" and self._gone(lease):
+            self._conductor.store.end_lease(lease.id, f"{lease.holder} was gone")
+            return True
+        return lease.state == "ended"
+
+    def _gone(self, lease: Lease) -> bool:
+        """Whether the process that wants or holds a lease has ended."""
+        if lease.host == socket.gethostname():
+            try:
+                holder = self._holders.get(lease.id)
+                if holder is None:
+                    holder = psutil.Process(lease.pid)
+                    if abs(holder.create_time() - lease.pid_began_at) > BEGAN:
+                        return True
+                    # From now on it is known without the wall clock, which somebody may set.
+                    self._holders[lease.id] = holder
+                return not processes.alive(holder)
+            except psutil.NoSuchProcess:
+                return True
+        # By our clock alone: another host's may be wrong.
+        beat, seen = self._heard.get(lease.id, (0.0, 0.0))
+        if beat != lease.heartbeat_at:
+            seen = time.monotonic()
+            self._heard[lease.id] = lease.heartbeat_at, seen
+        return time.monotonic() - seen > SILENT
+
+
+def _words(lease: Lease) -> str:
+    return f"{lease.holder} has the ranks"

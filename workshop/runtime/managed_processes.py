@@ -1,0 +1,178 @@
+"""Two children of `workshop up`: a session's conductor, and the dashboard."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from workshop.core import config, processes
+from workshop.core.errors import WorkshopError
+from workshop.core.parent_death import guarded
+from workshop.core.placement import Placement
+from workshop.runtime import lifecycle
+from workshop.runtime.launchers import site
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+
+DASHBOARD_READY = 60.0  # seconds
+ENDED = 5.0  # seconds within which a server must have ended
+_DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy knows another 127.0.0.1
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # who listens everywhere is here under this name
+
+
+class ChildProcess:
+    """What the children of `workshop up` have in common that are one process each (see `supervisor.Child`)."""
+
+    seconds = ENDED  # within which it must have ended
+    _process: subprocess.Popen[bytes] | None = None
+
+    def alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def done(self) -> str | None:
+        """A sentence where it has ended because somebody wanted it to."""
+        return None
+
+    def ask_to_end(self) -> None:
+        if self._process is not None and self.alive():
+            self._process.terminate()
+
+    def end(self) -> None:
+        """Wait for one that was asked to end, and kill it when it takes too long."""
+        if self._process is None:
+            return
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(self.seconds)
+            return
+        self._process.kill()
+        self._process.wait()
+
+
+@dataclass
+class Conductor(ChildProcess):
+    """The session that `workshop up` brings up. Somebody else may stop it, which is then no accident."""
+
+    store: Store
+    session_name: str
+    placement: Placement
+    say: Callable[[str], None]
+    at: Mapping[str, Any] = field(default_factory=lambda: site.LOCAL)  # where the ranks run
+    session: SessionRecord | None = None
+    name = "session's conductor"
+    answers = "The session's ranks are ready"
+    needed = True
+
+    def start(self) -> None:
+        if self.session is not None:
+            self._process = lifecycle.revive(self.store, self.store.session(self.session.id), attached=True)
+            return
+        self.say(f"Starting session {self.session_name}: {self.placement.describe()}")
+        self.session, self._process = lifecycle.start_session(
+            self.store, self.session_name, self.placement, attached=True, at=self.at
+        )
+
+    def wait_ready(self, ending: threading.Event) -> None:
+        assert self.session is not None and self._process is not None, "started before"
+        telling = lifecycle.saying(self.say)
+        lifecycle.wait_ready(self.store, self.session, self._process, give_up=ending.is_set, on_look=telling)
+        if warning := lifecycle.open_to_others(self.session):
+            self.say(warning)
+
+    def done(self) -> str | None:
+        if self.session is None:
+            return None
+        now = self.store.session(self.session.id)
+        if now.stop_requested or now.state == "stopped":
+            return "The session was stopped; Ctrl-C ends the rest, too."
+        return None
+
+    def ask_to_end(self) -> None:
+        if self._process is not None and self.alive():
+            self._process.send_signal(lifecycle.END)
+
+    def end(self) -> None:
+        if self._process is not None:
+            lifecycle.end_conductor(self._process)
+
+
+@dataclass
+class Dashboard(ChildProcess):
+    """The dashboard's server. Only pages of `framed_by` (origins) may show it in a frame, and only a `proxy` (an
+    address) is believed from where requests come."""
+
+    host: str
+    port: int
+    say: Callable[[str], None]
+    framed_by: str = ""
+    proxy: str = ""
+    name = "dashboard"
+    answers = "The dashboard answers"
+    needed = True
+
+    @property
+    def url(self) -> str:
+        return url_of(self.host, self.port)
+
+    @property
+    def url_here(self) -> str:
+        """Its address for this machine, also where it listens on all of its addresses."""
+        return url_of(_ANYWHERE.get(self.host, self.host), self.port)
+
+    def start(self) -> None:
+        if self._process is None:
+            self.say("Starting the dashboard")
+        command = [sys.executable, "-m", "workshop.server", "--host", self.host, "--port", str(self.port)]
+        if self.framed_by:
+            command += ["--framed-by", self.framed_by]
+        if self.proxy:
+            command += ["--proxy", self.proxy]
+        self._process = serve(guarded(command), config.home() / "dashboard.log")
+
+    def wait_ready(self, ending: threading.Event) -> None:
+        assert self._process is not None, "started before"
+        log = config.home() / "dashboard.log"
+        wait_answer("The dashboard", f"{self.url_here}/join", self._process, DASHBOARD_READY, log, ending)
+
+
+def url_of(host: str, port: int) -> str:
+    return f"http://{'[' + host + ']' if ':' in host else host}:{port}"
+
+
+def serve(command: list[str], log: Path, **more: Any) -> subprocess.Popen[bytes]:
+    """A server as a process of this `workshop up`, out of reach of the terminal's Ctrl-C. `more` is Popen's."""
+    options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "env": os.environ} | more
+    options["env"] = options["env"] | {processes.UP_TAG: str(os.getpid())}
+    with open(log, "ab") as written:
+        return subprocess.Popen(command, stdout=written, stderr=written, start_new_session=True, **options)
+
+
+def wait_answer(
+    what: str, url: str, process: subprocess.Popen[bytes], seconds: float, log: Path, ending: threading.Event
+) -> None:
+    """Wait until a server answers, or until `ending`. Raises WorkshopError where it answers with an error, ends, or
+    takes longer."""
+    deadline = time.monotonic() + seconds
+    while not ending.is_set():
+        try:
+            with _DIRECTLY.open(url, timeout=5):
+                return
+        except urllib.error.HTTPError as error:
+            raise WorkshopError(f"{what} answers with an error ({error}); see {log}.") from None
+        except (OSError, http.client.HTTPException):  # also of what isn't HTTP: another program may have got the port
+            pass
+        if process.poll() is not None:
+            raise WorkshopError(f"{what} did not start; see {log}.")
+        if time.monotonic() > deadline:
+            raise WorkshopError(f"{what} has not answered within {seconds:.0f} s; see {log}.")
+        ending.wait(0.1)

@@ -1,0 +1,206 @@
+"""What `workshop up` keeps running until somebody asks for an end: its children, whatever they are.
+
+Each ends with this process, whatever ends it, and is started anew when it dies before that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import psutil
+
+from workshop.core import config, processes
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.runtime import lifecycle
+
+RESTARTS = 5  # of one child within RESTARTS_WITHIN seconds, after which something is really wrong
+RESTARTS_WITHIN = 60.0
+
+
+class Child(Protocol):
+    """Something that `workshop up` keeps running. All are started at once, and by the main thread: the kernel ends a
+    child with the thread that has started it."""
+
+    name: str  # in sentences: "dashboard"
+    answers: str  # what is told, with the time, once it is ready: "The dashboard answers"
+    needed: bool  # whether nothing goes on without it
+
+    def start(self) -> None:
+        """Launch it, or launch it anew after it died; returns at once. Raises WorkshopError."""
+
+    def wait_ready(self, ending: threading.Event) -> None:
+        """Wait until it answers or somebody asks for an end. Raises WorkshopError with the reason where it doesn't."""
+
+    def alive(self) -> bool: ...
+
+    def done(self) -> str | None:
+        """A sentence where it has ended because somebody wanted that, and is not to be started anew."""
+
+    def ask_to_end(self) -> None: ...
+
+    def end(self) -> None:
+        """Wait until it has ended, with all that it started; kill what takes too long."""
+
+
+@contextmanager
+def only_one() -> Iterator[None]:
+    """Hold the state folder's lock of `workshop up`. Raises BadInput where another one runs."""
+    path = config.home() / "up.lock"
+    with open(path, "a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise BadInput(
+                f"`workshop up` runs already ({lock.read().strip() or 'just starting'}); "
+                "use that one, end it, or set WORKSHOP_HOME to another folder for a second."
+            ) from None
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()}")
+        lock.flush()
+        yield
+
+
+def check_port(host: str, port: int | str, option: str = "--port") -> int:
+    """The port as a number. Raises BadInput where it isn't one, or nobody can listen there."""
+    if not re.fullmatch("[1-9][0-9]{0,4}", str(port)) or int(port) > 65535:
+        raise BadInput(f"The port is {str(port)[:40]!r}; it should be a whole number from 1 to 65535.")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, int(port)))
+        except OSError as error:
+            why = "is in use" if error.errno == errno.EADDRINUSE else f"can't be used ({error.strerror or error})"
+            raise BadInput(f"Port {port} of {host} {why}; choose another with {option}.") from None
+    return int(port)
+
+
+@dataclass
+class Supervisor:
+    """Start with `start()`, then `watch()` until `ending` is set; `stop()` ends all children."""
+
+    children: Sequence[Child]
+    say: Callable[[str], None]
+    ending: threading.Event = field(default_factory=threading.Event)
+    _kept: list[Child] = field(default_factory=list)  # those that are started anew when they die
+    _restarts: dict[str, list[float]] = field(default_factory=dict)
+    _asked: dict[Future[None], Child] = field(default_factory=dict)  # of those that aren't needed: whether they answer
+
+    def start(self) -> None:
+        """Bring up all at once, and wait until those answer that are needed. Raises WorkshopError with the reason
+        where one of them doesn't; without the others, it goes on."""
+        began = time.monotonic()
+        pool = ThreadPoolExecutor(len(self.children))
+        waiting: dict[Future[None], Child] = {}
+        try:
+            self._kept = [child for child in self.children if self._started(child)]
+            for child in self._kept:
+                (waiting if child.needed else self._asked)[pool.submit(self._answers, child, began, "")] = child
+            while waiting:
+                for ready in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    del waiting[ready]
+                    ready.result()
+        except BaseException:
+            self.ending.set()
+            raise
+        finally:
+            pool.shutdown(wait=False)
+
+    def _started(self, child: Child) -> bool:
+        try:
+            child.start()
+        except WorkshopError as error:
+            if child.needed:
+                raise
+            self.say(f"{error} All else goes on without it.")
+            return False
+        return True
+
+    def watch(self) -> None:
+        """Until `ending`: start anew what dies, and see that it answers as it did at first. Raises WorkshopError when
+        that happens again and again."""
+        pool = ThreadPoolExecutor(len(self.children))
+        try:
+            while not self.ending.wait(0.3):
+                self._hear()
+                self._start_anew(pool)
+        finally:
+            pool.shutdown(wait=False)
+
+    def _start_anew(self, pool: ThreadPoolExecutor) -> None:
+        asked = list(self._asked.values())
+        for child in [child for child in self._kept if child not in asked and not child.alive()]:
+            if why := child.done():
+                self.say(why)
+                self._kept.remove(child)
+            elif self._too_often(child):
+                why = f"The {child.name} died {RESTARTS} times within a minute; see the logs in {config.home()}."
+                if child.needed:
+                    raise WorkshopError(why)
+                self.say(f"{why} All else goes on without it.")
+                self._kept.remove(child)
+            else:
+                self.say(f"The {child.name} died; starting it anew")
+                began = time.monotonic()
+                if not self._started(child):
+                    self._kept.remove(child)
+                elif not child.needed:  # of the others everybody sees whether they are there
+                    self._asked[pool.submit(self._answers, child, began, " again")] = child
+
+    def _answers(self, child: Child, began: float, again: str) -> None:
+        """Raises WorkshopError where a child that was started doesn't answer in time, or something else does."""
+        child.wait_ready(self.ending)
+        if not self.ending.is_set():
+            self.say(f"{child.answers}{again} after {time.monotonic() - began:.1f} s")
+
+    def _hear(self) -> None:
+        """End a child that isn't needed and doesn't answer; one that has died meanwhile is started anew again."""
+        for asked in [asked for asked in self._asked if asked.done()]:
+            child = self._asked.pop(asked)
+            try:
+                asked.result()
+            except WorkshopError as error:
+                if child.alive():
+                    self.say(f"{error} All else goes on without it.")
+                    child.ask_to_end()
+                    self._kept.remove(child)
+
+    def _too_often(self, child: Child) -> bool:
+        """Count another death of it."""
+        now = time.monotonic()
+        before = self._restarts.get(child.name, [])
+        self._restarts[child.name] = [then for then in before if now - then < RESTARTS_WITHIN] + [now]
+        return len(self._restarts[child.name]) > RESTARTS
+
+    def stop(self) -> None:
+        """End all children, and the sessions that were launched from one of them."""
+        self.ending.set()
+        launched = [
+            process
+            for process in processes.tagged(processes.UP_TAG, str(os.getpid()))
+            if "workshop.runtime.conductor" in processes.command(process)
+        ]
+        for process in launched:
+            with contextlib.suppress(psutil.Error):
+                process.send_signal(lifecycle.END)
+        for child in self.children:
+            child.ask_to_end()
+        for child in self.children:
+            child.end()
+        _, late = psutil.wait_procs(launched, timeout=lifecycle.STOPPED)
+        for process in late:
+            with contextlib.suppress(psutil.Error):
+                process.kill()

@@ -1,0 +1,148 @@
+"""What people do from the dashboard, with the checks of who may: pages hide what one may not do, these refuse it."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.placement import Placement
+from workshop.course import progress_reset
+from workshop.runtime import client, lifecycle
+from workshop.server import limits as bounds
+from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
+from workshop.store.store import Store
+from workshop.workloads import workload as workload_of
+from workshop.workloads.forms import EARLIER, file_params, is_run_number, param_of_runs
+
+
+def only_instructor(identity: Identity) -> None:
+    """Raises BadInput for anybody else."""
+    if identity.role != "instructor":
+        raise BadInput("Only the instructor can do this.")
+
+
+def launch(
+    store: Store, identity: Identity, name: str, placement: Mapping[str, Any], limits: Limits | None = None
+) -> SessionRecord:
+    """Start a session, which runs until it is stopped; returns at once. Raises BadInput."""
+    only_instructor(identity)
+    session, conductor = lifecycle.start_session(store, name, Placement.parse(placement), limits=limits)
+    # Whoever starts a process has to take note of its end, or it stays in the process table.
+    threading.Thread(target=conductor.wait, name=f"conductor of {name}", daemon=True).start()
+    return session
+
+
+def stop(store: Store, identity: Identity, name: str) -> None:
+    """Stop a session and all its processes; waits until nothing is left."""
+    only_instructor(identity)
+    lifecycle.stop_session(store, name)
+
+
+def reset(store: Store, identity: Identity, name: str) -> None:
+    """Have a session throw its ranks away and start new ones; a run that is under way is cancelled, the queue stays."""
+    only_instructor(identity)
+    store.request_reset(store.session(name).id)
+
+
+def reclaim(store: Store, identity: Identity, name: str) -> None:
+    """Take a session's ranks back from the notebook that has them; the queue goes on. Raises BadInput where none has
+    them."""
+    only_instructor(identity)
+    client.reclaim(store, store.session(name))
+
+
+def set_limits(store: Store, identity: Identity, name: str, limits: Limits) -> None:
+    """What learners' runs may ask for from now on. Raises BadInput for limits that allow nothing."""
+    only_instructor(identity)
+    for what, value in (
+        ("ranks", limits.ranks),
+        ("threads", limits.threads),
+        ("queued", limits.queued),
+        ("total", limits.total),
+    ):
+        if not 1 <= value <= 1024:
+            raise BadInput(f"The limit of {what} is {value}; it should be 1 to 1024.")
+    if not 0 < limits.minutes <= 24 * 60:
+        raise BadInput(f"The limit of minutes is {limits.minutes:g}; it should be above 0 and at most 1440.")
+    store.update_session(store.session(name).id, limits=limits)
+
+
+def take_back(store: Store, identity: Identity, learner: str, lab: str | None = None) -> str:
+    """Let a learner begin anew in a lab, or in all; returns what was done. Raises BadInput."""
+    only_instructor(identity)
+    return progress_reset.take_back(store, learner, lab).words
+
+
+def submit(
+    store: Store,
+    identity: Identity,
+    session: SessionRecord,
+    workload: str,
+    params: Mapping[str, Any],
+    placement: Mapping[str, Any],
+    uploads: Mapping[str, tuple[str, bytes]] | None = None,
+) -> RunRecord:
+    """Put a run into the session's queue. Raises BadInput.
+
+    `uploads` are files for params that name one: param -> (file name, bytes). They are written to a private folder
+    for as long as it takes to check and read them; the run keeps their names and, as inputs, their bytes.
+    """
+    bounds.shared().check_run(store, session, identity)
+    model = workload_of(workload).params
+    goes_on = is_run_number(params.get(param_of_runs(model) or ""))
+    for param, about in file_params(model).items():
+        if not (goes_on and params.get(param) == EARLIER):
+            _check_file(param, about, params, param in (uploads or {}))
+    names = {param: Path(name).name or "upload" for param, (name, _) in (uploads or {}).items()}
+    with tempfile.TemporaryDirectory(prefix="workshop-") as folder:
+        given = dict(params)
+        for param, (_, data) in (uploads or {}).items():
+            path = Path(folder) / f"{param}{Path(names[param]).suffix[:10]}"
+            path.write_bytes(data)
+            given[param] = str(path)
+        try:
+            return client.submit(store, session, workload, given, placement, identity=identity, shown=names)
+        except BadInput as error:
+            words = str(error)
+            for param, name in names.items():
+                words = words.replace(given[param], name)
+            raise BadInput(words) from error
+
+
+def _check_file(param: str, about: Mapping[str, Any], params: Mapping[str, Any], uploaded: bool) -> None:
+    """From the dashboard a param that names a file is one that everybody has, an upload, or the number of a run; never
+    a path on the server, whoever asks. Raises BadInput."""
+    of_theirs, given = about.get("upload", True), params.get(param)
+    if uploaded:
+        if not of_theirs:
+            raise BadInput(f"{param} takes no file of yours.")
+        return
+    if param not in params or given in about["choices"]:
+        return
+    if about.get("runs"):
+        if given != "" and not is_run_number(given):
+            raise BadInput(f"{param} is {given!r}; it should be the number of a run, or empty.")
+        return
+    rest = ", or a file of yours" if of_theirs else ""
+    raise BadInput(f"{param} is {given!r}; it should be {' or '.join(about['choices'])}{rest}.")
+
+
+def routes(store: Store) -> list[BaseRoute]:
+    async def cancel(request: Request) -> Response:
+        identity = request.state.identity
+        try:
+            await run_in_threadpool(client.cancel, store, request.path_params["id"], identity)
+        except WorkshopError as error:
+            return JSONResponse({"error": str(error)}, 400)
+        return JSONResponse({"cancelled": request.path_params["id"]})
+
+    return [Route("/run/{id:int}/cancel", cancel, methods=["POST"])]

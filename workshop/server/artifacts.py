@@ -1,0 +1,136 @@
+"""Artifacts of runs, and the dashboard's own scripts, styles and fonts."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import mimetypes
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from workshop.core.errors import BadInput
+from workshop.store.records import Artifact
+from workshop.store.store import Store
+
+FOR_EVER = "private, max-age=31536000, immutable"
+INLINE = ("image/png", "image/jpeg", "text/plain", "application/json")
+# What a browser shows of an artifact can neither run scripts nor reach anything.
+SEALED = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+ROOM = 32 << 20  # bytes of artifacts that are kept at hand
+PRESSED = (".js", ".css", ".svg")
+
+
+def routes(store: Store) -> list[BaseRoute]:
+    shelf = Shelf(store)
+
+    async def artifact(request: Request) -> Response:
+        try:
+            found = await shelf.take(
+                request.path_params["run"], request.path_params["name"], request.query_params.get("v", "")
+            )
+        except BadInput as error:
+            return PlainTextResponse(str(error), 404)
+        etag = f'"{found.sha256}"'
+        headers = {
+            "etag": etag,
+            "cache-control": FOR_EVER if is_version(request.query_params.get("v", ""), found) else "private, no-cache",
+            "content-security-policy": SEALED,
+        }
+        if request.headers.get("if-none-match") == etag:
+            return Response(status_code=304, headers=headers)
+        media_type = shown_as(found)
+        if media_type not in INLINE or "download" in request.query_params:
+            file_name = quote(found.name.rpartition("/")[2])
+            headers["content-disposition"] = f"attachment; filename*=UTF-8''{file_name}"
+        return Response(found.data or b"", media_type=media_type, headers=headers)
+
+    async def asset(request: Request) -> Response:
+        name = request.path_params["name"]
+        path = assets().get(name)
+        if path is None:
+            return PlainTextResponse("There is no such asset.", 404)
+        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        headers = {"cache-control": "public, max-age=86400", "vary": "accept-encoding"}
+        press = name.endswith(PRESSED) and "gzip" in request.headers.get("accept-encoding", "")
+        data = await run_in_threadpool(_read, path, press)
+        if press:
+            headers["content-encoding"] = "gzip"
+        return Response(data, media_type=kind, headers=headers)
+
+    return [Route("/artifact/{run:int}/{name:path}", artifact), Route("/assets/{name}", asset)]
+
+
+def is_version(version: str, artifact: Artifact) -> bool:
+    """Whether an address names just this content."""
+    return len(version) >= 16 and artifact.sha256.startswith(version)
+
+
+class Shelf:
+    """Artifacts that were asked for lately: a whole class asks for the same new picture at the same moment."""
+
+    def __init__(self, store: Store, room: int = ROOM) -> None:
+        self.store = store
+        self.room = room
+        self._there: dict[tuple[int, str, str], asyncio.Task[Artifact]] = {}  # the least lately used first
+
+    async def take(self, run_id: int, name: str, version: str) -> Artifact:
+        """An artifact with its data, read once for all who ask for the same version. Raises BadInput."""
+        key = (run_id, name, version)
+        task = self._there.pop(key, None) or asyncio.create_task(run_in_threadpool(self._find, run_id, name))
+        self._there[key] = task
+        try:
+            found = await asyncio.shield(task)
+        except Exception:
+            self._there.pop(key, None)
+            raise
+        if not is_version(version, found):  # may be another one next time
+            self._there.pop(key, None)
+        self._make_room()
+        return found
+
+    def _find(self, run_id: int, name: str) -> Artifact:
+        self.store.run(run_id)  # addresses may hold numbers that no run can have
+        return self.store.artifact(run_id, name)
+
+    def _make_room(self) -> None:
+        sizes = {key: task.result().size for key, task in self._there.items() if task.done() and not task.exception()}
+        used = sum(sizes.values())
+        for key, size in sizes.items():
+            if used <= self.room:
+                break
+            self._there.pop(key)
+            used -= size
+
+
+def shown_as(artifact: Artifact) -> str:
+    """The media type that a browser is told; photos that came as inputs are known by their first bytes."""
+    if artifact.media_type == "application/octet-stream" and artifact.data:
+        if artifact.data.startswith(b"\xff\xd8\xff"):
+            return "image/jpeg"
+        if artifact.data.startswith(b"\x89PNG\r\n\x1a\n"):
+            return "image/png"
+    return artifact.media_type
+
+
+@cache
+def assets() -> dict[str, Path]:
+    """Our own files, the plotly.js that came with the plotly package, and the font that came with Streamlit."""
+    own = {path.name: path for path in (Path(__file__).parent / "static").iterdir()}
+    fonts = Path(str(files("streamlit") / "static" / "static" / "media")).glob("SourceSansVF-Upright*.woff2")
+    others = {"plotly.min.js": Path(str(files("plotly") / "package_data" / "plotly.min.js"))}
+    if font := next(fonts, None):
+        others["source-sans.woff2"] = font
+    return own | others
+
+
+@cache
+def _read(path: Path, pressed: bool) -> bytes:
+    data = path.read_bytes()
+    return gzip.compress(data, 6) if pressed else data

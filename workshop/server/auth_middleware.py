@@ -1,0 +1,202 @@
+"""The door: middleware in front of everything, Streamlit's WebSocket included.
+
+Pure ASGI, so that it also sees WebSockets and passes streams on untouched. Who has a valid cookie goes on, and pages
+learn who it is from a header that only the door can set; who has none is sent to /join.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from urllib.parse import parse_qs, quote, urlencode
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from workshop.core.errors import BadInput
+from workshop.server import auth, cookies
+from workshop.server.limits import network
+from workshop.server.logins import Visitors
+from workshop.store.identities import STAY
+from workshop.store.records import Identity
+from workshop.store.store import Store
+
+IDENTITY_HEADER = "x-workshop-identity"  # to pages: the hash of the visitor's cookie
+OPEN_PATHS = ("/join", "/leave", "/quiz", "/favicon.ico", "/_stcore/health")
+OPEN_FOLDERS = ("/assets/", "/static/")  # scripts, fonts and styles: nothing there is anybody's secret
+STREAM = "/_stcore/stream"  # Streamlit's WebSocket
+PLAYERS_FOLDER = "/quiz/"  # all that somebody sees who came in by the code of a quiz
+# Where pages may be shown in a frame: the door adds JupyterLab's origin to this part of a policy.
+FRAMES = "frame-ancestors 'self'"
+POLICY = b"content-security-policy"
+# What is exchanged for a cookie in the address of the front page, how to tell whether it is worth something, and which
+# page it leads to: the instructor's token, or a ticket.
+SECRETS = {
+    "token": (auth.is_instructor_token, "/"),
+    "ticket": (lambda store, given: store.take_ticket(auth.hashed(given)), "/session"),
+}
+_ROUND = re.compile(r"/quiz/[0-9]+")
+
+
+def cookie_name(port: int) -> str:
+    """Browsers send cookies to every port of a host, so each dashboard has its own."""
+    return f"workshop_{port}"
+
+
+class Door:
+    def __init__(self, app: ASGIApp, store: Store, port: int, framed_by: str = "") -> None:
+        """`framed_by` are the origins, with spaces between them, whose pages may show ours in a frame."""
+        self.app = app
+        self.store = store
+        self.cookie = cookie_name(port)
+        self._frames = " ".join([FRAMES, *framed_by.split()])
+        self.visitors = Visitors(store)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        try:
+            given = cookies.read(scope["headers"], (self.cookie, cookies.STREAMLIT))
+        except BadInput as error:
+            await self._refuse(scope, receive, send, str(error), 431)
+            return
+        scope = {**scope, "headers": cookies.replaced(scope["headers"], given)}
+        headers = Headers(scope=scope)
+        writes = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD", "OPTIONS")
+        if writes and not same_origin(headers):
+            await self._refuse(scope, receive, send, "This request comes from another site.")
+            return
+        if scope["type"] == "http":
+            send = _with_security_headers(send, self._frames)
+            if (brought := _brought(scope)) is not None:
+                await (await self._exchange(*brought))(scope, receive, send)
+                return
+        secret = given.get(self.cookie)
+        identity = await self.visitors.identity(auth.hashed(secret)) if secret else None
+        if not _may_see(identity, scope["path"]):
+            if scope["type"] == "http" and scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
+                await RedirectResponse(_way_in(scope), 303)(scope, receive, send)
+            else:
+                await self._refuse(scope, receive, send, "Join the class first, at /join.")
+            return
+        if scope["path"] == STREAM:
+            receive = _bytes_only(receive, send)
+        served = self.app(self._marked(scope, secret, identity), receive, send)
+        if scope["type"] == "websocket" and secret and identity is not None:
+            await self.visitors.serve_while_in(auth.hashed(secret), served, send)
+        else:
+            with suppress(ClientDisconnect):  # who goes before all was sent: nobody is left to be told, nothing broke
+                await served
+
+    def _marked(self, scope: Scope, secret: str | None, identity: Identity | None) -> Scope:
+        """The scope with the visitor's identity; a header of that name that came from outside is dropped."""
+        name = IDENTITY_HEADER.encode()
+        headers = [pair for pair in scope["headers"] if pair[0].lower() != name]
+        if identity is not None and secret:
+            headers.append((name, auth.hashed(secret).encode()))
+        return {**scope, "headers": headers, "state": {**scope.get("state", {}), "identity": identity}}
+
+    async def _exchange(self, kind: str, given: str) -> Response:
+        """A token or a ticket for a cookie; the address that the browser shows and remembers afterwards has neither.
+
+        Nobody has to wait here: 192 bits can't be guessed, and others' wrong codes must not keep the instructor out.
+        """
+        good, page = SECRETS[kind]
+        unkept = {"cache-control": "no-store"}  # neither the address nor the cookie
+        if not await run_in_threadpool(good, self.store, given):
+            return RedirectResponse("/join?" + urlencode({"wrong": kind}), 303, unkept)
+        _, cookie = await run_in_threadpool(auth.let_in, self.store, "instructor", "Instructor")
+        response = RedirectResponse(page, 303, unkept)
+        set_cookie(response, self.cookie, cookie)
+        return response
+
+    @staticmethod
+    async def _refuse(scope: Scope, receive: Receive, send: Send, why: str, status: int = 403) -> None:
+        if scope["type"] == "http":
+            await JSONResponse({"error": why}, status)(scope, receive, send)
+            return
+        await receive()  # the request to connect
+        await send({"type": "websocket.close", "code": 1008, "reason": why})
+
+
+def set_cookie(response: Response, name: str, value: str) -> None:
+    response.headers["cache-control"] = "no-store"
+    response.set_cookie(name, value, max_age=int(STAY), httponly=True, samesite="lax", path="/")
+
+
+def client_address(scope: Scope) -> str:
+    """The address or network whose requests are counted together (`limits.network`)."""
+    return network(scope["client"][0] if scope.get("client") else "")
+
+
+def same_origin(headers: Headers) -> bool:
+    """Whether a request comes from a page of ours, or from no page at all. Browsers always tell the origin of a
+    WebSocket and of a form; programs that don't must bring a cookie just the same."""
+    origin = headers.get("origin")
+    return origin is None or origin.partition("://")[2] == headers.get("host")
+
+
+def _brought(scope: Scope) -> tuple[str, str] | None:
+    """What kind of secret the address of the front page holds, and the secret."""
+    if scope["path"] != "/" or not scope["query_string"]:
+        return None
+    query = parse_qs(scope["query_string"].decode("latin-1"))
+    return next(((kind, query[kind][0]) for kind in SECRETS if kind in query), None)
+
+
+def _bytes_only(receive: Receive, send: Send) -> Receive:
+    """What a WebSocket sends until it sends text, which Streamlit takes for an error of its own."""
+
+    async def wrapped() -> Message:
+        message = await receive()
+        if message.get("text") is None:
+            return message
+        await send({"type": "websocket.close", "code": 1003, "reason": "Only binary messages are read here."})
+        return {"type": "websocket.disconnect", "code": 1003}
+
+    return wrapped
+
+
+def _with_security_headers(send: Send, frames: str) -> Send:
+    async def wrapped(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = [
+                (name, value.replace(FRAMES.encode(), frames.encode()) if name.lower() == POLICY else value)
+                for name, value in message["headers"]
+            ]
+            there = {name.lower() for name, _ in headers}
+            for name, value in (
+                (b"x-content-type-options", b"nosniff"),
+                (b"referrer-policy", b"same-origin"),
+                (POLICY, frames.encode()),
+            ):
+                if name not in there:
+                    headers.append((name, value))
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return wrapped
+
+
+def _may_see(identity: Identity | None, path: str) -> bool:
+    if identity is None or (identity.role == "player" and not path.startswith(PLAYERS_FOLDER)):
+        return _is_open(path)
+    return True
+
+
+def _way_in(scope: Scope) -> str:
+    """Where somebody comes in who may not see a page: by the class's code, or into a round by its own."""
+    if _ROUND.fullmatch(scope["path"]):
+        return "/quiz"
+    wanted = scope["path"].encode(errors="replace")
+    if scope["query_string"]:
+        wanted += b"?" + scope["query_string"]  # any bytes: programs send more than browsers do
+    return "/join" if wanted == b"/" else f"/join?next={quote(wanted, safe='')}"
+
+
+def _is_open(path: str) -> bool:
+    return path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)

@@ -1,0 +1,146 @@
+"""The form of a code and a nickname by which somebody comes in. A plain page, made for phones; it needs no script."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from workshop.core.errors import BadInput
+from workshop.server import auth, limits, plain_pages, request_body
+from workshop.server.auth_middleware import client_address
+from workshop.server.login_attempts import Attempts, TooManyAttempts
+from workshop.server.nicknames import checked_nickname
+from workshop.store.identities import LONGEST_NICKNAME
+from workshop.store.store import Store
+
+FORM = """<p>{welcome}</p>
+{wrong}
+<form method="post" action="{action}">
+{hidden}<label>{label}
+<input name="code" value="{code}" required maxlength="20" autocomplete="off" autocapitalize="characters"
+ spellcheck="false"{focus_code}></label>
+<label>Nickname
+<input name="nickname" value="{nickname}" required maxlength="{longest}"
+ autocomplete="nickname"{focus_nickname}></label>
+<button type="submit">{button}</button>
+</form>
+{below}"""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What stands on the page of a form."""
+
+    title: str
+    heading: str
+    welcome: str
+    action: str  # the path of the form
+    label: str  # of the code
+    button: str
+    wrong_code: str  # a sentence for who typed one
+
+
+class CodeForm(ABC):
+    """GET shows the form (`?code=` fills it in), POST lets in or says in one sentence why not."""
+
+    words: Words
+
+    def __init__(self, store: Store, cookie: str, attempts: Attempts) -> None:
+        self.store = store
+        self.cookie = cookie
+        self.attempts = attempts
+
+    @abstractmethod
+    async def find(self, code: str) -> Any:
+        """What a code opens; None or False: nothing."""
+
+    @abstractmethod
+    async def let_in(self, request: Request, found: Any, nickname: str, given: Mapping[str, str]) -> Response:
+        """Go on with somebody whose code and nickname are right."""
+
+    async def respond(self, request: Request) -> Response:
+        if request.method == "POST":
+            return await self._enter(request)
+        if request.state.identity is None and (secret := self.secret(request)):
+            former = await run_in_threadpool(self.store.former_identity, auth.hashed(secret))
+            if former is not None and former.role != "instructor":
+                request.state.nickname = former.nickname  # under which they come in again as who they were
+        return self.page(request, "", request.query_params)
+
+    async def _enter(self, request: Request) -> Response:
+        try:
+            given = await request_body.form(request)
+        except request_body.TooMuch:
+            return self.page(request, "That is far too much for a code and a nickname.", {}, 413)
+        try:
+            async with self.attempts.turn(client_address(request.scope)) as turn:
+                found = await self.find(given.get("code", ""))
+                turn.right = bool(found)
+        except TooManyAttempts:
+            words = "Too many wrong codes come from your network now, so yours was not read; please try again."
+            return self.page(request, words, given, 429)
+        if not found and turn.waited:
+            words = f"{self.words.wrong_code} Many codes come from your network now, so they are read slowly."
+            return self.page(request, words, given, 429)
+        if not found:
+            return self.page(request, self.words.wrong_code, given, 403)
+        try:
+            nickname = checked_nickname(given.get("nickname", ""))
+        except BadInput as error:
+            return self.page(request, str(error), given, 400)
+        return await self._join(request, found, nickname, given)
+
+    async def _join(self, request: Request, found: Any, nickname: str, given: Mapping[str, str]) -> Response:
+        """Let in as many new names as an address may have. A new name is what comes with a new cookie; all other
+        answers cost nothing."""
+        joins, address = limits.shared().joins, client_address(request.scope)
+        if wait := joins.wait(address):
+            page = self.page(request, limits.later(wait), given, 429)
+            page.headers["retry-after"] = str(int(wait) + 1)
+            return page
+        joined = False
+        try:
+            response = await self.let_in(request, found, nickname, given)
+            joined = "set-cookie" in response.headers
+            return response
+        finally:
+            if not joined:
+                joins.give_back(address)
+
+    def secret(self, request: Request) -> str | None:
+        """What this browser's cookie holds, whether or not it is worth anything."""
+        return request.cookies.get(self.cookie)
+
+    def page(
+        self,
+        request: Request,
+        wrong: str,
+        given: Mapping[str, str],
+        status: int = 200,
+        *,
+        nickname: str = "",
+        hidden: str = "",
+        below: str = "",
+    ) -> Response:
+        """The form with what was given; `nickname` where none was. `hidden` and `below` are HTML."""
+        code = str(given.get("code", ""))[:20]
+        nickname = nickname or getattr(request.state, "nickname", "")
+        body = FORM.format(
+            **asdict(self.words),
+            wrong=f'<p class="wrong" role="alert">{escape(wrong)}</p>' if wrong else "",
+            hidden=hidden,
+            code=escape(code),
+            nickname=escape(str(given.get("nickname", nickname))[:60]),
+            longest=LONGEST_NICKNAME,
+            focus_code="" if code else " autofocus",
+            focus_nickname=" autofocus" if code else "",
+            below=below,
+        )
+        return plain_pages.page(self.words.title, body, heading=self.words.heading, status=status)

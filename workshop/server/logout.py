@@ -1,0 +1,93 @@
+"""/leave: log out; for the instructor also to log everybody out. It needs no script."""
+
+from __future__ import annotations
+
+import secrets
+from html import escape
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from workshop.server import auth, limits, plain_pages, request_body
+from workshop.server.auth_middleware import set_cookie
+from workshop.store.records import Identity
+from workshop.store.store import Store
+
+PATH = "/leave"
+LOG_OUT = f'<a href="{PATH}">log out</a>'
+_FORM = (
+    '<form method="post" action="/leave"><input type="hidden" name="who" value="{who}"><button>{label}</button></form>'
+)
+_ME = _FORM.format(who="me", label="Log out")
+_ALL = f"""<h2>Everybody</h2>
+<p>This logs out all browsers, also those on phones in a quiz. The class gets a new code, and you get a new link: those
+that <code>workshop up</code> has printed are worth nothing then. Runs, studies and answers stay.</p>
+{_FORM.format(who="all", label="Log everybody out")}"""
+
+
+def routes(store: Store, cookie: str) -> list[BaseRoute]:
+    """`cookie` is the name of the dashboard's cookie."""
+
+    async def ask(request: Request) -> Response:
+        identity = request.state.identity
+        return RedirectResponse("/join", 303) if identity is None else plain_pages.page("Log out", _question(identity))
+
+    async def leave(request: Request) -> Response:
+        identity = request.state.identity
+        if identity is None:
+            return RedirectResponse("/join", 303)
+        try:
+            given = await request_body.form(request)
+        except request_body.TooMuch as error:
+            return plain_pages.page("Log out", f"<p>{escape(str(error))}</p>", status=413)
+        if given.get("who") != "all":
+            await run_in_threadpool(store.log_out, identity.id)
+            response: Response = RedirectResponse("/join", 303)
+            # A cookie that lets nobody in: the limits know by it who comes in again from this browser.
+            unknown = secrets.token_urlsafe(32)
+            limits.shared().logged_out(identity, unknown)
+            set_cookie(response, cookie, unknown)
+            return response
+        if identity.role != "instructor":
+            return plain_pages.page("Log out", "<p>Only the instructor can log everybody out.</p>", status=403)
+        token, code = await run_in_threadpool(auth.log_everybody_out, store)
+        _, secret = await run_in_threadpool(auth.let_in, store, "instructor", identity.nickname)
+        where = f"{request.url.scheme}://{request.url.netloc}"
+        response = plain_pages.page("Everybody is logged out", _made(where, token, code))
+        set_cookie(response, cookie, secret)
+        return response
+
+    return [Route(PATH, ask, methods=["GET"]), Route(PATH, leave, methods=["POST"])]
+
+
+def _question(identity: Identity) -> str:
+    """What somebody is asked before they are logged out."""
+    name = f"<p>You are in as <b><bdi>{escape(identity.nickname)}</bdi></b>."
+    back = '<p class="here"><a href="/">Stay</a></p>'
+    match identity.role:
+        case "instructor":
+            return f"{name} Your link lets you in again.</p>{_ME}{_ALL}{back}"
+        case "player":
+            return (
+                f"{name} Your answers stay, and nobody can go on as you. You can't remove your answers yourself then: "
+                f'do that first, at <a href="/quiz/mine">My quizzes</a>.</p>{_ME}'
+                '<p class="here"><a href="/quiz/mine">Stay</a></p>'
+            )
+    return (
+        f"{name} Your runs and answers stay, but nobody can go on as you: whoever comes in again with this nickname "
+        f"gets a number behind it.</p>{_ME}{back}"
+    )
+
+
+def _made(where: str, token: str, code: str) -> str:
+    """What the instructor needs to let the class in again. It is shown once."""
+    link, learners = f"{where}/?token={token}", f"{where}/join?code={code}"
+    return (
+        "<p>You are still in, in this browser. This page is shown once; note what is on it.</p>"
+        f'<p>Class code<br><b class="code">{escape(code)}</b></p>'
+        f"<p>Learners<br><code>{escape(learners)}</code></p>"
+        f"<p>Instructor: keep this link to yourself<br><code>{escape(link)}</code></p>"
+        '<p class="here"><a href="/">Go on</a></p>'
+    )

@@ -1,0 +1,187 @@
+"""Learning alone: /quiz/alone/DECK, a page with a script, and what that one asks. Only for those of the dashboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from textwrap import shorten
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.quiz import alone, catalogue, pictures
+from workshop.quiz.alone import Alone, Whose
+from workshop.quiz.deck import Base, Deck, Place
+from workshop.quiz.rendering import html, plain
+from workshop.runtime import lifecycle
+from workshop.server import limits, request_body, worker_gate
+from workshop.server.quiz import shells
+from workshop.store.records import QuizAnswer
+from workshop.store.store import Store
+
+LARGEST = 20_000  # bytes of an answer
+ANSWER = "a JSON object with question, answer and attempt"
+LINE = 120  # characters of a question in a list
+FRESH = {"cache-control": "no-store"}
+
+
+Act = Callable[["There", Mapping[str, Any]], dict[str, Any]]
+
+
+class StartedOver(BadInput):
+    """Two pages of one deck are open, and the other one has begun another attempt."""
+
+
+def routes(store: Store) -> list[BaseRoute]:
+    def route(path: str, act: Act, method: str) -> Route:
+        async def respond(request: Request) -> Response:
+            try:
+                given = (
+                    await request_body.json_object(request, LARGEST, ANSWER)
+                    if method == "POST"
+                    else request.path_params
+                )
+                return JSONResponse(await _answered(store, request, act, given), headers=FRESH)
+            except WorkshopError as error:
+                return JSONResponse({"error": str(error)}, _status(error), FRESH)
+
+        return Route(f"/quiz/alone/{{deck}}{path}", respond, methods=[method])
+
+    return [
+        Route("/quiz/alone/{deck}", _page, methods=["GET"]),
+        Route("/quiz/alone/{deck}/picture/{question}", _picture, methods=["GET"]),
+        route("/state", lambda there, given: there.state(), "GET"),
+        route("/question/{question}", lambda there, given: there.view(given["question"]), "GET"),
+        route("/answer", There.answer, "POST"),
+        route("/run", There.run, "POST"),
+        route("/again", There.again, "POST"),
+    ]
+
+
+@dataclass(frozen=True)
+class There:
+    """Somebody at the deck of an address."""
+
+    name: str
+    mine: Alone
+
+    def state(self) -> dict[str, Any]:
+        """How far they are: of each question whether it was answered, and how well."""
+        mine, kept, score = self.mine, self.mine.answers(), self.mine.score()
+        return {
+            "title": mine.deck.title,
+            "about": html(mine.deck.about),
+            "attempt": mine.player.attempt,
+            "points": round(score.points, 2),
+            "of": round(score.of, 2),
+            "questions": [_place(mine, question, kept.get(question.id)) for question in mine.deck.questions],
+        }
+
+    def view(self, question: str) -> dict[str, Any]:
+        """One question, and the state that it leaves behind: a prediction may have been judged by being looked at."""
+        seen = self.mine.view(question, lambda of, _: f"/quiz/alone/{self.name}/picture/{of.id}")
+        return {**seen, "state": self.state()}
+
+    def answer(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        question = str(given.get("question"))
+        self.mine.answer(question, given.get("answer"))
+        return self.view(question)
+
+    def run(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        question = str(given.get("question"))
+        store, identity = self.mine.store, self.mine.whose.identity
+        if identity is not None:
+            limits.shared().check_run(store, lifecycle.newest_session(store), identity)
+        self.mine.run(question)
+        return self.view(question)
+
+    def again(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        return replace(self, mine=self.mine.start_over()).state()
+
+
+def _place(mine: Alone, question: Base, kept: QuizAnswer | None) -> dict[str, Any]:
+    text = plain(question.text, mine.asked(question.id).numbers)
+    told = {"id": question.id, "text": shorten(text, LINE, placeholder=" …")}
+    judged = kept is not None and kept.share is not None
+    return {**told, "answered": kept is not None, "judged": judged, **_worth(kept)}
+
+
+def _worth(kept: QuizAnswer | None) -> dict[str, Any]:
+    return {"right": kept.right if kept else None, "share": kept.share if kept else None}
+
+
+async def _answered(store: Store, request: Request, act: Act, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What `_done` gives; whatever may ask the mapper goes through the gate for that. Raises WorkshopError."""
+    if not await run_in_threadpool(_is_heavy, store, request, given.get("question")):
+        return await run_in_threadpool(_done, store, request, act, given)
+    who = limits.shared().who(request.state.identity)
+    return await worker_gate.gate().do(who, lambda: _done(store, request, act, given))
+
+
+def _is_heavy(store: Store, request: Request, question: Any) -> bool:
+    """Whether this is about a placement that the mapper may have to judge: what is looked at before it is answered is
+    not. Raises WorkshopError."""
+    if not isinstance(question, str):
+        return False
+    deck, _ = _deck(request)
+    if not any(one.id == question and isinstance(one, Place) for one in deck.questions):
+        return False
+    return request.method == "POST" or question in _mine(store, request).answers()
+
+
+def _done(store: Store, request: Request, act: Act, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What whoever looks at the page asks for. Raises WorkshopError."""
+    mine = _mine(store, request)
+    if request.method == "POST" and given.get("attempt") != mine.player.attempt:
+        raise StartedOver("You have started this quiz over on another page; load this one again.")
+    return act(There(request.path_params["deck"], mine), given)
+
+
+def _mine(store: Store, request: Request) -> Alone:
+    """The attempt of whoever looks at the page. Raises WorkshopError."""
+    deck, folder = _deck(request)
+    return alone.begin(store, deck, Whose.of(request.state.identity), folder)
+
+
+def _deck(request: Request) -> tuple[Deck, Path]:
+    """The deck of an address. Raises BadInput, also for those who came in by the code of a round and see that only."""
+    if request.state.identity.role == "player":
+        raise BadInput("Quizzes to learn from are for those in the class; come in at /join.")
+    return catalogue.deck(request.path_params["deck"])
+
+
+async def _page(request: Request) -> Response:
+    try:
+        deck, _ = await run_in_threadpool(_deck, request)
+    except WorkshopError as error:
+        return PlainTextResponse(str(error), 404, FRESH)
+    made = shells.page("alone", deck.title, deck=request.path_params["deck"], title=deck.title)
+    return HTMLResponse(made, headers={**FRESH, "content-security-policy": shells.POLICY})
+
+
+async def _picture(request: Request) -> Response:
+    def found() -> pictures.Loaded:
+        deck, folder = _deck(request)
+        try:
+            picture = deck.question(request.path_params["question"]).picture
+        except KeyError:
+            picture = None
+        if picture is None:
+            raise BadInput("There is no such picture.")
+        return pictures.load(folder, picture)
+
+    try:
+        loaded = await run_in_threadpool(found)
+    except WorkshopError as error:
+        return PlainTextResponse(str(error), 404, FRESH)
+    headers = {**pictures.HEADERS, "cache-control": "private, max-age=3600"}
+    return Response(loaded.data, media_type=loaded.kind, headers=headers)
+
+
+def _status(error: WorkshopError) -> int:
+    return 409 if isinstance(error, StartedOver) else 429 if isinstance(error, limits.TooMany) else 400

@@ -1,0 +1,123 @@
+"""The part of a room that tells people what there is: each message is made once for all who get the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from workshop.quiz.live.state import RoundState
+from workshop.server.quiz import messages
+from workshop.server.quiz.client import Client
+from workshop.server.quiz.question import Asking
+from workshop.server.quiz.seats import Seat, Seats
+from workshop.store.records import QuizRound
+
+COUNTED = 0.2  # seconds between counts for the host
+MOST_LINES = 8  # of one player: tabs and devices, and lines that are dead without knowing
+
+
+class Telling:
+    record: QuizRound
+    seats: Seats
+    state: RoundState
+    ids: list[str]  # of the deck's questions
+
+    def __init__(self) -> None:
+        self.asked: Asking | None = None  # the question that is open, or was the last one
+        self.clients: set[Client] = set()
+        self.progress: tuple[float, float] | None = None  # of what is being measured
+        self._messages: dict[bool, str] = {}  # the state for players and for staff
+        self._touched = False
+
+    @property
+    def ranked(self) -> bool:
+        return bool(self.record.settings.get("ranking", True))
+
+    @property
+    def question(self) -> str | None:
+        """The id of the question that is open, or was the last one."""
+        return self.asked.question.id if self.asked else None
+
+    def enter(self, client: Client, seat: Seat | None) -> None:
+        """Take somebody in, who gets all there is at once."""
+        if seat is not None:
+            self._make_room(seat)
+        self.clients.add(client)
+        client.show("state", self._state(client))
+        if seat is not None:
+            seat.clients.add(client)
+            client.show("you", self._you(seat))
+        if client.view == "host":
+            client.show("players", messages.players(self.seats, self.question))
+        if client.view == "projector":
+            client.show("names", messages.names(self.seats))
+        if self.state.phase == "ended":
+            client.tell(kind="ended")
+            client.close("The round has ended.")
+        self.touch()
+
+    def _make_room(self, seat: Seat) -> None:
+        """Close the oldest lines of somebody who has too many, rather than refuse the new one: a phone that lost its
+        line has dead ones here until it is found out."""
+        for oldest in sorted(seat.clients, key=lambda client: client.since)[
+            : max(0, len(seat.clients) - MOST_LINES + 1)
+        ]:
+            seat.clients.discard(oldest)
+            self.clients.discard(oldest)
+            oldest.close("You have opened this round in many places; it goes on in the newest ones.")
+
+    def leave(self, client: Client) -> None:
+        self.clients.discard(client)
+        if client.player in self.seats.all:
+            self.seats.all[client.player].clients.discard(client)
+        self.touch()
+
+    def announce(self, *, personal: bool = False) -> None:
+        """Tell everybody the state, made once; and each player what is theirs, where that changed."""
+        self._messages = {}
+        texts: dict[bool, str] = {}
+        for client in self.clients:
+            staff = client.view != "player"
+            if staff not in texts:
+                texts[staff] = self._state(client)
+            client.show("state", texts[staff])
+        if personal:
+            for seat in self.seats.there:
+                if seat.clients:
+                    text = self._you(seat)
+                    for client in seat.clients:
+                        client.show("you", text)
+        self.touch()
+
+    def touch(self) -> None:
+        """Somebody came, went or answered: tell the host and the projector, not for each one of a crowd."""
+        if not self._touched:
+            self._touched = True
+            asyncio.get_running_loop().call_later(COUNTED + self.seats.count / 2000, self._tell_staff)
+
+    def _tell_staff(self) -> None:
+        self._touched = False
+        self._messages = {}
+        makers: dict[str, Callable[[], str]] = {
+            "count": lambda: messages.count(self.seats, self.question),
+            "players": lambda: messages.players(self.seats, self.question),
+            "names": lambda: messages.names(self.seats),
+        }
+        projected = ("count", "names") if self.state.phase == "lobby" else ("count",)
+        texts: dict[str, str] = {}
+        for client in self.clients:
+            for kind in {"host": ("count", "players"), "projector": projected}.get(client.view, ()):
+                if kind not in texts:
+                    texts[kind] = makers[kind]()
+                client.show(kind, texts[kind])
+
+    def _state(self, client: Client) -> str:
+        staff = client.view != "player"
+        if staff not in self._messages:
+            self._messages[staff] = messages.state_message(
+                self.record, self.state, self.asked, self.seats, len(self.ids), self.progress, staff=staff
+            )
+        return messages.stamped(self._messages[staff])
+
+    def _you(self, seat: Seat) -> str:
+        return messages.you(self.seats, seat, self.state, self.asked, ranked=self.ranked)

@@ -1,0 +1,145 @@
+"""/quiz/ID/results: what the instructor learns from a round, as a page and as files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from importlib import import_module
+from urllib.parse import urlencode
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from workshop.core.errors import BadInput
+from workshop.quiz.results import csv, reader, report
+from workshop.quiz.results.findings import Findings, find
+from workshop.server import plain_pages
+from workshop.server.auth_middleware import FRAMES
+from workshop.server.quiz import own_rounds
+from workshop.server.quiz.rooms import Rooms
+from workshop.store.store import Store
+
+FRESH = {"cache-control": "no-store"}
+
+
+def _workbook(found: Findings) -> bytes:
+    # openpyxl takes most of a second to import, for which a class would wait whose server is started anew.
+    written: bytes = import_module("workshop.quiz.results.xlsx").write(found)
+    return written
+
+
+# By the ending of an address: how a file is written, and what a browser is told of it.
+FILES: dict[str, tuple[Callable[[Findings], bytes], str]] = {
+    "csv": (csv.write, "text/csv; charset=utf-8"),
+    "xlsx": (_workbook, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    "html": (report.write, "text/html; charset=utf-8"),
+}
+
+
+def routes(store: Store, rooms: Rooms) -> list[BaseRoute]:
+    """All that is counted, and the removal of somebody's data; `rooms` forget with the store."""
+
+    async def page(request: Request) -> Response:
+        return await _answer(request, _page, store)
+
+    async def file(request: Request) -> Response:
+        return await _answer(request, _file, store)
+
+    return [
+        *own_rounds.routes(store, rooms),
+        Route("/quiz/{id:int}/results", page, methods=["GET"]),
+        Route("/quiz/{id:int}/results.{ending}", file, methods=["GET"]),
+    ]
+
+
+async def _answer(request: Request, make: Callable[[Store, Request], Response], store: Store) -> Response:
+    if request.state.identity.role != "instructor":
+        return _told("Results of a round are for the instructor only.", 403)
+    try:
+        return await run_in_threadpool(make, store, request)
+    except BadInput as error:
+        return _told(str(error), 404)
+
+
+def _told(words: str, status: int) -> Response:
+    body = f'<p>{escape(words)}</p><p><a href="/quizzes">To the page Quizzes</a></p>'
+    return plain_pages.page("Results", body, status=status)
+
+
+def _found(store: Store, request: Request) -> Findings:
+    """What an address asks for. Raises BadInput."""
+    results = reader.read(store, request.path_params["id"])
+    earlier = request.query_params.get("before", "")
+    if earlier and not (earlier.isascii() and earlier.isdigit() and len(earlier) < 20):
+        raise BadInput(f"There is no quiz round {earlier[:20]!r} to compare with; it should be a number.")
+    before = reader.read(store, int(earlier)) if earlier else None
+    return find(results, before, anonymous="anonymous" in request.query_params)
+
+
+def _file(store: Store, request: Request) -> Response:
+    ending = request.path_params["ending"]
+    if ending not in FILES:
+        raise BadInput(f"There are no results as {ending[:20]}; they can be had as {', '.join(FILES)}.")
+    found = _found(store, request)
+    write, media_type = FILES[ending]
+    name = f"{found.results.deck.deck}-round-{found.results.round}.{ending}"
+    headers = {**FRESH, "content-disposition": f'attachment; filename="{name}"'}
+    return Response(write(found), media_type=media_type, headers=headers)
+
+
+def _page(store: Store, request: Request) -> Response:
+    found = _found(store, request)
+    gone = request.query_params.get("gone", "")
+    told = f'<p class="note" role="status">{own_rounds.removed(gone)}</p>' if gone else ""
+    body = report.body(found, f"{told}{_downloads(found, request)}{_choices(store, found, request)}")
+    page = report.frame(f"Results: {found.results.title}", f"{body}{_removal(found, request)}")
+    headers = {**FRESH, "content-security-policy": f"{report.policy()}; {FRAMES}"}
+    return HTMLResponse(page.encode("utf-8", "replace"), headers=headers)
+
+
+def _downloads(found: Findings, request: Request) -> str:
+    asked = {name: request.query_params[name] for name in ("before", "anonymous") if name in request.query_params}
+    query = escape(f"?{urlencode(asked)}") if asked else ""
+    texts = {"csv": "Answers as CSV", "xlsx": "Workbook (XLSX)", "html": "Class report"}
+    links = "".join(
+        f'<a href="/quiz/{found.results.round}/results.{ending}{query}">{text}</a>' for ending, text in texts.items()
+    )
+    return f'<nav class="tools" aria-label="Files">{links}</nav>'
+
+
+def _choices(store: Store, found: Findings, request: Request) -> str:
+    """Which earlier round to compare with, and whether names are shown."""
+    results = found.results
+    earlier = [one for one in store.rounds(name=results.deck.deck) if one.id < results.round]
+    chosen = request.query_params.get("before", "")
+    options = "".join(
+        f'<option value="{one.id}"{" selected" if str(one.id) == chosen else ""}>round {one.id}</option>'
+        for one in earlier
+    )
+    compared = (
+        f'<label>Compare with <select name="before"><option value="">no other round</option>{options}</select></label>'
+        if options
+        else ""
+    )
+    checked = " checked" if "anonymous" in request.query_params else ""
+    return (
+        f'<form class="tools" method="get" action="/quiz/{results.round}/results">{compared}'
+        f'<label><input type="checkbox" name="anonymous" value="1"{checked}> Without nicknames</label>'
+        "<button>Show</button></form>"
+    )
+
+
+def _removal(found: Findings, request: Request) -> str:
+    """A learner's data are removed from here, by nickname."""
+    players = found.results.players
+    if not players or "anonymous" in request.query_params:
+        return ""
+    options = "".join(f'<option value="{one.id}">{escape(one.nickname)}</option>' for one in players)
+    return (
+        f'<form method="post" action="/quiz/{found.results.round}/forget"><h2>Remove a learner\'s data</h2>'
+        "<p>Their answers and their name are removed from this round, its figures and files for good.</p>"
+        f'<p class="tools"><label>Learner <select name="player">{options}</select></label>'
+        '<button class="alarm">Remove …</button></p></form>'
+    )

@@ -1,0 +1,58 @@
+"""The rooms that somebody asked for. A room is opened from the store once, for all who come, unless another dashboard
+has it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from workshop.core.errors import BadInput
+from workshop.server.quiz.room import Room
+from workshop.server.quiz.writer import Writer
+from workshop.store.store import Store
+
+
+class Rooms:
+    """Belongs to the event loop."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.writer = Writer(store)
+        self._rooms: dict[int, asyncio.Task[Room]] = {}
+
+    async def room(self, round_id: int) -> Room:
+        """Raises BadInput where there is no such live round, or another dashboard hosts it."""
+        task = self._rooms.get(round_id)
+        there = _opened(task)
+        if task is None or (there is not None and there.hold.lost.is_set()):
+            task = self._rooms[round_id] = asyncio.create_task(Room.open(self.store, self.writer, round_id))
+        try:
+            return await asyncio.shield(task)
+        except BaseException:
+            if task.done() and self._rooms.get(round_id) is task:
+                del self._rooms[round_id]
+            raise
+
+    async def left(self, room: Room) -> None:
+        """Drop a room that has ended when the last one goes; whoever comes later opens it again."""
+        ended = room.state.phase == "ended" and not room.clients
+        if ended and _opened(self._rooms.get(room.record.id)) is room:
+            del self._rooms[room.record.id]
+            await room.close()
+
+    async def forget(self, round_id: int, player: int) -> None:
+        """Somebody's data was removed from the store: they aren't in the room either, if there is one."""
+        task = self._rooms.get(round_id)
+        if task is not None:
+            try:
+                room = await asyncio.shield(task)
+            except BadInput:  # another dashboard has it
+                return
+            async with room.lock:
+                room.forget(player)
+
+
+def _opened(task: asyncio.Task[Room] | None) -> Room | None:
+    """The room that a task has opened; None while it hasn't, and where it couldn't."""
+    if task is None or not task.done() or task.cancelled() or task.exception() is not None:
+        return None
+    return task.result()

@@ -1,0 +1,174 @@
+"""Where the pages of quizzes are, and who may see which."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import mimetypes
+from collections.abc import Awaitable, Callable
+from functools import cache
+from pathlib import Path
+
+import segno
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.quiz import reader
+from workshop.server import request_body
+from workshop.server.login_attempts import Attempts
+from workshop.server.quiz import alone, pages, pictures, results, round_end, round_start, socket
+from workshop.server.quiz.join import Joining
+from workshop.server.quiz.rooms import Rooms
+from workshop.store.records import QuizRound
+from workshop.store.store import Store
+
+LARGEST_DECK = 2 << 20  # bytes of an uploaded file, as JSON
+DECK = "a JSON object with a deck's name as deck, or the text of one as yaml"
+
+Respond = Callable[[Request], Awaitable[Response]]
+
+
+def routes(store: Store, cookie: str) -> list[BaseRoute]:
+    """`cookie` is the name of the dashboard's cookie."""
+    rooms = Rooms(store)
+    joining = Joining(store, rooms, cookie, Attempts())
+
+    async def player(request: Request) -> Response:
+        record = await _found(store, request)
+        if isinstance(record, Response):
+            return record
+        theirs = await run_in_threadpool(store.players, record.id, request.state.identity.id)
+        if not theirs:
+            # Those of the class see what goes on anyway; who came in for one round has no other round's code from here.
+            known = request.state.identity.role != "player"
+            return RedirectResponse(f"/quiz?code={record.code or ''}" if known else "/quiz", 303)
+        return pages.player(record, theirs[0].nickname)
+
+    def staff(view: str) -> Respond:
+        async def respond(request: Request) -> Response:
+            if refused := _not_instructor(request):
+                return refused
+            record = await _found(store, request)
+            return record if isinstance(record, Response) else pages.staff(request, record, view)
+
+        return respond
+
+    async def code(request: Request) -> Response:
+        if refused := _not_instructor(request):
+            return refused
+        record = await _found(store, request)
+        if isinstance(record, Response):
+            return record
+        drawn = io.BytesIO()
+        segno.make(pages.join_address(request, record)).save(drawn, kind="svg", border=2, scale=8, xmldecl=False)
+        return Response(drawn.getvalue(), media_type="image/svg+xml", headers={"cache-control": "no-store"})
+
+    async def picture(request: Request) -> Response:
+        try:
+            room = await rooms.room(request.path_params["id"])
+            if not (_staff(request) or room.seats.takes_part(request.state.identity.id)):
+                return PlainTextResponse(
+                    "Pictures of a round are for those in it; join it at /quiz, with its code.", 403
+                )
+            answer = await run_in_threadpool(pictures.respond, room, request.path_params["question"], _staff(request))
+            await rooms.left(room)
+            return answer
+        except WorkshopError as error:
+            return PlainTextResponse(str(error), 404)
+
+    async def begin(request: Request) -> Response:
+        if refused := _not_instructor(request):
+            return refused
+        try:
+            record = await run_in_threadpool(_begin, store, await request_body.json_object(request, LARGEST_DECK, DECK))
+        except WorkshopError as error:
+            return JSONResponse({"error": str(error)}, 400)
+        return JSONResponse({"id": record.id, "code": record.code})
+
+    async def line(websocket: WebSocket) -> None:
+        round_end.serves(rooms)
+        await socket.serve(websocket, rooms)
+
+    return [
+        Route("/quiz", joining.respond, methods=["GET", "POST"]),
+        Route("/quiz/rounds", begin, methods=["POST"]),
+        Route("/quiz/{id:int}", player),
+        Route("/quiz/{id:int}/host", staff("host")),
+        Route("/quiz/{id:int}/projector", staff("projector")),
+        Route("/quiz/{id:int}/code.svg", code),
+        Route("/quiz/{id:int}/picture/{question}", picture),
+        WebSocketRoute("/quiz/{id:int}/socket", line),
+        Route("/assets/quiz/{name}", _static),
+        *results.routes(store, rooms),
+        *alone.routes(store),
+    ]
+
+
+def _staff(request: Request) -> bool:
+    return request.state.identity.role == "instructor"
+
+
+def _not_instructor(request: Request) -> Response | None:
+    return None if _staff(request) else PlainTextResponse("Only the instructor can see this.", 403)
+
+
+async def _found(store: Store, request: Request) -> QuizRound | Response:
+    """The live round that an address names, or the answer that there is none."""
+    try:
+        record = await run_in_threadpool(store.round, request.path_params["id"])
+    except BadInput as error:
+        return PlainTextResponse(str(error), 404)
+    if record.kind != "live":
+        return PlainTextResponse(f"Quiz round {record.id} is not a live one.", 404)
+    return record
+
+
+def _begin(store: Store, given: dict[str, object]) -> QuizRound:
+    """A round as the instructor asks for it. Raises BadInput."""
+    known = {"deck", "yaml", "file", "session", "speed_bonus", "ranking"}
+    if others := set(given) - known:
+        raise BadInput(f"A round has no {min(others)[:40]!r}; it has {', '.join(sorted(known))}.")
+    texts = {name: given.get(name, "") for name in ("deck", "yaml", "file", "session")}
+    wishes = {"speed_bonus": given.get("speed_bonus", False), "ranking": given.get("ranking", True)}
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            raise BadInput(f"{name} should be text.")
+    for name, value in wishes.items():
+        if not isinstance(value, bool):
+            raise BadInput(f"{name} should be yes or no.")
+    folder: Path | str = ""
+    if texts["yaml"]:
+        deck = reader.parse(str(texts["yaml"]), str(texts["file"] or "the file"))
+    else:
+        path = reader.shipped().get(str(texts["deck"]))
+        if path is None:  # a name only: nobody opens files of the server from here
+            raise BadInput(f"There is no deck {texts['deck']!r}; there are {', '.join(reader.shipped())}.")
+        deck, folder = reader.read(path), path.parent
+    return round_start.host(store, deck, folder, session=str(texts["session"]), **wishes)
+
+
+async def _static(request: Request) -> Response:
+    found = (await run_in_threadpool(_files)).get(request.path_params["name"])
+    if found is None:
+        return PlainTextResponse("There is no such asset.", 404)
+    data, kind, etag = found
+    # Always asked for anew, so that scripts of one version are never mixed with those of another.
+    headers = {"cache-control": "public, no-cache", "etag": etag}
+    if request.headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers=headers)
+    return Response(data, media_type=kind, headers=headers)
+
+
+@cache
+def _files() -> dict[str, tuple[bytes, str, str]]:
+    """Scripts and styles: name -> bytes, media type, ETag."""
+    found = {}
+    for path in (Path(__file__).parent / "static").iterdir():
+        data = path.read_bytes()
+        kind = "text/javascript" if path.suffix == ".js" else mimetypes.guess_type(path.name)[0]
+        found[path.name] = data, kind or "application/octet-stream", f'"{hashlib.sha256(data).hexdigest()[:32]}"'
+    return found

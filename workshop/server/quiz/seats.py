@@ -1,0 +1,115 @@
+"""Who takes part in a round, what they have answered, and who of them is on the line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from workshop.quiz.live.ranking import Ranking, rank
+from workshop.server.quiz.client import Client
+from workshop.store.records import QuizAnswer, QuizPlayer
+
+# Players of one round, so that nobody fills it with thousands of names. A round of 2,000 was measured to be at ease on
+# two cores (`workshop bench quiz`).
+MOST_PLAYERS = 2500
+
+
+@dataclass
+class Seat:
+    id: int
+    identity_id: int | None
+    nickname: str
+    removed: bool
+    address: str = ""  # from which they joined; "" for those who were there before the room was opened
+    clients: set[Client] = field(default_factory=set)
+
+
+class Seats:
+    """Belongs to the event loop. Who was removed keeps their seat, so that they can't take another one, and their
+    answers, which don't count."""
+
+    def __init__(self, players: Iterable[QuizPlayer], answers: Iterable[QuizAnswer]) -> None:
+        self.all: dict[int, Seat] = {}
+        self._of: dict[int | None, Seat] = {}
+        self._answers: dict[str, dict[int, QuizAnswer]] = {}  # question -> player -> answer
+        for player in players:
+            self.add(player)
+        for answer in answers:
+            self.keep(answer)
+        self.ranking: Ranking
+        self.count_points()
+
+    def add(self, player: QuizPlayer, address: str = "") -> Seat:
+        if player.id not in self.all:
+            seat = Seat(player.id, player.identity_id, player.nickname, player.removed, address)
+            self.all[player.id] = self._of[player.identity_id] = seat
+        return self.all[player.id]
+
+    def of(self, identity_id: int) -> Seat | None:
+        return self._of.get(identity_id)
+
+    def takes_part(self, identity_id: int) -> bool:
+        seat = self.of(identity_id)
+        return seat is not None and not seat.removed
+
+    @property
+    def there(self) -> list[Seat]:
+        """Everybody who was not removed."""
+        return [seat for seat in self.all.values() if not seat.removed]
+
+    @property
+    def count(self) -> int:
+        return sum(not seat.removed for seat in self.all.values())
+
+    def count_of(self, address: str) -> int:
+        """How many of those who take part joined from an address."""
+        return sum(seat.address == address and not seat.removed for seat in self.all.values())
+
+    def keep(self, answer: QuizAnswer) -> None:
+        self._answers.setdefault(answer.question, {})[answer.player_id] = answer
+
+    def answer(self, question: str | None, player: int) -> QuizAnswer | None:
+        return self._answers.get(question or "", {}).get(player)
+
+    def answers(self, question: str) -> list[QuizAnswer]:
+        """Those that count."""
+        return [found for player, found in self._answers.get(question, {}).items() if not self.all[player].removed]
+
+    def answered(self, question: str | None) -> int:
+        return sum(not self.all[player].removed for player in self._answers.get(question or "", {}))
+
+    def judged(self, question: str, judged: Mapping[int, tuple[float, bool | None, float]]) -> None:
+        """Take in what answers are worth."""
+        theirs = self._answers.get(question, {})
+        for player, (share, right, points) in judged.items():
+            theirs[player] = replace(theirs[player], share=share, right=right, points=points)
+        self.count_points()
+
+    def remove(self, seats: Iterable[Seat]) -> None:
+        """They stay known, and don't count."""
+        for seat in seats:
+            seat.removed = True
+        self.count_points()
+
+    def forget(self, player: int) -> Seat | None:
+        """As if they had never been here."""
+        seat = self.all.pop(player, None)
+        if seat is not None:
+            seat.removed = True  # for lines that are still open, and may say something before they are closed
+            self._of.pop(seat.identity_id, None)
+            for theirs in self._answers.values():
+                theirs.pop(player, None)
+            self.count_points()
+        return seat
+
+    def count_points(self) -> None:
+        """Rank all anew: when answers were judged, or somebody left. Who has just come has no place until then."""
+        points = {seat.id: 0.0 for seat in self.there}
+        for theirs in self._answers.values():
+            for player, answer in theirs.items():
+                if player in points:
+                    points[player] += answer.points or 0.0
+        self.ranking = rank(points)
+
+    def points(self, player: int) -> float:
+        return self.ranking.points.get(player, 0.0)

@@ -1,0 +1,43 @@
+"""What browsers send: read up to a limit, and no further."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+
+from workshop.core.errors import BadInput
+
+LARGEST_FORM = 80_000  # bytes: a nickname of 10,000 characters is told that it is too long
+
+
+class TooMuch(BadInput):
+    """More was sent than is read."""
+
+
+async def form(request: Request) -> dict[str, str]:
+    """The fields of a form, the first of each name. Raises TooMuch."""
+    body = await _body(request, LARGEST_FORM)
+    return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
+
+
+async def json_object(request: Request, most: int, right: str) -> dict[str, Any]:
+    """What was sent, as JSON. Raises BadInput with `right`, which says what it should be."""
+    try:
+        given = json.loads(await _body(request, most))
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        raise BadInput(f"What was sent can't be read; it should be {right}.")
+    return given
+
+
+async def _body(request: Request, most: int) -> bytes:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise TooMuch(f"That is far too much; at most {most:,} bytes are read.")
+    return body

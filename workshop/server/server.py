@@ -1,0 +1,109 @@
+"""The server: Streamlit and everything beside it in one ASGI process."""
+
+from __future__ import annotations
+
+import logging
+import resource
+import sys
+from importlib import import_module
+from typing import Any
+
+import uvicorn
+from starlette.middleware import Middleware
+from starlette.routing import Route
+
+from workshop.core import config
+from workshop.runtime.supervisor import check_port
+from workshop.server import actions, address, artifacts, limits, live, logout, logs, numbers
+from workshop.server.auth_middleware import Door, cookie_name
+from workshop.server.connections import Requests, Sockets
+from workshop.server.join import Join
+from workshop.server.limit_middleware import Limited
+from workshop.server.loading_screen import Opening
+from workshop.server.login_attempts import Attempts
+from workshop.server.quiz import routes as quiz
+from workshop.server.recording_notice import Marked
+from workshop.server.streamlit_theme import SETTINGS
+from workshop.store.recorded import recorded
+from workshop.store.store import Store
+
+MOST_LINES = 1 << 16  # connections of learners, each of which is an open file
+GRACE = 1  # seconds for requests that are under way when the server is asked to end
+
+
+def build(store: Store, port: int, framed_by: str = "") -> Any:
+    """The ASGI application. Streamlit's settings are the whole process's, so there is one application per process."""
+    from streamlit.starlette import App
+    from streamlit.web.bootstrap import load_config_options
+
+    load_config_options(SETTINGS)
+    numbers.read_in_routes()
+    folder = config.app_folder()
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))  # pages import what they share from there
+    found = recorded(store.database)
+    marks = [Middleware(Marked, found=found)] if found is not None else []
+    join = Route("/join", Join(store, cookie_name(port), Attempts()).respond, methods=["GET", "POST"])
+    return App(
+        folder / "streamlit_app.py",
+        routes=[
+            join,
+            *logout.routes(store, cookie_name(port)),
+            *live.routes(store),
+            *artifacts.routes(store),
+            *actions.routes(store),
+            *quiz.routes(store, cookie_name(port)),
+        ],
+        middleware=[
+            Middleware(Door, store=store, port=port, framed_by=framed_by),
+            Middleware(Limited, limits=limits.shared()),
+            *marks,
+            Middleware(Opening),
+        ],
+    )
+
+
+def serve(host: str, port: int, framed_by: str = "", proxy: str = "") -> None:
+    """Serve until SIGTERM or SIGINT; pages of the origins `framed_by` may show ours in a frame. `proxy`: the address of
+    a reverse proxy, which is believed from where requests come (X-Forwarded-For); nobody else is. Raises BadInput where
+    the port can't be had or the store can't be opened."""
+    check_port(host, port)
+    limits.shared()  # raises BadInput
+    with Store.open() as store:
+        _allow_lines()
+        logs.spare()
+        logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+        server = uvicorn.Server(configuration(build(store, port, framed_by), host, port, proxy))
+        # Streamlit imports pandas when it draws the first page: a visitor would wait for it, and plotly fails in
+        # other threads while it is half there.
+        import_module("pandas")
+        address.tell(store, host, port)
+        server.run()
+
+
+def configuration(app: Any, host: str, port: int, proxy: str = "") -> uvicorn.Config:
+    """How the server serves; see `serve`."""
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        access_log=False,  # addresses may hold tokens
+        log_level="warning",
+        http=Requests,
+        ws=Sockets,
+        ws_per_message_deflate=False,  # packed again for every viewer, it would cost more than it saves
+        timeout_graceful_shutdown=GRACE,
+        timeout_keep_alive=30,  # a watching browser asks for the next picture within that
+        server_header=False,
+        proxy_headers=bool(proxy),  # else anybody who reaches loopback could come from as many addresses as they like
+        forwarded_allow_ips=proxy or None,
+        lifespan="on",
+    )
+
+
+def _allow_lines() -> None:
+    """Many systems allow a program a thousand open files unless it asks for more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_LINES if hard == resource.RLIM_INFINITY else min(MOST_LINES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,76 @@
+"""The gate for heavy work that people ask for, above all questions to an MPI's mapper, which start processes.
+
+The work is done by few threads of its own, never by those that answer requests, and everybody has a share of the places
+in front of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from typing import TypeVar
+
+from workshop.server import limits
+from workshop.server.limits import Counts, TooMany, Who
+
+T = TypeVar("T")
+
+WORKERS = 2
+MOST_WAITING = 512  # a class of 130 may send an answer each at once, and go on to the next question
+RESERVED = 16  # so many of these places are only for the answers of live rounds, for which a class waits
+BUSY = "The server is busy with what others have asked; please try again in a few seconds."
+
+
+class Gate:
+    """Work in the order in which it was asked for. Any thread may ask."""
+
+    def __init__(self, counts: Counts, workers: int = WORKERS, most: int = MOST_WAITING, reserved: int = 0) -> None:
+        """`most` may wait; the last `reserved` places are for those who ask for one of them."""
+        self._counts = counts
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="heavy work")
+        self._open = threading.BoundedSemaphore(workers + most - reserved)
+        self._reserved = threading.BoundedSemaphore(reserved)
+
+    def begin(self, who: Who, work: Callable[[], T], *, reserved: bool = False) -> Future[T]:
+        """Have something done, in a `reserved` place where no other is free; cancelling the future takes back what has
+        not begun. Raises TooMany where `who` has their share of work here, or there is no place."""
+        self._counts.take(who)
+        places = [self._open, self._reserved] if reserved else [self._open]
+        place = next((one for one in places if one.acquire(blocking=False)), None)
+        if place is None:
+            self._counts.give_back(who)
+            raise TooMany(BUSY)
+
+        def done(_: Future[T]) -> None:
+            place.release()
+            self._counts.give_back(who)
+
+        future = self._pool.submit(work)
+        future.add_done_callback(done)
+        return future
+
+    async def do(self, who: Who, work: Callable[[], T], *, reserved: bool = False) -> T:
+        """Have something done as `begin` does, and wait for it while the event loop goes on. Raises TooMany, and what
+        the work raises; whoever is cancelled meanwhile takes it back."""
+        return await asyncio.wrap_future(self.begin(who, work, reserved=reserved))
+
+    def wait(self, who: Who, work: Callable[[], T], seconds: float) -> T:
+        """Have something done and wait for it in this thread. Raises what the work raises, and TooMany also where it
+        isn't done within so many seconds."""
+        future = self.begin(who, work)
+        try:
+            return future.result(seconds)
+        except TimeoutError:
+            if future.done():  # the work's own
+                raise
+            future.cancel()
+            raise TooMany(BUSY) from None
+
+
+@cache
+def gate() -> Gate:
+    """The gate of this process's server."""
+    return Gate(limits.shared().questions, reserved=RESERVED)

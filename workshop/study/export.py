@@ -1,0 +1,223 @@
+"""A study as files: one HTML page that needs nothing else, its figures as PNG, its trials as CSV."""
+
+from __future__ import annotations
+
+import csv as csv_of
+import io
+import json
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+
+from workshop.core import words as say
+from workshop.core.errors import BadInput
+from workshop.report import png_renderer
+from workshop.report.cards import Card, Part
+from workshop.store.records import StudyRecord, Trial
+from workshop.store.store import Store
+from workshop.study.cards import cards as cards_of
+from workshop.study.cards.common import why_not
+from workshop.study.cards.unknown import unknown
+from workshop.study.kinds import KINDS, Report, expected, kind, read, report, title
+from workshop.study.report import trial_json
+
+STYLE = files("workshop.server") / "static" / "export.css"
+SENTENCE = 40  # characters from which a cell holds one
+COLUMNS = ("number", "label", "repeat", "status", "run", "rate", "unit", "why")
+
+
+def write(
+    store: Store,
+    study: StudyRecord,
+    *,
+    html: Path | None = None,
+    png: Path | None = None,
+    csv: Path | None = None,
+    overwrite: bool = False,
+) -> list[Path]:
+    """Write what was asked for: a page, a folder of pictures, a table. Returns the files.
+
+    Raises BadInput for a file that is there already, unless it may be overwritten, and for a place where nobody can
+    write; nothing is written then. PNG needs a browser, see `rendering`.
+    """
+    found = read_report(store, study)
+    shown = cards_of(found)
+    drawn = pictures(shown) if png is not None else {}
+    pages = [path for path in (html, csv) if path is not None]
+    targets = [*pages, *((png / name) for name in drawn if png is not None)]
+    if png is not None and not drawn:
+        raise BadInput(f"Study {study.id} has no figures, so there is nothing to write into {png}.")
+    _check(targets, overwrite)
+    contents: dict[Path, bytes] = {}
+    if html is not None:
+        contents[html] = page(found, shown).encode()
+    if csv is not None:
+        contents[csv] = table(found).encode()
+    if png is not None:
+        images = png_renderer.render(list(drawn.values()))
+        contents |= {png / name: image for name, image in zip(drawn, images, strict=True)}
+    for path, data in contents.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        except OSError as error:
+            raise BadInput(f"{path} can't be written ({error.strerror}); give a place of your own.") from error
+    return list(contents)
+
+
+def read_report(store: Store, study: StudyRecord) -> Report:
+    """What a study has found, also one of a kind that this program doesn't know."""
+    if study.kind in KINDS:
+        return report(store, study)
+    return unknown(study, *read(store, study.id))
+
+
+def pictures(cards: Sequence[Card]) -> dict[str, go.Figure]:
+    """The figures of some cards by the names of their files: `02-speed-up.png`."""
+    drawn = [(card.name, part["figure"]) for card in cards for part in card.parts if part["kind"] == "figure"]
+    plain = [re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "figure" for name, _ in drawn]
+    return {
+        f"{number:02d}-{name}.png": figure
+        for number, (name, (_, figure)) in enumerate(zip(plain, drawn, strict=True), 1)
+    }
+
+
+def table(found: Report) -> str:
+    """A row for each trial as CSV (RFC 4180): what it was, what became of it, a column for each axis, and for whatever
+    else its kind of study tells of a run."""
+    description = found.study.description
+    rate, unit = str(description.get("rate") or ""), str(description.get("unit") or "")
+    axes = list(dict.fromkeys(name for trial in found.trials for name in _point(trial)))
+    more = {trial.number: _columns(found, trial) for trial in found.trials}
+    names = list(dict.fromkeys(name for told in more.values() for name in told))
+    text = io.StringIO()
+    rows = csv_of.writer(text)
+    rows.writerow([*COLUMNS, *axes, *names])
+    for trial in found.trials:
+        told = {**trial_json(trial, found.runs, rate), "unit": unit, "why": why_not(trial, found.runs)}
+        at = [value if isinstance(value := _point(trial).get(axis), str) else _json(value) for axis in axes]
+        further = [more[trial.number].get(name, "") for name in names]
+        rows.writerow([*("" if told[name] is None else told[name] for name in COLUMNS), *at, *further])
+    return text.getvalue()
+
+
+def page(found: Report, cards: Sequence[Card]) -> str:
+    """The study as one page that needs neither network nor server: plotly.js is in it, once."""
+    study = found.study
+    name = say.capital(title(study)) if study.kind in KINDS else f"A study of {study.workload}"
+    when = time.strftime("%d %B %Y, %H:%M", time.localtime(study.created_at))
+    runs = expected(study, found.trials, found.runs)
+    head = f"Study {study.id}, begun {when}: {study.state}, {study.done} of {runs} runs."
+    figures = (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
+    body = "".join(_card(card) for card in cards)
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(name)}</title><style>{STYLE.read_text(encoding='utf-8')}</style><script>{figures}</script></head>"
+        f"<body><header><h1>{escape(name)}</h1><p>{escape(head)}</p></header><main>{body}</main></body></html>\n"
+    )
+
+
+def _columns(found: Report, trial: Trial) -> Mapping[str, float]:
+    run = found.runs.get(trial.run_id or 0)
+    return kind(found.study.kind).columns(run) if run is not None and found.study.kind in KINDS else {}
+
+
+def _point(trial: Trial) -> Mapping[str, Any]:
+    """What tells a trial from others; where nobody says so, where it ran."""
+    return trial.point or {
+        name: trial.placement[name] for name in ("mpi", "ranks", "threads") if name in trial.placement
+    }
+
+
+def _check(paths: Sequence[Path], overwrite: bool) -> None:
+    there = [path for path in paths if path.exists()]
+    if folder := next((path for path in there if path.is_dir()), None):
+        raise BadInput(f"{folder} is a folder; give the name of a file in it.")
+    if there and not overwrite:
+        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise BadInput(f"{there[0]}{more} is there already; give another name, or --overwrite.")
+
+
+def _json(value: Any) -> str:
+    return "" if value is None else json.dumps(value)
+
+
+def _card(card: Card) -> str:
+    looks = " ".join(filter(None, [card.tone, "half" if card.half else ""]))
+    heading = f"<h2>{escape(card.title)}</h2>" if card.title else ""
+    return f'<section class="{looks}">{heading}{"".join(_PARTS[part["kind"]](part) for part in card.parts)}</section>'
+
+
+def _words(part: Part) -> str:
+    made = []
+    for line in part["lines"]:
+        tag = "h3" if line["tone"] == "heading" else "p"
+        label = f"<b>{escape(line['label'])}</b> " if line["label"] else ""
+        made.append(f'<{tag} class="{escape(line["tone"])}">{label}{escape(line["text"])}</{tag}>')
+    return "".join(made)
+
+
+def _figure(part: Part) -> str:
+    drawn = part["figure"].to_html(
+        full_html=False, include_plotlyjs=False, config={"displayModeBar": False, "responsive": True}
+    )
+    least = f' style="min-width:{int(part["width"])}px"' if part["width"] else ""
+    return f'<div class="scroll"><div{least}>{drawn}</div></div>'
+
+
+def _table(part: Part) -> str:
+    def row(cells: Sequence[str | Mapping[str, Any]], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}{_look(cell)}>{_cell(cell)}</{tag}>' for cell in cells)}</tr>"
+
+    body = "".join(row(cells, "td") for cells in part["rows"])
+    return f'<div class="scroll"><table><thead>{row(part["headings"], "th")}</thead><tbody>{body}</tbody></table></div>'
+
+
+def _look(cell: str | Mapping[str, Any]) -> str:
+    """Sentences get some width and break into lines, all else stays on one."""
+    return ' class="long"' if len(_cell(cell)) > SENTENCE else ""
+
+
+def _cell(cell: str | Mapping[str, Any]) -> str:
+    """Links lead to pages of a dashboard that whoever reads this file may not have, so only their words are kept."""
+    if isinstance(cell, str):
+        return escape(cell)
+    return escape(" ".join(link["text"] for link in cell["links"]) if "links" in cell else cell["text"])
+
+
+def _tiles(part: Part) -> str:
+    shown = "".join(
+        f"<div><dt>{escape(one['label'])}</dt><dd>{escape(one['value'])}</dd></div>" for one in part["tiles"]
+    )
+    return f"<dl>{shown}</dl>"
+
+
+def _pictures(part: Part) -> str:
+    """Those that bring their own bytes; others are on a server."""
+    shown = [one for one in part["pictures"] if one["url"].startswith("data:image/")]
+    return "".join(
+        f'<figure><img src="{escape(one["url"])}" alt="{escape(one["label"])}"><figcaption>{escape(one["label"])} '
+        f"{escape(one['note'])}</figcaption></figure>"
+        for one in shown
+    )
+
+
+_PARTS: dict[str, Callable[[Part], str]] = {
+    "words": _words,
+    "figure": _figure,
+    "table": _table,
+    "tiles": _tiles,
+    "pictures": _pictures,
+    "code": lambda part: f"<pre>{escape(part['text'])}</pre>",
+    "fold": lambda part: (
+        f"<details><summary>{escape(part['title'])}</summary><pre>{escape(part['text'])}</pre></details>"
+    ),
+    "links": lambda part: "",
+}

@@ -1,0 +1,100 @@
+"""One trial's run: waiting for its end, and ending it where it takes too long or can no longer win."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from workshop.core.errors import WorkshopError
+from workshop.runtime import client
+from workshop.store.records import RunRecord, StudyRecord, Trial
+from workshop.store.store import Store
+from workshop.study.kinds import Sofar, expected, kind, read
+from workshop.study.live_rate import Watch
+from workshop.study.trials import missing, remaining
+
+LIMIT = 30 * 60.0  # seconds that a trial may take, its ranks' start and others' measurements included
+QUEUE = 2 * 3600.0  # seconds that it may wait for its turn before that
+JUDGED = 0.5  # seconds between looks whether a run is hopeless
+CANCELLED = 30.0  # seconds within which a run that was asked to end has ended
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a study is."""
+
+    trial: Trial
+    run: RunRecord
+    done: int
+    total: int
+    seconds_left: float | None  # None: not known yet
+
+
+Look = Callable[[Progress], None]
+
+
+class Waiting:
+    """Waits for trials' runs, and ends those that take too long or can no longer win."""
+
+    def __init__(self, store: Store, study: StudyRecord, on_look: Look, limit: float) -> None:
+        self.store, self.study, self.on_look, self.limit = store, study, on_look, limit
+        self.kind = kind(study.kind)
+        self.watch = Watch(store)
+        self._judged = 0.0
+
+    def until_ended(self, trial: Trial, run: RunRecord) -> None:
+        study_id = self.study.id
+        trials, runs = read(self.store, study_id)
+        sofar = Sofar(self.study, trials, runs)
+        done = len(trials) - len(missing(trials, runs))
+        total = expected(self.study, trials, runs)
+
+        def look(now: RunRecord) -> None:
+            left = remaining(trials, {**runs, now.id: now}, time.time(), total)
+            self.on_look(Progress(trial, now, done, total, left))
+            if now.status != "running":
+                return
+            if time.time() - (now.started_at or 0.0) > self.limit:
+                raise _TooLong
+            if time.monotonic() - self._judged > JUDGED:
+                self._judged = time.monotonic()
+                watched = self.watch.look(now)
+                if why := self.kind.hopeless(sofar, trial, watched):
+                    raise _Hopeless({"why": why, "rate": watched.rate, "seconds": watched.seconds})
+
+        try:
+            client.wait(self.store, run.id, look, timeout=QUEUE + self.limit)
+        except _TooLong:
+            words = f"It took longer than the {self.limit / 60:g} minutes that a trial may take."
+            if self._ended_early(run):
+                self.store.fail_trial(study_id, trial.number, {"type": "TimeLimit", "message": words})
+        except _Hopeless as hopeless:
+            if self._ended_early(run):
+                self.store.prune_trial(study_id, trial.number, hopeless.found)
+
+    def _ended_early(self, run: RunRecord) -> bool:
+        """End a run; False where it had completed by then, which counts."""
+        end_run(self.store, run.id)
+        return self.store.run(run.id).status != "completed"
+
+
+class _TooLong(Exception):
+    """A run takes longer than a trial may."""
+
+
+class _Hopeless(Exception):
+    """A run can no longer win."""
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        super().__init__(found["why"])
+        self.found = found
+
+
+def end_run(store: Store, run_id: int) -> None:
+    """Cancel a run and wait for its end, as far as anybody can."""
+    with suppress(WorkshopError):  # it may have ended just now, or its session is gone
+        client.cancel(store, run_id)
+        client.wait(store, run_id, timeout=CANCELLED)
