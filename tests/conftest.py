@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from tests import watchdog
 from tests.support import limit
-from workshop import workloads
+from workshop import registry
 from workshop.core import processes
 from workshop.store.store import Store
 
@@ -101,14 +101,13 @@ def probes(folder: Path) -> Iterator[None]:
     described.mkdir(parents=True)
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: probe-workloads\nVersion: 0\n")
     (described / "entry_points.txt").write_text(
-        "[workshop.workloads]\ntell = probe_workloads:TELL\nbreak = probe_workloads:BREAK\n"
-        "work = probe_workloads:WORK\nexchange = probe_workloads:EXCHANGE\nfill = probe_workloads:FILL\n"
+        "[workshop.extensions]\nprobes = probe_workloads:EXTENSION\n"
     )
     (installed / "probe_workloads.py").write_text((PROBES / "probe_workloads.py").read_text())
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(installed), os.environ.get("PYTHONPATH")])))
         patch.syspath_prepend(str(installed))
-        workloads.workloads.cache_clear()
+        registry.forget()
         yield
     sys.modules.pop("probe_workloads", None)
-    workloads.workloads.cache_clear()
+    registry.forget()

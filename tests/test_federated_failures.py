@@ -12,7 +12,7 @@ import typer
 from workshop.cli.main import app
 from workshop.core.errors import BadInput
 from workshop.federated_failures import FederatedFailure, federated_failure, federated_failures
-from workshop.workloads import workload
+from workshop.registry import workload
 
 ALL = federated_failures()
 

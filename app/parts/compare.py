@@ -10,7 +10,7 @@ from parts import cards, frame
 from workshop.report.figures.curves import by_time, overlay
 from workshop.report.panels import side_by_side
 from workshop.report.panels.told import HELD_OUT, curve_names
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 from workshop.report.wording import metrics, seen, who
 from workshop.store.records import RunRecord
 
@@ -20,7 +20,7 @@ STEP, TIME = "by step", "by time"
 def compare(left: RunRecord, right: RunRecord) -> None:
     """Both runs, as far as they have told something."""
     pair = (left, right)
-    sights = tuple(Sight(frame.store(), run) for run in pair)
+    sights = tuple(Snapshot(frame.store(), run) for run in pair)
     for column, run in zip(st.columns(2, gap="medium"), pair, strict=True):
         with column, st.container(border=True):
             st.page_link(
@@ -79,32 +79,32 @@ def _two_columns(rows: list[tuple[str, str, str]], left: RunRecord, right: RunRe
     cards.table(["", f"run {left.id}", f"run {right.id}"], rows)
 
 
-def _curves(sights: tuple[Sight, ...]) -> None:
+def _curves(sights: tuple[Snapshot, ...]) -> None:
     """The curves of both in one plot each, in the order of their workload."""
-    names = list(dict.fromkeys(name for sight in sights for name in curve_names(sight.workload, sight.totals)))
+    names = list(dict.fromkeys(name for snapshot in sights for name in curve_names(snapshot.workload, snapshot.totals)))
     if not names:
         return
     by = st.segmented_control("Curves", [STEP, TIME], default=STEP, required=True, label_visibility="collapsed")
-    began = {_label(sight): sight.began for sight in sights if sight.began is not None}
+    began = {_label(snapshot): snapshot.began for snapshot in sights if snapshot.began is not None}
     for start in range(0, len(names), 2):
         for column, name in zip(st.columns(2, gap="medium"), names[start : start + 2], strict=False):
-            runs = {_label(sight): sight.series(name) for sight in sights}
-            held_out = {_label(sight): sight.series(HELD_OUT + name) for sight in sights}
+            runs = {_label(snapshot): snapshot.series(name) for snapshot in sights}
+            held_out = {_label(snapshot): snapshot.series(HELD_OUT + name) for snapshot in sights}
             drawn = overlay(runs, held_out, began)
             with column:
                 st.markdown(f"#### {frame.plain(name[0].upper() + name[1:])}")
                 st.plotly_chart(by_time(drawn) if by == TIME else drawn, key=f"overlay-{name}", **cards.FIGURE)
 
 
-def _cards(sights: tuple[Sight, ...]) -> None:
+def _cards(sights: tuple[Snapshot, ...]) -> None:
     """The same card of both runs beside each other."""
-    of_runs = [{card.name: card for card in side_by_side(sight)} for sight in sights]
+    of_runs = [{card.name: card for card in side_by_side(snapshot)} for snapshot in sights]
     for name in {**of_runs[0], **of_runs[1]}:
-        for column, of_run, sight in zip(st.columns(2, gap="medium"), of_runs, sights, strict=True):
+        for column, of_run, snapshot in zip(st.columns(2, gap="medium"), of_runs, sights, strict=True):
             with column:
                 if name in of_run:
-                    cards.show(of_run[name], f"run-{sight.run.id}")
+                    cards.show(of_run[name], f"run-{snapshot.run.id}")
 
 
-def _label(sight: Sight) -> str:
-    return f"run {sight.run.id}"
+def _label(snapshot: Snapshot) -> str:
+    return f"run {snapshot.run.id}"

@@ -21,7 +21,7 @@ from workshop.study.cards.ways import cards as cards_of
 from workshop.study.kinds import Sofar
 from workshop.study.trials import remaining
 from workshop.study.ways.kind import WaysReport, seconds, ways_report
-from workshop.workloads import workloads
+from workshop.registry import workloads
 
 EVERY = 2.0  # seconds after which a study that goes on is looked at again; all visitors share a look
 SOON = 5.0  # seconds that are not worth telling

@@ -13,7 +13,8 @@ from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
 from workshop.study.ways import beginning
 from workshop.study.ways.plan import MEASURES, SEEDS, SETTINGS
-from workshop.workloads import Workload, workloads
+from workshop.extension import Workload
+from workshop.registry import workloads
 
 TASKS = {"federated": "Handwritten digits", "segmentation": "Tumours in scans"}
 PARTITIONS = {

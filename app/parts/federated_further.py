@@ -9,9 +9,9 @@ from parts import cards, federated_failing, frame
 
 from workshop.federation import environment
 from workshop.report.panels import inversion, segmentation
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 from workshop.store.records import Identity, RunRecord, SessionRecord
-from workshop.workloads import workloads
+from workshop.registry import workloads
 
 # What makes the cards of a run that have its pictures.
 PICTURED = {"inversion": inversion.inversion, "segmentation": segmentation.overlays}
@@ -92,6 +92,6 @@ def _commands(workload: str, *commands: str, form: bool = True) -> None:
 def _pictures(run: RunRecord) -> None:
     """What a run has kept to look at: the recovered digits, the outlined tumours."""
     made = PICTURED.get(run.workload)
-    for card in made(Sight(frame.store(), run)) if made is not None else []:
+    for card in made(Snapshot(frame.store(), run)) if made is not None else []:
         shown = tuple(part for part in card.parts if part["kind"] == "pictures")
         cards.show(replace(card, title="", parts=shown), f"federated-{run.id}")

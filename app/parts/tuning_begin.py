@@ -14,7 +14,7 @@ from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
 from workshop.study.guided import wanting
 from workshop.study.guided.plan import OURS, WORKLOAD, Setting
-from workshop.workloads import workload
+from workshop.registry import workload
 
 SETTINGS = {False: "Quick", True: "Thorough"}
 PROMISED = 15 * 60.0  # seconds that the quick setting may take on two cores

@@ -101,7 +101,7 @@ def _table(runs: list[RunRecord], chosen: list[RunRecord]) -> list[RunRecord]:
 
 def _settings(run: RunRecord) -> str:
     """The settings that are not the workload's defaults."""
-    from workshop.workloads import workloads
+    from workshop.registry import workloads
 
     known = workloads().get(run.workload)
     defaults = {name: field.default for name, field in known.params.model_fields.items()} if known else {}

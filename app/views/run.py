@@ -12,7 +12,8 @@ from workshop.report.wording import who
 from workshop.server import actions
 from workshop.server.numbers import number
 from workshop.store.records import Identity, RunRecord, SessionRecord
-from workshop.workloads import Workload, workloads
+from workshop.extension import Workload
+from workshop.registry import workloads
 from workshop.workloads.forms import going_on, param_of_runs
 
 FIRST = "kmeans"  # the workload that the form begins with, where it is there: it answers at once, with a picture

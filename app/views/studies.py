@@ -160,7 +160,7 @@ def _progress(found: Report, total: int) -> None:
 
 def _settings(study: StudyRecord) -> str:
     """What was set otherwise than by default, and how many threads a rank has, where that is the same for all."""
-    from workshop.workloads import workloads
+    from workshop.registry import workloads
     from workshop.workloads.forms import named
 
     params = study.description.get("params")

@@ -18,7 +18,7 @@ from workshop.federated_failures import federated_failures
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.settings import read_options, read_settings
-from workshop.workloads import workload
+from workshop.registry import workload
 
 GUESSED = ("Keep my guess", "Show me without guessing")
 

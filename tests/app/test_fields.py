@@ -10,7 +10,7 @@ import pytest
 from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.workloads import workload
+from workshop.registry import workload
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from workshop.bench.viewers import served
 from workshop.runtime import replay
 from workshop.server.auth import new_secrets
 from workshop.store.store import Store
-from workshop.workloads import workloads
+from workshop.registry import workloads
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
 PATIENCE = limit(60) * 1000  # milliseconds

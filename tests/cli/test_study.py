@@ -19,7 +19,7 @@ from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.scaling.plan import KIND, plan
 from workshop.study.trial_monitor import Progress
-from workshop.workloads import workload
+from workshop.registry import workload
 
 SCALING = ["study", "run", "scaling", "--workload"]
 

@@ -18,7 +18,7 @@ from workshop.store.records import SessionRecord, Trial
 from workshop.store.store import Store
 from workshop.study.grid.plan import plan
 from workshop.study.kinds import report
-from workshop.workloads import workload
+from workshop.registry import workload
 
 GRID = ["study", "run", "grid", "--workload"]
 BLOBS = {"data": "blobs", "points": 1000}

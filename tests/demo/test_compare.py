@@ -6,7 +6,7 @@ import pytest
 
 from workshop.cli.demo import WORKLOAD
 from workshop.demo import compare
-from workshop.workloads import workload
+from workshop.registry import workload
 
 
 def test_the_default_has_params_of_its_own() -> None:

@@ -71,7 +71,8 @@ import numpy as np
 from mpi4py import MPI
 from workshop.engine.context import Memory, RankContext
 from workshop.engine.data import images
-from workshop.workloads import no_artifacts, workload
+from workshop.extension import no_artifacts
+from workshop.registry import workload
 from workshop.workloads.federated.run import Federation
 script, data, cases = sys.argv[1:]
 told = []

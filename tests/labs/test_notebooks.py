@@ -21,7 +21,7 @@ from workshop.core import config
 from workshop.core.placement import Placement
 from workshop.course import build, copies, description, exercise_checks, source
 from workshop.quiz import reader
-from workshop.workloads import workloads
+from workshop.registry import workloads
 
 each_lab = pytest.mark.parametrize("lab", LABS)
 

@@ -14,7 +14,7 @@ from workshop.core.errors import WorkshopError
 from workshop.notebook.planning import PLANS
 from workshop.notebook.session import Session
 from workshop.store.store import Store
-from workshop.workloads import workload
+from workshop.registry import workload
 
 
 @pytest.fixture

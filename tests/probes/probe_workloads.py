@@ -8,7 +8,7 @@ import time
 
 from pydantic import Field
 
-from workshop.workloads import Params, Scaling, Workload
+from workshop.extension import Params, Scaling, Workload
 
 
 class TellParams(Params):

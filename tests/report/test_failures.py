@@ -13,7 +13,7 @@ from workshop.core.placement import Placement, hosts_from
 from workshop.mpi import mapper
 from workshop.report.failures import Failure, failure, failures
 from workshop.report.verdict import verdict
-from workshop.workloads import workload
+from workshop.registry import workload
 
 MACHINE = machines.read("1x2")
 HOSTS = hosts_from("a:2,b:2,c:2")

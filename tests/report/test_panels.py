@@ -15,18 +15,19 @@ from workshop.report.panels import PANELS, side_by_side
 from workshop.report.panels.told import curve_names
 from workshop.report.predictions import PREDICTIONS
 from workshop.report.run_sections import RunLook
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads import Params, Workload, workload
+from workshop.extension import Params, Workload
+from workshop.registry import workload
 
 
 def shown(store: Store, run: RunRecord) -> dict[str, Card]:
     """All cards of a run's page by their names, once its prediction is there."""
-    sight = Sight(store, store.run(run.id))
-    PREDICTIONS.of(sight.run)
+    snapshot = Snapshot(store, store.run(run.id))
+    PREDICTIONS.of(snapshot.run)
     PREDICTIONS.settle()
-    return {card.name: card for panel in PANELS for card in panel.show(sight)}
+    return {card.name: card for panel in PANELS for card in panel.show(snapshot)}
 
 
 def part(card: Card, kind: str) -> Any:
@@ -192,7 +193,7 @@ def test_cards_become_json_with_their_figures() -> None:
 
 
 def test_side_by_side_has_what_can_be_compared(store: Store, session: SessionRecord) -> None:
-    of = side_by_side(Sight(store, training.completed(store, session)))
+    of = side_by_side(Snapshot(store, training.completed(store, session)))
     assert [card.name for card in of] == ["conditions", "times", "throughput", "machine"]
-    of = side_by_side(Sight(store, seed.completed(store, session)))
+    of = side_by_side(Snapshot(store, seed.completed(store, session)))
     assert [card.name for card in of] == ["photo", "times", "machine"]

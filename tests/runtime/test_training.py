@@ -16,7 +16,7 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.mpi import horovod
 from workshop.runtime import client
-from workshop.workloads import workload
+from workshop.registry import workload
 from workshop.workloads.forms import going_on
 
 pytestmark = pytest.mark.real

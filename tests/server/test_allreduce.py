@@ -12,7 +12,7 @@ from workshop.report.cards import Card
 from workshop.report.panels import PANELS, side_by_side
 from workshop.report.panels.allreduce import told
 from workshop.report.predictions import PREDICTIONS
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
@@ -40,10 +40,10 @@ def begun(store: Store, session: SessionRecord, measured: dict[str, tuple[float,
 
 
 def shown(store: Store, run: RunRecord) -> dict[str, Card]:
-    sight = Sight(store, store.run(run.id))
-    PREDICTIONS.of(sight.run)
+    snapshot = Snapshot(store, store.run(run.id))
+    PREDICTIONS.of(snapshot.run)
     PREDICTIONS.settle()
-    return {card.name: card for panel in PANELS for card in panel.show(sight)}
+    return {card.name: card for panel in PANELS for card in panel.show(snapshot)}
 
 
 def part(card: Card, kind: str) -> Any:
@@ -53,7 +53,7 @@ def part(card: Card, kind: str) -> Any:
 @pytest.mark.real
 def test_a_run_that_goes_on_is_drawn_as_far_as_it_is(store: Store, session: SessionRecord) -> None:
     run = begun(store, session, {"own": SECONDS["own"], "ring": SECONDS["ring"][:2]})
-    own, ring = told(Sight(store, run))
+    own, ring = told(Snapshot(store, run))
     assert (own.method, own.sizes, own.seconds) == ("own", SIZES, SECONDS["own"])
     assert (ring.method, ring.sizes) == ("ring", SIZES[:2])
     there = shown(store, run)
@@ -83,7 +83,7 @@ def test_a_finished_run_says_what_memory_allows_and_what_was_left_out(store: Sto
     assert table["rows"][0][:3] == ["own", "10 µs", "20 ms"]
     (note,) = part(there["all-reduces"], "words")["lines"]
     assert note["text"] == "horovod: it is not built on this machine."
-    assert {"latency", "bandwidth"} <= {card.name for card in side_by_side(Sight(store, store.run(run.id)))}
+    assert {"latency", "bandwidth"} <= {card.name for card in side_by_side(Snapshot(store, store.run(run.id)))}
 
 
 def test_other_runs_have_none_of_it(store: Store, session: SessionRecord) -> None:

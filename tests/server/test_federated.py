@@ -9,7 +9,7 @@ from tests.server import seed
 from workshop.report.cards import Card
 from workshop.report.panels import PANELS, side_by_side
 from workshop.report.predictions import PREDICTIONS
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
@@ -52,10 +52,10 @@ def told(rank: int, number: int) -> list[tuple[float, str, int, float]]:
 
 
 def shown(store: Store, run: RunRecord) -> dict[str, Card]:
-    sight = Sight(store, store.run(run.id))
-    PREDICTIONS.of(sight.run)
+    snapshot = Snapshot(store, store.run(run.id))
+    PREDICTIONS.of(snapshot.run)
     PREDICTIONS.settle()
-    return {card.name: card for panel in PANELS for card in panel.show(sight)}
+    return {card.name: card for panel in PANELS for card in panel.show(snapshot)}
 
 
 def part(card: Card, kind: str) -> Any:
@@ -118,7 +118,7 @@ def test_a_finished_federation_says_what_each_way_came_to(store: Store, session:
     labels = {tile["label"] for tile in part(there["metrics"], "tiles")["tiles"]}
     assert "rounds" in labels
     assert not any("size" in label for label in labels), "the card of what was sent has them"
-    assert {"ways", "institutions", "bytes"} <= {card.name for card in side_by_side(Sight(store, store.run(run.id)))}
+    assert {"ways", "institutions", "bytes"} <= {card.name for card in side_by_side(Snapshot(store, store.run(run.id)))}
 
 
 def test_a_single_way_has_nothing_beside_it(store: Store, session: SessionRecord) -> None:

@@ -9,7 +9,7 @@ from tests.report.analysis.test_inversion import GONE, GOOD, POOR
 from tests.report.test_panels import part, shown, text
 from tests.server import seed
 from workshop.report.panels import side_by_side
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
@@ -63,7 +63,7 @@ def test_of_a_sum_it_says_whose_each_digit_is(store: Store, session: SessionReco
     assert table["headings"][1] == "Institution"
     assert [row[1] for row in table["rows"]] == [str(one) for one in range(1, 33)]
     assert "These are 32 of 40 images." in text(card)
-    assert "inversion" in {one.name for one in side_by_side(Sight(store, run))}
+    assert "inversion" in {one.name for one in side_by_side(Snapshot(store, run))}
 
 
 def test_other_runs_have_none_of_it(store: Store, session: SessionRecord) -> None:

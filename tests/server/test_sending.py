@@ -9,7 +9,7 @@ from workshop.report.cards import Card, as_json
 from workshop.report.panels import PANELS, side_by_side
 from workshop.report.panels.sending import HOLDS, sending
 from workshop.report.predictions import PREDICTIONS
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.workloads.federated import messages
@@ -37,7 +37,7 @@ TOLD = {
 
 def shown(store: Store, session: SessionRecord, metrics: dict[str, Any]) -> dict[str, Card]:
     run = begun(store, session, metrics)
-    return {card.name: card for card in sending(Sight(store, run))}
+    return {card.name: card for card in sending(Snapshot(store, run))}
 
 
 def begun(store: Store, session: SessionRecord, metrics: dict[str, Any]) -> RunRecord:
@@ -90,12 +90,12 @@ def test_runs_that_have_sent_nothing_have_none_of_it(store: Store, session: Sess
 
 
 def test_it_is_on_the_page_and_beside_other_runs(store: Store, session: SessionRecord) -> None:
-    sight = Sight(store, begun(store, session, {"sending": TOLD}))
-    PREDICTIONS.of(sight.run)
+    snapshot = Snapshot(store, begun(store, session, {"sending": TOLD}))
+    PREDICTIONS.of(snapshot.run)
     PREDICTIONS.settle()
-    assert "seen" in {card.name for panel in PANELS for card in panel.show(sight)}
-    assert "seen" in {card.name for card in side_by_side(sight)}
-    assert '"What left the institutions"' in as_json(sending(sight))
+    assert "seen" in {card.name for panel in PANELS for card in panel.show(snapshot)}
+    assert "seen" in {card.name for card in side_by_side(snapshot)}
+    assert '"What left the institutions"' in as_json(sending(snapshot))
 
 
 def test_every_kind_of_message_is_explained() -> None:

@@ -10,7 +10,7 @@ from workshop.core.placement import Placement
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study.scaling.plan import KIND, plan
-from workshop.workloads import workload
+from workshop.registry import workload
 
 PHASES = {
     1: {"compute": 9.6, "communicate": 0.0, "wait": 0.0, "input": 0.2},

@@ -14,7 +14,7 @@ from workshop.store.store import Store
 from workshop.study import runner
 from workshop.study.kinds import report
 from workshop.study.scaling.plan import KIND, plan
-from workshop.workloads import workload
+from workshop.registry import workload
 
 pytestmark = pytest.mark.real
 

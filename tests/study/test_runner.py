@@ -26,7 +26,7 @@ from workshop.store.tables import studies
 from workshop.study import kinds, runner
 from workshop.study.kinds import report
 from workshop.study.scaling.plan import KIND, plan
-from workshop.workloads import workload
+from workshop.registry import workload
 
 pytestmark = pytest.mark.timeout(limit(400))
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import Field
 
-from workshop.workloads import Params, help_of, workloads
+from workshop.extension import Params, help_of
+from workshop.registry import workloads
 
 
 class Probe(Params):

@@ -20,7 +20,7 @@ from workshop.federation import environment
 from workshop.runtime import client
 from workshop.runtime.lifecycle import private_session
 from workshop.store.store import Store
-from workshop.workloads import workload
+from workshop.registry import workload
 
 # What both engines do in a comparison: scikit-learn's digits among three institutions.
 SAME: Mapping[str, Any] = {"data": "digits", "partition": "iid", "collaborators": 3, "rounds": 5, "epochs": 2}

@@ -29,7 +29,7 @@ from workshop.study.tune.asked import Asked
 from workshop.study.tune.plan import Limits, plan
 from workshop.study.tune.report import pick, reported
 from workshop.study.tune.space import Point, key, label
-from workshop.workloads import workload as workload_of
+from workshop.registry import workload as workload_of
 
 WORKLOAD = "sgan"
 GIVEN = {"data": "digits"}  # which every machine has, also without a network

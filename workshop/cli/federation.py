@@ -34,7 +34,7 @@ from typing import Annotated, Any
 import typer
 
 from workshop.cli import common, params
-from workshop.workloads import workload
+from workshop.registry import workload
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workshop.workloads import Params, help_of
+from workshop.extension import Params, help_of
 
 Option = tuple[str, Any, Any]  # name, annotation, default
 

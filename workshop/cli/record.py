@@ -60,7 +60,7 @@ def terms() -> frozenset[str]:
     """Words of ours that a learner may be called by chance: in texts they stay."""
     from typing import get_args
 
-    from workshop.workloads import workloads
+    from workshop.registry import workloads
 
     found = {"rank", "ranks", "session", "host", "hosts", "run", "runs", "Verdict", "Why", "Next", "python", "data"}
     for name, workload in workloads().items():

@@ -72,7 +72,7 @@ def grid(
     """
     from workshop.core.errors import BadInput
     from workshop.study.settings import read_axes, read_settings
-    from workshop.workloads import workload as workload_of
+    from workshop.registry import workload as workload_of
 
     chosen = workload_of(workload)
     axes = read_axes(vary or [])
@@ -121,7 +121,7 @@ def file(
 ) -> int:
     """A grid study that a small YAML file describes."""
     from workshop.study.settings import whole_path
-    from workshop.workloads import workload as workload_of
+    from workshop.registry import workload as workload_of
 
     found = read_study(path)
     chosen = workload_of(found.workload)

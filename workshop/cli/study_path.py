@@ -34,7 +34,7 @@ def path(
     from workshop.study.guided.plan import KIND, WORKLOAD, read_steps
     from workshop.study.guided.wanting import here
     from workshop.study.settings import read_settings
-    from workshop.workloads import workload as workload_of
+    from workshop.registry import workload as workload_of
 
     wanted = read_steps(steps)
     given = read_settings(settings or [], workload_of(WORKLOAD))

@@ -41,7 +41,7 @@ def ways(
     from workshop.study.settings import read_options, read_settings
     from workshop.study.ways.beginning import checked
     from workshop.study.ways.plan import KIND
-    from workshop.workloads import workload as workload_of
+    from workshop.registry import workload as workload_of
 
     chosen = workload_of(workload)
     given = read_settings([*(settings or []), *read_options(context.args)], chosen)

@@ -61,7 +61,7 @@ def go_on(
     from workshop.study import runner
     from workshop.study.kinds import expected, read, report
     from workshop.study.place import check_place
-    from workshop.workloads import workload as workload_of
+    from workshop.registry import workload as workload_of
 
     workload_of(store.study(study).workload)
     err = common.stderr()

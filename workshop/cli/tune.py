@@ -39,7 +39,7 @@ def tune(
     from workshop.study.settings import read_settings
     from workshop.study.tune import kind, offer
     from workshop.study.tune.plan import plan, read_budget, tuning_of
-    from workshop.workloads import workload as workload_of
+    from workshop.registry import workload as workload_of
 
     chosen = workload_of(workload)
     tuning_of(chosen)

@@ -15,7 +15,7 @@ from workshop.demo.session import placement, session_on
 from workshop.runtime import client
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads import workload
+from workshop.registry import workload
 
 RANKS = 2
 LONGEST = 900.0  # seconds for one run

@@ -19,7 +19,8 @@ from workshop.core.errors import OUT_OF_MEMORY, WorkshopError
 from workshop.engine import failing, threads
 from workshop.engine.context import Memory, RankContext
 from workshop.mpi import openmpi
-from workshop.workloads import Workload, help_of, no_artifacts, workload, workloads
+from workshop.extension import Workload, help_of, no_artifacts
+from workshop.registry import workload, workloads
 
 
 def _options(words: list[str]) -> tuple[Workload, dict[str, Any], Path | None]:

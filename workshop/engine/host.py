@@ -22,7 +22,7 @@ from workshop.core.memory import give_way
 from workshop.engine import failing, threads
 from workshop.engine.context import RankContext
 from workshop.engine.reporter import Reporter
-from workshop.workloads import workload
+from workshop.registry import workload
 
 CHANNEL = "WORKSHOP_CHANNEL"  # the file that tells engines how to reach their conductor
 _reporter: Reporter | None = None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.core.errors import BadInput
-from workshop.workloads import workload
+from workshop.registry import workload
 
 WORKLOADS: Mapping[str, str] = {"openfl": "openfl", "session": "federated"}  # of backends
 BACKENDS: Mapping[str, str] = {name: backend for backend, name in WORKLOADS.items()}  # of workloads

@@ -18,12 +18,12 @@ from workshop.notebook.shown import RunShown, ended
 from workshop.notebook.told import Verdict
 from workshop.report.figures.curves import overlay
 from workshop.report.panels.told import HELD_OUT, curve_names
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 from workshop.report.wording import metrics_of
 from workshop.runtime import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
-from workshop.workloads import workloads
+from workshop.registry import workloads
 from workshop.workloads.forms import named
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ class Compared(Shown):
     @property
     def figures(self) -> list[str]:
         """The names that `figure` takes: the curves that the runs have told."""
-        sights = [Sight(self._store, run) for run in self.runs]
-        return list(dict.fromkeys(name for sight in sights for name in curve_names(sight.workload, sight.totals)))
+        sights = [Snapshot(self._store, run) for run in self.runs]
+        return list(dict.fromkeys(name for snapshot in sights for name in curve_names(snapshot.workload, snapshot.totals)))
 
     def figure(self, name: str | None = None) -> go.Figure:
         """A curve of all runs in one plot; without a name the most important one. Raises BadInput."""
@@ -135,10 +135,10 @@ class Compared(Shown):
         return [("status", *map(ended, self.runs)), ("verdict", *said)]
 
     def _curve(self, name: str) -> go.Figure:
-        sights = dict(zip(self._labels, (Sight(self._store, run) for run in self.runs), strict=True))
-        began = {label: sight.began for label, sight in sights.items() if sight.began is not None}
-        runs = {label: sight.series(name) for label, sight in sights.items()}
-        held_out = {label: sight.series(HELD_OUT + name) for label, sight in sights.items()}
+        sights = dict(zip(self._labels, (Snapshot(self._store, run) for run in self.runs), strict=True))
+        began = {label: snapshot.began for label, snapshot in sights.items() if snapshot.began is not None}
+        runs = {label: snapshot.series(name) for label, snapshot in sights.items()}
+        held_out = {label: snapshot.series(HELD_OUT + name) for label, snapshot in sights.items()}
         drawn = overlay(runs, held_out, began).update_layout(yaxis_title_text=name)
         return html.titled(drawn, name[:1].upper() + name[1:])
 

@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 
 from workshop.notebook import pictures
 from workshop.report.cards import Card, Part
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 
 Piece = str | go.Figure  # HTML, or a figure
 
@@ -88,8 +88,8 @@ def text_table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     )
 
 
-def pieces(cards: Iterable[Card], sight: Sight | None = None) -> Iterator[Piece]:
-    """Cards as pieces, one after the other; `sight` has the pictures that they name."""
+def pieces(cards: Iterable[Card], snapshot: Snapshot | None = None) -> Iterator[Piece]:
+    """Cards as pieces, one after the other; `snapshot` has the pictures that they name."""
     for card in cards:
         if card.title:
             yield f'<div style="font-weight:600;margin-top:8px;color:{INK}">{escape(card.title)}</div>'
@@ -97,7 +97,7 @@ def pieces(cards: Iterable[Card], sight: Sight | None = None) -> Iterator[Piece]
             if part["kind"] == "figure":
                 yield part["figure"]
             elif part["kind"] == "pictures":
-                yield _pictures(part, sight)
+                yield _pictures(part, snapshot)
             elif part["kind"] in _PARTS:
                 yield _PARTS[part["kind"]](part)
 
@@ -154,11 +154,11 @@ def _cell(cell: Any) -> str:
     return chip + escape(_text(cell))
 
 
-def _pictures(part: Part, sight: Sight | None) -> str:
+def _pictures(part: Part, snapshot: Snapshot | None) -> str:
     least = "image-rendering:pixelated;width:64px" if part["small"] else "max-width:min(100%, 420px)"
     left, made = ALL, []
     for one in part["pictures"]:
-        url = _source(one["url"], sight)
+        url = _source(one["url"], snapshot)
         words = escape(" ".join(filter(None, (one["label"], one["note"]))))
         if url is not None and not 0 < len(url) <= left:
             made.append(muted(f"{one['label']} {LEFT_OUT}."))
@@ -171,15 +171,15 @@ def _pictures(part: Part, sight: Sight | None) -> str:
     return f"<div>{''.join(made)}</div>"
 
 
-def _source(url: str, sight: Sight | None) -> str | None:
+def _source(url: str, snapshot: Snapshot | None) -> str | None:
     """A picture with its bytes; empty for one that is too large, None for one that isn't there."""
     if url.startswith("data:image/"):
         return url
     found = _ARTIFACT.match(url)
     name = unquote(found[1]) if found else ""
-    if sight is None or name not in sight.artifacts or not sight.artifacts[name].media_type.startswith("image/"):
+    if snapshot is None or name not in snapshot.artifacts or not snapshot.artifacts[name].media_type.startswith("image/"):
         return None
-    return pictures.address(sight.read(name), sight.artifacts[name].media_type)
+    return pictures.address(snapshot.read(name), snapshot.artifacts[name].media_type)
 
 
 _PARTS: dict[str, Callable[[Part], str]] = {

@@ -13,7 +13,7 @@ from workshop.notebook.session import cores_of
 from workshop.runtime import client
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads import Workload
+from workshop.extension import Workload
 
 
 class Wanted(Protocol):

@@ -20,7 +20,8 @@ from workshop.report.wording import STATUS, state_words, value_words
 from workshop.runtime import client
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads import Workload, workloads
+from workshop.extension import Workload
+from workshop.registry import workloads
 from workshop.workloads.forms import going_on
 
 ENDS = 30.0  # seconds within which a run that was cancelled has ended

@@ -23,7 +23,7 @@ from workshop.report.analysis.oversubscription import asked_threads
 from workshop.report.wording import SESSION, state_words
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.workloads import workload as workload_of
+from workshop.registry import workload as workload_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -28,7 +28,7 @@ from workshop.report.panels.inversion import inversion
 from workshop.report.panels.photo import photo
 from workshop.report.panels.told import curve_names
 from workshop.report.run_sections import UNREADABLE
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 from workshop.report.wording import LONGEST_VALUE, metrics_of, who
 from workshop.runtime import client
 from workshop.store.records import RunRecord
@@ -176,10 +176,10 @@ class RunShown(Shown):
 
     def drawn(self) -> Iterable[Piece]:
         """What it has to show besides words: pictures that it made, and its first figure."""
-        sight = self._sight
-        cards = [card for panel in (photo, inversion) for card in _made(panel, sight)]
+        snapshot = self._sight
+        cards = [card for panel in (photo, inversion) for card in _made(panel, snapshot)]
         pictures = [replace(card, parts=tuple(p for p in card.parts if p["kind"] == "pictures")) for card in cards]
-        yield from html.pieces([card for card in pictures if card.parts], sight)
+        yield from html.pieces([card for card in pictures if card.parts], snapshot)
         if self._figures:
             yield self.figure()
 
@@ -205,12 +205,12 @@ class RunShown(Shown):
         return name
 
     @property
-    def _sight(self) -> Sight:
-        return self._seen if self._record.ended else Sight(self.store, self.record)
+    def _sight(self) -> Snapshot:
+        return self._seen if self._record.ended else Snapshot(self.store, self.record)
 
     @cached_property
-    def _seen(self) -> Sight:
-        return Sight(self.store, self._record)
+    def _seen(self) -> Snapshot:
+        return Snapshot(self.store, self._record)
 
     @property
     def _figures(self) -> dict[str, go.Figure]:
@@ -221,12 +221,12 @@ class RunShown(Shown):
         return figures_of(self._seen)
 
 
-def figures_of(sight: Sight) -> dict[str, go.Figure]:
+def figures_of(snapshot: Snapshot) -> dict[str, go.Figure]:
     """All figures of a run's page by the names of their cards: ways of learning and curves first, which say most, but
     curves of a single point last."""
-    cards = [card for panel in PANELS if panel.name not in APART for card in _made(panel.show, sight)]
+    cards = [card for panel in PANELS if panel.name not in APART for card in _made(panel.show, snapshot)]
     drawn = html.figures(cards)
-    first = ["ways", *curve_names(sight.workload, sight.totals)]
+    first = ["ways", *curve_names(snapshot.workload, snapshot.totals)]
     names = [name for name in dict.fromkeys([*first, *drawn]) if name in drawn]
     return {name: drawn[name] for name in sorted(names, key=lambda name: _is_point(drawn[name]))}
 
@@ -246,10 +246,10 @@ def ended(run: RunRecord) -> str:
     return run.status if took is None else f"{run.status} after {say.seconds(max(took, 0.0))}"
 
 
-def _made(panel: Any, sight: Sight) -> list[Card]:
+def _made(panel: Any, snapshot: Snapshot) -> list[Card]:
     """A panel's cards; none, and a note in the log, where it can't read what a workload left."""
     try:
-        return list(panel(sight))
+        return list(panel(snapshot))
     except UNREADABLE:
-        log.warning("a panel of run %s could not be made", sight.run.id, exc_info=True)
+        log.warning("a panel of run %s could not be made", snapshot.run.id, exc_info=True)
         return []

@@ -30,7 +30,7 @@ from workshop.study.cards import cards as cards_of
 from workshop.study.kinds import expected, title
 from workshop.study.place import check_place
 from workshop.study.trial_monitor import Progress
-from workshop.workloads import workload as workload_of
+from workshop.registry import workload as workload_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame

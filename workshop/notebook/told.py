@@ -10,7 +10,7 @@ from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.notebook import html
 from workshop.notebook.asking import in_python
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord
 
 
@@ -57,8 +57,8 @@ class Metrics(dict[str, Any]):
 class Files(Mapping[str, bytes]):
     """The files that a run has kept, read when one asks for them."""
 
-    def __init__(self, sight: Sight) -> None:
-        self._sight = sight
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._sight = snapshot
 
     def __getitem__(self, name: str) -> bytes:
         return self._sight.read(name)

@@ -20,7 +20,7 @@ from workshop.quiz.deck import Base, Choice, Match, Number, Order, Place, Poll, 
 from workshop.quiz.form_errors import Mistake, Where, mistakes, named, nearest
 from workshop.quiz.parts import RunWanted
 from workshop.quiz.randomisation import combinations, written
-from workshop.workloads import workload, workloads
+from workshop.registry import workload, workloads
 
 SEEN = 50  # combinations of numbers with which texts are looked at
 

@@ -15,7 +15,7 @@ from workshop.quiz.parts import Picture, RunWanted
 from workshop.quiz.randomisation import Asked, ask, measured, written
 from workshop.quiz.rendering import html
 from workshop.report.command_line import params_of
-from workshop.workloads import workload
+from workshop.registry import workload
 
 __all__ = ["Asked", "answer", "ask", "most_ranks", "raw", "shown", "solution"]
 

@@ -16,7 +16,7 @@ from workshop.quiz.randomisation import measured
 from workshop.runtime import client
 from workshop.store.records import Identity, RunRecord, RunStatus, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads import workload
+from workshop.registry import workload
 
 APART = 600.0  # seconds; runs further apart may have met different machines
 PAGE = 100  # runs that are read at a time

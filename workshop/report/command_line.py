@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.core.placement import Placement
-from workshop.workloads import Workload
+from workshop.extension import Workload
 
 
 def options_of(placement: Placement) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from workshop.core.placement import Placement
 from workshop.report.cards import Card, as_json, line, words
 from workshop.report.panels import PANELS, Panel
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 from workshop.report.wording import STATUS, dumps, turn_words, who
 from workshop.store.queue import expected_wait
 from workshop.store.records import RunRecord
@@ -35,19 +35,19 @@ class RunLook:
     def __call__(self) -> Mapping[str, str]:
         run = self.store.run(self.id)
         self.every = ENDED if run.ended else LIVE
-        sight = Sight(self.store, run)
-        sections = {"panels": ORDER, "run": dumps(self._facts(sight))}
+        snapshot = Snapshot(self.store, run)
+        sections = {"panels": ORDER, "run": dumps(self._facts(snapshot))}
         for panel in PANELS:
-            made_of = panel.made_of(sight)
+            made_of = panel.made_of(snapshot)
             if panel.name not in self._seen or self._seen[panel.name] != made_of:
-                sections[panel.name] = _made(panel, sight)
+                sections[panel.name] = _made(panel, snapshot)
                 self._seen[panel.name] = made_of
-        if sight.newest is not None:
-            sections["told"] = dumps({"events": sight.events, "newest": sight.newest})
+        if snapshot.newest is not None:
+            sections["told"] = dumps({"events": snapshot.events, "newest": snapshot.newest})
         return sections
 
-    def _facts(self, sight: Sight) -> dict[str, Any]:
-        run, known = sight.run, sight.workload
+    def _facts(self, snapshot: Snapshot) -> dict[str, Any]:
+        run, known = snapshot.run, snapshot.workload
         facts = {
             "id": run.id,
             "title": known.title if known else run.workload,
@@ -80,11 +80,11 @@ def turn(store: Store, run: RunRecord) -> str:
     return turn_words(position, before, waits.get(run.id))
 
 
-def _made(panel: Panel, sight: Sight) -> str:
+def _made(panel: Panel, snapshot: Snapshot) -> str:
     """A panel's cards as JSON. One that can't read what a workload left must not take the others with it."""
     try:
-        return as_json(panel.show(sight))
+        return as_json(panel.show(snapshot))
     except UNREADABLE:
-        log.exception("the panel %s of run %s could not be made", panel.name, sight.run.id)
+        log.exception("the panel %s of run %s could not be made", panel.name, snapshot.run.id)
         said = "This part can't be shown: the run left something that can't be read; the dashboard's log says what."
         return as_json([Card(panel.name, panel.name.capitalize(), (words(line(said, tone="alarm")),), later=True)])

@@ -10,12 +10,13 @@ from urllib.parse import quote
 from workshop.report.analysis.balance import Totals
 from workshop.store.records import Artifact, RunRecord, Series
 from workshop.store.store import Store
-from workshop.workloads import Workload, workloads
+from workshop.extension import Workload
+from workshop.registry import workloads
 
 POINTS = 160  # of a curve: what a card can show, and what forty viewers can be sent several times a second
 
 
-class Sight:
+class Snapshot:
     """A run for panels to look at. What costs a query is read when a panel asks for it, once."""
 
     def __init__(self, store: Store, run: RunRecord) -> None:

@@ -14,7 +14,7 @@ from workshop.core.documents import finite
 from workshop.report.figures.curves import number
 from workshop.report.tracebacks import shortened
 from workshop.store.records import Lease, RunRecord, SessionRecord
-from workshop.workloads import workloads
+from workshop.registry import workloads
 from workshop.workloads.forms import named
 
 # How names of metrics are read, in this order.

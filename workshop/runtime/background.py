@@ -12,7 +12,7 @@ from workshop.core.placement import Placement
 from workshop.runtime import client, lifecycle
 from workshop.store.records import Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads import workload
+from workshop.registry import workload
 
 CANCELLED = 20.0  # seconds within which a run has ended when it is asked to
 

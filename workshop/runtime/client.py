@@ -16,7 +16,8 @@ from workshop.runtime.launchers import site
 from workshop.store.recorded import refuse_in
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads import Artifacts, Workload, workload
+from workshop.extension import Artifacts, Workload
+from workshop.registry import workload
 from workshop.workloads.forms import is_run_number, param_of_runs
 
 # What a learner may set on ranks: knobs of threads and libraries, nothing that names a file, loads or starts anything.

@@ -40,7 +40,7 @@ from workshop.runtime.run_monitor import Outcome, Watch, problem, stopped
 from workshop.runtime.watchdog import Watchdog
 from workshop.store.records import RunRecord, SessionState
 from workshop.store.store import Store
-from workshop.workloads import workload
+from workshop.registry import workload
 
 LOOK = 0.1  # seconds between looks at the store
 HEARTBEAT = 1.0  # seconds

@@ -20,7 +20,7 @@ from workshop.runtime import client, lifecycle
 from workshop.server import limits as bounds
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads import workload as workload_of
+from workshop.registry import workload as workload_of
 from workshop.workloads.forms import EARLIER, file_params, is_run_number, param_of_runs
 
 

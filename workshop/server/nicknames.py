@@ -62,7 +62,7 @@ def checked_nickname(given: str) -> str:
 
 
 def _looks_reserved(name: str) -> bool:
-    """Whether a name looks at first sight like the instructor's, also with signs, marks or digits around it."""
+    """Whether a name looks at first snapshot like the instructor's, also with signs, marks or digits around it."""
     plain = unicodedata.normalize("NFKD", name.translate(_FIRST)).casefold()
     rest = re.sub(r"[\W\d_]+$", "", plain)
     return _RESERVED in (_skeleton(rest), _skeleton(re.sub(r"^[\W\d_]+", "", rest)))

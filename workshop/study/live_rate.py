@@ -7,7 +7,7 @@ from statistics import median
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
 from workshop.study.kinds import Watched
-from workshop.workloads import workload
+from workshop.registry import workload
 
 
 class Watch:

@@ -8,7 +8,7 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.study.grid.axes import VARIABLE
-from workshop.workloads import Workload
+from workshop.extension import Workload
 
 UNSET = ("unset", "default", "")  # how a value that is none is written
 

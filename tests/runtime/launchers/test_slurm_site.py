@@ -31,7 +31,7 @@ from workshop.engine.context import RankContext
 from workshop.runtime import lifecycle
 from workshop.runtime.launchers.slurm import Site, commands
 from workshop.store.store import Store
-from workshop.workloads import workload
+from workshop.registry import workload
 
 pytestmark = pytest.mark.real
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")

@@ -10,7 +10,7 @@ from workshop.core.placement import Placement
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study.grid.plan import KIND, plan
-from workshop.workloads import workload
+from workshop.registry import workload
 
 FAILED, PRUNED = -1.0, -2.0
 WHY = "<b>out</b> of memory"

@@ -14,7 +14,7 @@ from workshop.study import settings
 from workshop.study.grid import axes as axes_of
 from workshop.study.grid.axes import cells, count, points, read_axes, sample
 from workshop.study.grid.labels import label
-from workshop.workloads import workload
+from workshop.registry import workload
 
 MNIST = workload("mnist")
 KMEANS = workload("kmeans")

@@ -15,7 +15,7 @@ from workshop.study import runner
 from workshop.study.grid.kind import KIND, GridReport
 from workshop.study.grid.plan import plan
 from workshop.study.kinds import Sofar, read, report, title
-from workshop.workloads import workload
+from workshop.registry import workload
 
 BLOBS = {"data": "blobs", "points": 1000}
 

@@ -13,7 +13,7 @@ from workshop.core.placement import Placement
 from workshop.store.store import Store
 from workshop.study.grid.plan import GridStudy, plan
 from workshop.study.kinds import read, report
-from workshop.workloads import workload
+from workshop.registry import workload
 
 METHODS = {"method": ["sgan", "supervised"]}
 

@@ -20,7 +20,7 @@ from workshop.study.guided.found import Found
 from workshop.study.guided.plan import STEPS, TRIAL, Setting, estimate, plan, read_steps
 from workshop.study.guided.planning import ahead, found_of, hopeless, more, total, unfinished
 from workshop.study.kinds import Sofar, Watched
-from workshop.workloads import workload
+from workshop.registry import workload
 
 MOST = 60  # runs of the quick setting on two cores
 LONGEST = 15 * 60.0

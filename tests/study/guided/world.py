@@ -15,7 +15,7 @@ from workshop.study.guided import wanting
 from workshop.study.guided.plan import STEPS, Setting, plan
 from workshop.study.guided.planning import more
 from workshop.study.kinds import Sofar, read
-from workshop.workloads import workload
+from workshop.registry import workload
 
 CORES = 2
 EVALUATIONS = 30

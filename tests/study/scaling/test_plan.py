@@ -13,7 +13,8 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.study.scaling.plan import default_ranks, plan, read_ranks
 from workshop.study.settings import read_options, read_settings
-from workshop.workloads import Params, Workload, workload
+from workshop.extension import Params, Workload
+from workshop.registry import workload
 
 MNIST, KMEANS = workload("mnist"), workload("kmeans")
 

@@ -13,7 +13,7 @@ from workshop.mpi import openmpi
 from workshop.study.tune.asked import Asked
 from workshop.study.tune.plan import Limits, Offer, plan, read_budget
 from workshop.study.tune.space import label, placed
-from workshop.workloads import workload
+from workshop.registry import workload
 
 TWO = machines.read("1x2")
 

@@ -13,7 +13,7 @@ from tests.study.tune import cases
 from workshop.core.placement import POLLING, Placement
 from workshop.study.tune import spots
 from workshop.study.tune.space import key, label, placed
-from workshop.workloads import workload
+from workshop.registry import workload
 
 YIELD, CYCLE = f"env.{POLLING}", "env.HOROVOD_CYCLE_TIME"
 

@@ -14,7 +14,7 @@ from mpi4py import MPI
 from tests.workloads.federated.watched import Watched
 from workshop.engine.context import Memory, RankContext
 from workshop.engine.data import images
-from workshop.workloads import no_artifacts
+from workshop.extension import no_artifacts
 from workshop.workloads.federated import WORKLOAD
 from workshop.workloads.federated.run import Federation
 from workshop.workloads.mnist.heldout import as_inputs

@@ -14,7 +14,7 @@ from mpi4py import MPI
 from tests.workloads.federated.watched import Watched
 from workshop.core.errors import WorkshopError
 from workshop.engine.context import Memory, RankContext
-from workshop.workloads import no_artifacts
+from workshop.extension import no_artifacts
 from workshop.workloads.federated import WORKLOAD, messages
 from workshop.workloads.federated.masked import Masked
 from workshop.workloads.federated.messages import Line, home

@@ -10,7 +10,7 @@ import pytest
 from mpi4py import MPI
 
 from workshop.engine.context import Memory, RankContext
-from workshop.workloads import no_artifacts
+from workshop.extension import no_artifacts
 from workshop.workloads.federated import WORKLOAD
 from workshop.workloads.federated.accounting import Ledger
 from workshop.workloads.federated.run import Federation

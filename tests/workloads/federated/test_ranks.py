@@ -13,7 +13,7 @@ from tests.support import starts_processes
 from tests.workloads.federated import oracle
 from tests.workloads.federated.ranks_program import CASES, LONG, SMALL
 from workshop.engine.data import images
-from workshop.workloads import no_artifacts
+from workshop.extension import no_artifacts
 from workshop.workloads.federated import WORKLOAD
 from workshop.workloads.federated.partition import partition
 from workshop.workloads.federated.reading import batches, participants

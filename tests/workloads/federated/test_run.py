@@ -7,7 +7,7 @@ from mpi4py import MPI
 
 from workshop.core.errors import BadInput
 from workshop.engine.context import Memory, RankContext
-from workshop.workloads import no_artifacts
+from workshop.extension import no_artifacts
 from workshop.workloads.federated import WORKLOAD
 
 

@@ -12,7 +12,7 @@ from mpi4py import MPI
 from workshop.engine.context import Memory, RankContext
 from workshop.engine.data import images
 from workshop.engine.data.images import Images
-from workshop.workloads import no_artifacts
+from workshop.extension import no_artifacts
 from workshop.workloads.federated.local import Learner
 from workshop.workloads.inversion import WORKLOAD, InversionParams
 from workshop.workloads.inversion.attack import Seen

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from workshop.core.errors import BadInput
-from workshop.workloads import no_artifacts, workload
+from workshop.extension import no_artifacts
+from workshop.registry import workload
 from workshop.workloads.inversion import MOST, WORKLOAD
 
 

@@ -14,7 +14,7 @@ from mpi4py import MPI
 from tests.workloads.kmeans.oracle import blobs
 from workshop.engine.context import Memory, RankContext
 from workshop.engine.data.shards import shard
-from workshop.workloads import no_artifacts
+from workshop.extension import no_artifacts
 from workshop.workloads.kmeans import WORKLOAD, start
 from workshop.workloads.kmeans.lloyd import fit
 from workshop.workloads.kmeans.shards import centre, kernel

@@ -19,7 +19,7 @@ from workshop.core import topology
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.engine.context import RankContext
-from workshop.workloads import no_artifacts
+from workshop.extension import no_artifacts
 from workshop.workloads.kmeans import WORKLOAD, daal
 
 RELATIVE = 1e-5  # of centroids and inertia; float32 sums differ in their order

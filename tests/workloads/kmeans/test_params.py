@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from workshop.core.errors import BadInput
-from workshop.workloads import no_artifacts
+from workshop.extension import no_artifacts
 from workshop.workloads.kmeans import WORKLOAD
 
 

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from workshop.core.errors import BadInput
-from workshop.workloads import no_artifacts
+from workshop.extension import no_artifacts
 from workshop.workloads.kmeans import WORKLOAD, photo
 
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from tests.workloads.kmeans.oracle import exact_inertia
 from workshop.engine.context import Memory, RankContext
-from workshop.workloads import no_artifacts
+from workshop.extension import no_artifacts
 from workshop.workloads.kmeans import WORKLOAD, photo
 from workshop.workloads.kmeans.data import Blobs
 

@@ -12,7 +12,7 @@ from mpi4py import MPI
 from workshop.engine.context import Memory, RankContext
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training import checkpoint
-from workshop.workloads import no_artifacts
+from workshop.extension import no_artifacts
 from workshop.workloads.mnist import WORKLOAD
 
 SMALL = {"data": "digits", "images": 400, "epochs": 2, "batch": 32, "trace": 4, "model": "dense"}

@@ -11,7 +11,7 @@ import pytest
 
 from workshop.core.errors import BadInput
 from workshop.engine.training.checkpoint import Checkpoint
-from workshop.workloads import no_artifacts
+from workshop.extension import no_artifacts
 from workshop.workloads.forms import going_on, named
 from workshop.workloads.mnist import WORKLOAD
 

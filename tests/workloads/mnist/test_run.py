@@ -12,7 +12,7 @@ from workshop.core.errors import BadInput
 from workshop.engine.context import Memory, RankContext
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training import checkpoint
-from workshop.workloads import no_artifacts
+from workshop.extension import no_artifacts
 from workshop.workloads.mnist import WORKLOAD, models
 from workshop.workloads.mnist.heldout import as_inputs
 

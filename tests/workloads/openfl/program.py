@@ -16,7 +16,8 @@ from mpi4py import MPI
 from tests.mpis import HOME
 from workshop.core.errors import WorkshopError
 from workshop.engine.context import Memory, RankContext
-from workshop.workloads import no_artifacts, workload
+from workshop.extension import no_artifacts
+from workshop.registry import workload
 from workshop.workloads.openfl import WORKLOAD
 
 SMALL = {"data": "digits", "model": "dense", "rounds": 3, "epochs": 2, "seed": 3}

@@ -10,7 +10,8 @@ import pytest
 from tests import openfl
 from workshop.core.errors import BadInput
 from workshop.engine.data import images
-from workshop.workloads import no_artifacts, workload
+from workshop.extension import no_artifacts
+from workshop.registry import workload
 from workshop.workloads.federated import FederatedParams
 from workshop.workloads.openfl import WORKLOAD
 from workshop.workloads.openfl.parties import home

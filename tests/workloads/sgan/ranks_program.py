@@ -11,7 +11,7 @@ from mpi4py import MPI
 from workshop.engine.context import Memory, RankContext
 from workshop.engine.training import running
 from workshop.engine.training.exchange import MPIExchange
-from workshop.workloads import no_artifacts
+from workshop.extension import no_artifacts
 from workshop.workloads.sgan import WORKLOAD
 from workshop.workloads.sgan import run as workload
 

@@ -11,7 +11,7 @@ from mpi4py import MPI
 from PIL import Image
 
 from workshop.engine.context import Memory, RankContext
-from workshop.workloads import no_artifacts
+from workshop.extension import no_artifacts
 from workshop.workloads.sgan import WORKLOAD
 
 QUICK = {"data": "digits", "exchange": "mpi", "trace": 3, "batch": 8, "iterations": 12, "evaluate_every": 5}

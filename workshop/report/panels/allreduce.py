@@ -8,26 +8,26 @@ from workshop.core.words import seconds
 from workshop.report.analysis.allreduce import Curve, message, rate
 from workshop.report.cards import Card, Part, figure, line, table, words
 from workshop.report.figures.allreduce import bandwidth, latency
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 
 LATENCY, BANDWIDTH = "latency ", "bandwidth "  # begin the names of events, before that of the method
 MESSAGE = "message"
 LEVEL = "Level: latency counts. Rising with the message: bandwidth does."
 
 
-def allreduce(sight: Sight) -> list[Card]:
+def allreduce(snapshot: Snapshot) -> list[Card]:
     """Both figures, and a table of what each method takes at both ends."""
-    curves = told(sight)
+    curves = told(snapshot)
     if not curves:
         return []
-    link, memory = sight.metric("link_bandwidth", int | float), sight.metric("memory_bandwidth", int | float)
+    link, memory = snapshot.metric("link_bandwidth", int | float), snapshot.metric("memory_bandwidth", int | float)
     about = "What each rank has to send in a second, at least"
     about += "." if not (link or memory) else f"; possible is what it {'sends to another' if link else 'copies'}."
     figures = (
         Card("latency", "Time of an all-reduce", (_about(LEVEL), figure(latency(curves))), half=True),
         Card("bandwidth", "Bus bandwidth", (_about(about), figure(bandwidth(curves, link or memory))), half=True),
     )
-    return [*figures, Card("all-reduces", "By method", (_summary(curves), *_left_out(sight)))]
+    return [*figures, Card("all-reduces", "By method", (_summary(curves), *_left_out(snapshot)))]
 
 
 def drawn(names: Set[str]) -> set[str]:
@@ -56,24 +56,24 @@ def _summary(curves: Sequence[Curve]) -> Part:
     return table(["Method", message(sizes[0]), message(sizes[-1]), "Bus bandwidth", "Half of its best from"], rows)
 
 
-def _left_out(sight: Sight) -> list[Part]:
-    left_out = sight.metric("left_out", Mapping)
+def _left_out(snapshot: Snapshot) -> list[Part]:
+    left_out = snapshot.metric("left_out", Mapping)
     return [words(*(line(f"{name}: {why}.", "Left out", "note") for name, why in left_out.items()))] if left_out else []
 
 
-def told(sight: Sight) -> list[Curve]:
+def told(snapshot: Snapshot) -> list[Curve]:
     """What rank 0 has told so far, a curve for each method, in the order in which they were measured."""
-    if MESSAGE not in sight.totals:
+    if MESSAGE not in snapshot.totals:
         return []
-    (messages, *_) = sight.series(MESSAGE)
+    (messages, *_) = snapshot.series(MESSAGE)
     size_of = {number: round(size) for number, size in zip(messages.steps, messages.means, strict=True)}
-    measured = [series for name in sight.totals if name.startswith(LATENCY) for series in sight.series(name)[:1]]
+    measured = [series for name in snapshot.totals if name.startswith(LATENCY) for series in snapshot.series(name)[:1]]
     return [
         Curve(
             series.name.removeprefix(LATENCY),
             tuple(size_of[number] for number in series.steps),
             tuple(series.means),
-            sight.ranks,
+            snapshot.ranks,
         )
         for series in sorted(measured, key=lambda series: series.times[0])
     ]

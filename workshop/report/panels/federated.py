@@ -13,7 +13,7 @@ from workshop.report.cards import Card, Part, figure, line, table, tiles, words
 from workshop.report.figures import federated as figures
 from workshop.report.figures.curves import overlay
 from workshop.report.machine_picture import rank_cell
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 from workshop.store.records import Series
 
 HELD_OUT, OWN = "held-out", "own"  # before the measure; of other ways than the first behind their name
@@ -43,105 +43,105 @@ ABOUT_LAST = " The last column tells how far its own model gets with images of o
 PHASES = "time."
 
 
-def federated(sight: Sight) -> list[Card]:
+def federated(snapshot: Snapshot) -> list[Card]:
     """Nothing for runs without institutions."""
-    if not known(sight):
+    if not known(snapshot):
         return []
-    institutions, ways = sight.run.metrics["institutions"], sight.run.metrics["ways"]
+    institutions, ways = snapshot.run.metrics["institutions"], snapshot.run.metrics["ways"]
     return [
-        *_side_by_side(sight, ways),
-        *_by_round(sight, len(institutions), ways[0]),
+        *_side_by_side(snapshot, ways),
+        *_by_round(snapshot, len(institutions), ways[0]),
         *_by_institution(institutions, ways),
         _who_has_what(institutions),
-        *_cost(sight, ways[0]),
+        *_cost(snapshot, ways[0]),
     ]
 
 
-def known(sight: Sight) -> bool:
+def known(snapshot: Snapshot) -> bool:
     """Whether the run is a federation, and has told who has which images."""
-    institutions, ways = sight.metric("institutions", list), sight.metric("ways", list)
+    institutions, ways = snapshot.metric("institutions", list), snapshot.metric("ways", list)
     return bool(institutions and ways) and all(isinstance(one, Mapping) for one in institutions)
 
 
-def told(sight: Sight) -> list[Any]:
+def told(snapshot: Snapshot) -> list[Any]:
     """What changes with every round of every way."""
-    return [(name, sight.totals[name]) for name in sorted(sight.totals) if name.endswith(_measure(sight))]
+    return [(name, snapshot.totals[name]) for name in sorted(snapshot.totals) if name.endswith(_measure(snapshot))]
 
 
-def _measure(sight: Sight) -> str:
+def _measure(snapshot: Snapshot) -> str:
     """The word for what is measured."""
-    return sight.metric("measure", str) or "accuracy"
+    return snapshot.metric("measure", str) or "accuracy"
 
 
-def _side_by_side(sight: Sight, ways: Sequence[str]) -> list[Card]:
+def _side_by_side(snapshot: Snapshot, ways: Sequence[str]) -> list[Card]:
     if len(ways) < 2:
         return []
     cards = []
     shown = (("ways", "On held-out images", ABOUT_HELD_OUT, HELD_OUT), ("ways-own", "On their own", ABOUT_OWN, OWN))
     for name, title, about, event in shown:
-        lines = {NAMES.get(way, way): _series(sight, way, ways[0], f"{event} {_measure(sight)}") for way in ways}
-        drawn = overlay({label: series for label, series in lines.items() if series}, began=_begins(sight, ways))
+        lines = {NAMES.get(way, way): _series(snapshot, way, ways[0], f"{event} {_measure(snapshot)}") for way in ways}
+        drawn = overlay({label: series for label, series in lines.items() if series}, began=_begins(snapshot, ways))
         drawn.update_layout(xaxis_title_text="round")
         cards.append(Card(name, title, (_about(about), figure(drawn)), half=True))
-    by_way = sight.metric("by_way", Mapping) or {}
-    if rows := [_way(sight, way, by_way) for way in ways if isinstance(by_way.get(way), Mapping)]:
+    by_way = snapshot.metric("by_way", Mapping) or {}
+    if rows := [_way(snapshot, way, by_way) for way in ways if isinstance(by_way.get(way), Mapping)]:
         heads = ["Way", "Held-out images", "Institutions' own images", "Images read", "What left the institutions"]
         three = {"federated", "centralised", "alone"} <= set(ways)
         title = f"{WAYS[len(ways)]} ways side by side"
-        cards.append(Card("ways-table", title, (table(heads, rows), *([_published(sight)] if three else []))))
+        cards.append(Card("ways-table", title, (table(heads, rows), *([_published(snapshot)] if three else []))))
     return cards
 
 
 WAYS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six"}
 
 
-def _published(sight: Sight) -> Part:
+def _published(snapshot: Snapshot) -> Part:
     """What others found, and why it isn't to be compared."""
     other = "That is another task, other data and another measure"
-    if _measure(sight) == DICE:
+    if _measure(snapshot) == DICE:
         other = "Those are brain tumours of real patients, these patients don't exist"
     apart = f"{other}; it is cited here for the question, not for the numbers."
     return words(line(PUBLISHED, "Published", "about"), line(apart, tone="about"))
 
 
-def _begins(sight: Sight, ways: Sequence[str]) -> dict[str, float] | None:
-    return None if sight.began is None else {NAMES.get(way, way): sight.began for way in ways}
+def _begins(snapshot: Snapshot, ways: Sequence[str]) -> dict[str, float] | None:
+    return None if snapshot.began is None else {NAMES.get(way, way): snapshot.began for way in ways}
 
 
-def _series(sight: Sight, way: str, first: str, event: str) -> list[Series]:
-    return sight.series(event if way == first else f"{way} {event}")
+def _series(snapshot: Snapshot, way: str, first: str, event: str) -> list[Series]:
+    return snapshot.series(event if way == first else f"{way} {event}")
 
 
-def _way(sight: Sight, way: str, by_way: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _way(snapshot: Snapshot, way: str, by_way: Mapping[str, Mapping[str, Any]]) -> list[str]:
     came = by_way[way]
     return [
         NAMES.get(way, way).capitalize(),
         _accuracy(came.get("held_out_score")),
         _accuracy(came.get("own_score")),
         thousands(came.get("images_read") or 0),
-        _left(sight, way),
+        _left(snapshot, way),
     ]
 
 
-def _left(sight: Sight, way: str) -> str:
+def _left(snapshot: Snapshot, way: str) -> str:
     """What institutions give away in a way of learning."""
     if way == "centralised":
-        images = sight.metric("train_images", int) or 0
-        return f"all {count(images, 'image')}, {size(sight.metric('bytes_of_images', int) or 0)}"
+        images = snapshot.metric("train_images", int) or 0
+        return f"all {count(images, 'image')}, {size(snapshot.metric('bytes_of_images', int) or 0)}"
     if way == "alone":
         return "nothing"
     if way != "federated":  # in the same way, beside it
         return "updates; no image"
-    return f"updates, {size(sight.metric('bytes_up', int) or 0)}; no image"
+    return f"updates, {size(snapshot.metric('bytes_up', int) or 0)}; no image"
 
 
-def _by_round(sight: Sight, institutions: int, first: str) -> list[Card]:
+def _by_round(snapshot: Snapshot, institutions: int, first: str) -> list[Card]:
     """Accuracies of all institutions in all rounds, as far as they are."""
     names = {
-        f"institution {one + 1} {what} {_measure(sight)}": (what, one) for one in range(institutions) for what in _WHAT
+        f"institution {one + 1} {what} {_measure(snapshot)}": (what, one) for one in range(institutions) for what in _WHAT
     }
     found: dict[str, dict[tuple[int, int], float]] = {what: {} for what in _WHAT}
-    for event in sight.store.events(sight.run.id, names, rank=0):
+    for event in snapshot.store.events(snapshot.run.id, names, rank=0):
         what, one = names[event.name]
         if event.step is not None:
             found[what][one, event.step] = event.value
@@ -213,17 +213,17 @@ def _scanner(one: Mapping[str, Any]) -> str:
     return f"contrast {percent(one['contrast'])}, paper at {percent(one['offset'])}, noise {percent(one['noise'])}"
 
 
-def _cost(sight: Sight, first: str) -> list[Card]:
+def _cost(snapshot: Snapshot, first: str) -> list[Card]:
     """Bytes of the first way, as far as they were sent, and the time of all."""
     times = {
-        name.removeprefix(PHASES): [told.get(rank, (0, 0.0))[1] for rank in range(sight.ranks)]
-        for name, told in sight.totals.items()
+        name.removeprefix(PHASES): [told.get(rank, (0, 0.0))[1] for rank in range(snapshot.ranks)]
+        for name, told in snapshot.totals.items()
         if name.startswith(PHASES)
     }
-    rounds = sight.totals.get("total images/s", {}).get(0, (0, 0.0))[0]
+    rounds = snapshot.totals.get("total images/s", {}).get(0, (0, 0.0))[0]
     cards = []
-    if first != "alone" and (shown := _bytes(sight, rounds)):
-        model = sight.metric("bytes_model", int)
+    if first != "alone" and (shown := _bytes(snapshot, rounds)):
+        model = snapshot.metric("bytes_model", int)
         up = "scores up from each" if first == "centralised" else "an update up from each that learned"
         about = f"A model down to every institution, {up}; as over a network between them."
         about += f" A model has {size(model)}." if model else ""
@@ -234,8 +234,8 @@ def _cost(sight: Sight, first: str) -> list[Card]:
     return cards
 
 
-def _bytes(sight: Sight, rounds: int) -> list[dict[str, str]]:
-    sums = {way: sight.totals.get(f"bytes {way}", {}).get(0, (0, 0.0))[1] for way in ("down", "up")}
+def _bytes(snapshot: Snapshot, rounds: int) -> list[dict[str, str]]:
+    sums = {way: snapshot.totals.get(f"bytes {way}", {}).get(0, (0, 0.0))[1] for way in ("down", "up")}
     if not any(sums.values()) or not rounds:
         return []
     shown = [{"label": way, "value": size(value)} for way, value in sums.items()]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.report.cards import Card, line, picture, pictures, words
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 
 GENERATED = "generated.json"
 ABOUT = (
@@ -15,11 +15,11 @@ ABOUT = (
 )
 
 
-def generated(sight: Sight) -> list[Card]:
+def generated(snapshot: Snapshot) -> list[Card]:
     """The newest digits that the run has kept, with the classifier's reading where it tells one."""
-    if GENERATED not in sight.artifacts:
+    if GENERATED not in snapshot.artifacts:
         return []
-    made: list[Mapping[str, Any]] = json.loads(sight.read(GENERATED))
+    made: list[Mapping[str, Any]] = json.loads(snapshot.read(GENERATED))
     if not made:
         return []
     shown = [picture(f"data:image/png;base64,{one['png']}", _reading(one.get("label"))) for one in made]

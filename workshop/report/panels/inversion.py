@@ -9,7 +9,7 @@ from workshop.core.words import count
 from workshop.report.analysis.inversion import GOOD, LOST, RECOVERED, TOLD_APART, outcome
 from workshop.report.cards import Card, Part, line, picture, pictures, table, words
 from workshop.report.machine_picture import rank_cell
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 
 PICTURE = "recovered.png"
 ABOUT = (
@@ -24,18 +24,18 @@ MANY = 32  # rows
 SAID: Mapping[str, str] = {RECOVERED: "recovered", TOLD_APART: "told apart", LOST: "lost"}
 
 
-def inversion(sight: Sight) -> list[Card]:
+def inversion(snapshot: Snapshot) -> list[Card]:
     """Nothing for runs that attack no update."""
-    if PICTURE not in sight.artifacts:
+    if PICTURE not in snapshot.artifacts:
         return []
-    label = "Recovered digits" if sight.run.ended else "So far"
-    parts: list[Part] = [words(line(ABOUT, tone="about")), pictures([picture(sight.url(PICTURE), label)], wide=True)]
-    if told := sight.metric("pictures", list):
-        parts += _table(sight, told)
+    label = "Recovered digits" if snapshot.run.ended else "So far"
+    parts: list[Part] = [words(line(ABOUT, tone="about")), pictures([picture(snapshot.url(PICTURE), label)], wide=True)]
+    if told := snapshot.metric("pictures", list):
+        parts += _table(snapshot, told)
     return [Card("inversion", "What the updates gave away", tuple(parts))]
 
 
-def _table(sight: Sight, told: list[Mapping[str, Any]]) -> list[Part]:
+def _table(snapshot: Snapshot, told: list[Mapping[str, Any]]) -> list[Part]:
     several = any(one["institution"] > 1 for one in told)
     heads = ["Rank", *(["Institution"] if several else []), "True label", "Recovered label"]
     heads += ["PSNR", "Correlation", "With another image", "The digit is"]

@@ -8,7 +8,7 @@ from typing import Any
 from workshop.federated_failures import openfl_failure
 from workshop.report.analysis import fx
 from workshop.report.cards import Card, code, line, table, words
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 
 ABOUT_CERTIFICATES = (
     "Before anything is sent, both sides of a connection show a certificate, and look who has signed the other's. Its "
@@ -18,20 +18,20 @@ NOT_YET = "Nothing has come of it yet."
 ABOUT_COMMANDS = "Each line is a process. All of it can be typed by hand: labs/federated/openfl has the same files."
 
 
-def openfl(sight: Sight) -> list[Card]:
+def openfl(snapshot: Snapshot) -> list[Card]:
     """Nothing for runs without OpenFL."""
-    return [*_fault(sight), *_certificates(sight), *_commands(sight)]
+    return [*_fault(snapshot), *_certificates(snapshot), *_commands(snapshot)]
 
 
-def made_of(sight: Sight) -> Any:
+def made_of(snapshot: Snapshot) -> Any:
     """What the cards are made of."""
-    return [sight.run.metrics.get(name) for name in ("fx", "certificates", "faults")], sight.run.params.get("fault")
+    return [snapshot.run.metrics.get(name) for name in ("fx", "certificates", "faults")], snapshot.run.params.get("fault")
 
 
-def _fault(sight: Sight) -> list[Card]:
+def _fault(snapshot: Snapshot) -> list[Card]:
     """What was broken on purpose, what happened then, and what mends it."""
-    known = openfl_failure(sight.run.params.get("fault"))
-    happened = [line(str(one), "What happened") for one in sight.metric("faults", list) or []]
+    known = openfl_failure(snapshot.run.params.get("fault"))
+    happened = [line(str(one), "What happened") for one in snapshot.metric("faults", list) or []]
     if known is None:
         return [Card("fault", "What went wrong", (words(*happened),))] if happened else []
     about = line(known.mistake, "Broken on purpose"), line(known.look_for, "Look for")
@@ -39,16 +39,16 @@ def _fault(sight: Sight) -> list[Card]:
     return [Card("fault", known.title, (said, code(known.command("fixed"))))]
 
 
-def _certificates(sight: Sight) -> list[Card]:
-    rows = [fx.certificate(one) for one in fx.records(sight.metric("certificates", list))]
+def _certificates(snapshot: Snapshot) -> list[Card]:
+    rows = [fx.certificate(one) for one in fx.records(snapshot.metric("certificates", list))]
     if not rows:
         return []
     about = words(line(ABOUT_CERTIFICATES, tone="about"))
     return [Card("certificates", "Who showed which certificate", (about, table(fx.CERTIFICATES, rows)))]
 
 
-def _commands(sight: Sight) -> list[Card]:
-    rows = [fx.command(one) for one in fx.records(sight.metric("fx", list))]
+def _commands(snapshot: Snapshot) -> list[Card]:
+    rows = [fx.command(one) for one in fx.records(snapshot.metric("fx", list))]
     if not rows:
         return []
     about = words(line(ABOUT_COMMANDS, tone="about"))

@@ -8,7 +8,7 @@ from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card, Part, fold, line, link, links, tiles, words
 from workshop.report.machine_picture import machine_card
 from workshop.report.panels import federated, guarding, training
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 from workshop.report.tracebacks import shortened
 from workshop.report.verdict import verdict as verdict_of
 from workshop.report.wording import LONGEST_VALUE, metrics_of
@@ -18,9 +18,9 @@ SETTLED = 3  # steps before a running run's verdict says anything
 CHECKPOINT = "checkpoint.npz"
 
 
-def error(sight: Sight) -> list[Card]:
+def error(snapshot: Snapshot) -> list[Card]:
     """What a rank raised, or how the run ended otherwise, with the traceback behind a fold."""
-    failure = sight.run.error
+    failure = snapshot.run.error
     if not failure:
         return []
     where = "" if failure.get("rank") is None else f"Rank {failure['rank']} on {failure['host']}: "
@@ -30,24 +30,24 @@ def error(sight: Sight) -> list[Card]:
     return [Card("error", "What went wrong", tuple(parts), tone="error")]
 
 
-def again(sight: Sight) -> list[Card]:
+def again(snapshot: Snapshot) -> list[Card]:
     """The way on for a run that ended early and has kept a checkpoint."""
-    run, known = sight.run, sight.workload
+    run, known = snapshot.run, snapshot.workload
     resumes = param_of_runs(known.params) if known else None
-    if run.status not in ("failed", "cancelled", "interrupted") or CHECKPOINT not in sight.artifacts or not resumes:
+    if run.status not in ("failed", "cancelled", "interrupted") or CHECKPOINT not in snapshot.artifacts or not resumes:
         return []
     said = words(line("It has kept a checkpoint: a new run can begin where that was written, with the same settings."))
     button = link(f"/run?run={run.id}&again={run.id}", "Go on from this run", button=True)
     return [Card("again", "", (said, links(button)))]
 
 
-def verdict(sight: Sight) -> list[Card]:
+def verdict(snapshot: Snapshot) -> list[Card]:
     """What to make of the run; of one that goes on, what can be seen so far."""
-    said, label = sight.run.verdict, "Verdict"
-    if sight.run.status == "running":
-        spent = balance(sight.totals, sight.ranks, sight.run.metrics)
+    said, label = snapshot.run.verdict, "Verdict"
+    if snapshot.run.status == "running":
+        spent = balance(snapshot.totals, snapshot.ranks, snapshot.run.metrics)
         if spent is not None and spent.steps >= SETTLED:
-            said, label = verdict_of(sight.run, sight.totals), "So far"
+            said, label = verdict_of(snapshot.run, snapshot.totals), "So far"
     if not said:
         return []
     lines = (
@@ -59,20 +59,20 @@ def verdict(sight: Sight) -> list[Card]:
     return [Card("verdict", "", (words(*lines),), tone="verdict")]
 
 
-def machine(sight: Sight) -> list[Card]:
+def machine(snapshot: Snapshot) -> list[Card]:
     """The ranks on the machine."""
-    return machine_card("Where the ranks run", sight.run.machine, sight.run.rank_map, threads_of(sight.run))
+    return machine_card("Where the ranks run", snapshot.run.machine, snapshot.run.rank_map, threads_of(snapshot.run))
 
 
-def came_out(sight: Sight) -> list[Card]:
+def came_out(snapshot: Snapshot) -> list[Card]:
     """Metrics that fit into a tile and that no other card tells, once there will be no others."""
-    if not sight.run.ended:
+    if not snapshot.run.ended:
         return []
     told = training.TOLD_HERE | federated.TOLD_HERE | guarding.TOLD_HERE
-    shown = [one for one in metrics_of(sight.run, told) if len(one["value"]) <= LONGEST_VALUE]
+    shown = [one for one in metrics_of(snapshot.run, told) if len(one["value"]) <= LONGEST_VALUE]
     return [Card("metrics", "What came out", (tiles(shown),), later=True)] if shown else []
 
 
-def files(sight: Sight) -> list[Card]:
-    shown = [link(sight.url(name), name, size(found.size)) for name, found in sight.artifacts.items()]
+def files(snapshot: Snapshot) -> list[Card]:
+    shown = [link(snapshot.url(name), name, size(found.size)) for name, found in snapshot.artifacts.items()]
     return [Card("files", "Files", (links(*shown),), later=True)] if shown else []

@@ -5,30 +5,30 @@ from __future__ import annotations
 from workshop.core.words import size
 from workshop.report.cards import Card, Part, figure, picture, pictures
 from workshop.report.figures.palette import palette_strip
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 
 PREVIEW = "preview.png"  # of a run that goes on
 BEFORE = ("original.png", "input/photo")
 AFTER = ("quantised.png", PREVIEW)
 
 
-def photo(sight: Sight) -> list[Card]:
+def photo(snapshot: Snapshot) -> list[Card]:
     """Photos as far as they are there."""
     shown = [
-        *_picture(sight, BEFORE, "Before", "bytes_before"),
-        *_picture(sight, AFTER, "After", "bytes_after"),
+        *_picture(snapshot, BEFORE, "Before", "bytes_before"),
+        *_picture(snapshot, AFTER, "After", "bytes_after"),
     ]
     parts = [pictures(shown)] if shown else []
-    if palette := sight.metric("palette", list):
-        parts.append(figure(palette_strip(palette, sight.metric("sizes", list))))
+    if palette := snapshot.metric("palette", list):
+        parts.append(figure(palette_strip(palette, snapshot.metric("sizes", list))))
     return [Card("photo", "Photo", tuple(parts))] if parts else []
 
 
-def _picture(sight: Sight, names: tuple[str, ...], label: str, count: str) -> list[Part]:
-    found = next((name for name in names if name in sight.artifacts), None)
+def _picture(snapshot: Snapshot, names: tuple[str, ...], label: str, count: str) -> list[Part]:
+    found = next((name for name in names if name in snapshot.artifacts), None)
     if found is None:
         return []
-    going_on = found == PREVIEW and not sight.run.ended
-    told = sight.metric(count, int | float) if found != PREVIEW else None
+    going_on = found == PREVIEW and not snapshot.run.ended
+    told = snapshot.metric(count, int | float) if found != PREVIEW else None
     note = size(told) + " as PNG" if told else ""
-    return [picture(sight.url(found), "So far" if going_on else label, note)]
+    return [picture(snapshot.url(found), "So far" if going_on else label, note)]

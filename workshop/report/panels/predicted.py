@@ -7,15 +7,15 @@ from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card, Part, figure, line, words
 from workshop.report.figures.machine import WIDTH, machine_picture
 from workshop.report.predictions import PREDICTIONS
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 
 TITLE = "Predicted against measured"
 LEGEND = "A dashed frame in a rank's colour is where it was meant to run; a dotted frame or ! is where it wasn't."
 
 
-def predicted(sight: Sight) -> list[Card]:
+def predicted(snapshot: Snapshot) -> list[Card]:
     """The difference in words, and in a picture where there is one; nothing until the mapper has answered."""
-    run = sight.run
+    run = snapshot.run
     answer = PREDICTIONS.of(run)
     if answer is None:
         return []

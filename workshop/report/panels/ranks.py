@@ -12,7 +12,7 @@ from workshop.report.cards import Card, Part, figure, fold, line, table
 from workshop.report.cards import words as text
 from workshop.report.figures.memory import memory as drawn_memory
 from workshop.report.figures.threads import rank_threads
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 
 MEMORY = "memory"  # the event
 ABOUT_THREADS = (
@@ -21,23 +21,23 @@ ABOUT_THREADS = (
 )
 
 
-def threads(sight: Sight) -> list[Card]:
+def threads(snapshot: Snapshot) -> list[Card]:
     """What there is to say of the threads, how many of them each rank has, and what each kind did."""
-    told = sight.metric("threads", list)
+    told = snapshot.metric("threads", list)
     if not told or not all(isinstance(census, Mapping) for census in told):
         return []
-    reports = (sight.run.rank_map or {}).get("ranks") or []
+    reports = (snapshot.run.rank_map or {}).get("ranks") or []
     cores = [len(report.get("cores") or []) for report in reports]
-    lines = [line(said) for said in sentences(sight.run)]
-    lines += [line(openmp.why(sight.run, name), tone="note") for name in _openmp_variables(sight)]
+    lines = [line(said) for said in sentences(snapshot.run)]
+    lines += [line(openmp.why(snapshot.run, name), tone="note") for name in _openmp_variables(snapshot)]
     parts: list[Part] = [text(*lines)] if lines else []
     parts += [figure(rank_threads(told, cores)), _by_kind(told), fold("What counts as work", ABOUT_THREADS)]
     return [Card("threads", "Threads against cores", tuple(parts), later=True)]
 
 
-def _openmp_variables(sight: Sight) -> list[str]:
+def _openmp_variables(snapshot: Snapshot) -> list[str]:
     """Variables for OpenMP that somebody has set on the ranks by name."""
-    return [name for name in sight.run.placement.get("environment") or {} if openmp.is_openmp(name)][:1]
+    return [name for name in snapshot.run.placement.get("environment") or {} if openmp.is_openmp(name)][:1]
 
 
 def _by_kind(censuses: list[Mapping[str, Any]]) -> Part:
@@ -58,14 +58,14 @@ def _by_kind(censuses: list[Mapping[str, Any]]) -> Part:
     return table(["Kind, all ranks", "Threads", "Worked", "Processor time", "Waited for a core"], rows)
 
 
-def memory(sight: Sight) -> list[Card]:
+def memory(snapshot: Snapshot) -> list[Card]:
     """A line for each rank that told more than once how much it holds."""
-    if MEMORY not in sight.totals or sight.began is None:
+    if MEMORY not in snapshot.totals or snapshot.began is None:
         return []
-    told = [series for series in sight.series(MEMORY) if len(series.times) > 1]
+    told = [series for series in snapshot.series(MEMORY) if len(series.times) > 1]
     if not told:
         return []
     lines = {
-        f"rank {one.rank}": ([round(max(at - sight.began, 0.0), 2) for at in one.times], one.highs) for one in told
+        f"rank {one.rank}": ([round(max(at - snapshot.began, 0.0), 2) for at in one.times], one.highs) for one in told
     }
     return [Card("memory", "Memory of the ranks", (figure(drawn_memory(lines)),), half=True)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from workshop.core.words import count, percent
 from workshop.report.cards import Card, line, picture, pictures, table, words
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 
 PICTURE, FIGURES = "overlays.png", "overlays.json"
 SHORT = {"federated": "Federated", "centralised": "Pooled", "alone": "Institution 1 alone"}
@@ -37,17 +37,17 @@ ABOUT_SCANNERS = (
 )
 
 
-def overlays(sight: Sight) -> list[Card]:
+def overlays(snapshot: Snapshot) -> list[Card]:
     """The newest picture that the run has kept, with a table that says the same."""
-    if PICTURE not in sight.artifacts or FIGURES not in sight.artifacts:
+    if PICTURE not in snapshot.artifacts or FIGURES not in snapshot.artifacts:
         return []
-    told: Mapping[str, Any] = json.loads(sight.read(FIGURES))
+    told: Mapping[str, Any] = json.loads(snapshot.read(FIGURES))
     patients: Sequence[Mapping[str, Any]] = told["patients"]
     number = len(patients)
     label = f"CT, PET and outlines of {count(number, 'held-out patient')} after round {told['round']}"
-    seen = ONE_OF_TWO.get(str(sight.run.params.get("modality")))
+    seen = ONE_OF_TWO.get(str(snapshot.run.params.get("modality")))
     said = [line(LEGEND, tone="about"), line(f"{SYNTHETIC} {DICE}", tone="about"), *([line(seen)] if seen else [])]
-    shown = pictures([picture(sight.url(PICTURE), label)], wide=True)
+    shown = pictures([picture(snapshot.url(PICTURE), label)], wide=True)
     ways = list(patients[0]["dice"]) if patients else []
     heads = ["Patient", "Scanners of", "Lesions", *(f"Dice: {SHORT.get(way, way)}" for way in ways)]
     rows = [
@@ -62,12 +62,12 @@ def overlays(sight: Sight) -> list[Card]:
     return [Card("overlays", "Lesions as the model outlines them", (words(*said), shown, table(heads, rows)))]
 
 
-def measures(sight: Sight) -> list[Card]:
+def measures(snapshot: Snapshot) -> list[Card]:
     """The same outlines by three measures, once the run has ended."""
-    ways = sight.metric("overlap", Mapping) or {}
+    ways = snapshot.metric("overlap", Mapping) or {}
     if not ways:
         return []
-    params = sight.run.params
+    params = snapshot.run.params
     weighed = f"Tversky ({params.get('alpha', 0):g}, {params.get('beta', 0):g})"
     rows = [
         [SHORT.get(way, way), *(percent(told[name]) for name in ("dice", "jaccard", "tversky"))]
@@ -77,9 +77,9 @@ def measures(sight: Sight) -> list[Card]:
     return [Card("overlap", "Three measures of overlap", (said, table(["Way", "Dice", "Jaccard", weighed], rows)))]
 
 
-def by_size(sight: Sight) -> list[Card]:
+def by_size(snapshot: Snapshot) -> list[Card]:
     """How lesions of different sizes are outlined, once that is known."""
-    groups = [one for one in sight.metric("dice_by_size", list) or [] if isinstance(one, Mapping)]
+    groups = [one for one in snapshot.metric("dice_by_size", list) or [] if isinstance(one, Mapping)]
     if not groups:
         return []
     ways = list(groups[0]["dice"])
@@ -88,9 +88,9 @@ def by_size(sight: Sight) -> list[Card]:
     return [Card("by-size", "By how large lesions are", (words(line(ABOUT_SIZES, tone="about")), table(heads, rows)))]
 
 
-def scanners(sight: Sight) -> list[Card]:
+def scanners(snapshot: Snapshot) -> list[Card]:
     """Each institution's scanners, where a run has told of them."""
-    found = [one.get("scanners") for one in sight.metric("institutions", list) or [] if isinstance(one, Mapping)]
+    found = [one.get("scanners") for one in snapshot.metric("institutions", list) or [] if isinstance(one, Mapping)]
     if not found or not all(isinstance(one, Mapping) for one in found):
         return []
     heads = ["Institution", "CT contrast", "brightness", "noise", "blur"]

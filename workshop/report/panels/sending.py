@@ -10,7 +10,7 @@ from workshop.core.words import capital, count, listed, size, thousands
 from workshop.report.analysis.sending import saving, sent
 from workshop.report.cards import Card, Part, figure, line, table, tiles, words
 from workshop.report.figures.sending import seen
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 
 ABOUT = {
     "off": "The aggregator can read every update, and look for what is behind it.",
@@ -53,13 +53,13 @@ HOLDS = {
 }
 
 
-def made_of(sight: Sight) -> Any:
-    return sight.run.metrics.get("sending"), sight.run.status
+def made_of(snapshot: Snapshot) -> Any:
+    return snapshot.run.metrics.get("sending"), snapshot.run.status
 
 
-def sending(sight: Sight) -> list[Card]:
+def sending(snapshot: Snapshot) -> list[Card]:
     """Nothing for runs in which no institution has sent an update yet."""
-    told = sent(sight.run.metrics)
+    told = sent(snapshot.run.metrics)
     if told is None:
         return []
     return [_kinds(told), *_seen(told)]

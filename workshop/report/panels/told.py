@@ -9,8 +9,8 @@ from workshop.report.cards import Card, figure, line, words
 from workshop.report.figures.curves import curve
 from workshop.report.figures.times import rank_times
 from workshop.report.panels import allreduce
-from workshop.report.snapshot import Sight
-from workshop.workloads import Workload
+from workshop.report.snapshot import Snapshot
+from workshop.extension import Workload
 
 CURVES = 4  # as many names of events get a curve where the workload doesn't say which
 HELD_OUT = "held-out "  # begins the names of what belongs to another curve, as its points
@@ -24,23 +24,23 @@ EXPLAINED = {
 TALL, LOW = 300, 200  # pixels
 
 
-def told(sight: Sight) -> list[Card]:
+def told(snapshot: Snapshot) -> list[Card]:
     """Curves in the workload's order, and the ranks' times beside the last one that would stand alone."""
-    names = curve_names(sight.workload, sight.totals)
+    names = curve_names(snapshot.workload, snapshot.totals)
     cards = []
     for number, name in enumerate(names):
         height = _height(number, len(names))
-        drawn = curve(sight.series(name), sight.series(HELD_OUT + name), sight.began, height)
+        drawn = curve(snapshot.series(name), snapshot.series(HELD_OUT + name), snapshot.began, height)
         said = [words(line(EXPLAINED[name], tone="about"))] if name in EXPLAINED else []
         parts = (*said, figure(drawn))
         cards.append(Card(name, name[0].upper() + name[1:], parts, half=True, switch=number == 0))
     beside = len(cards) - 1 if len(cards) > 1 and len(cards) % 2 == 0 else len(cards)
-    return [*cards[:beside], *times(sight), *cards[beside:]]
+    return [*cards[:beside], *times(snapshot), *cards[beside:]]
 
 
-def times(sight: Sight) -> list[Card]:
+def times(snapshot: Snapshot) -> list[Card]:
     """Where each rank's time went, so far."""
-    spent = balance(sight.totals, sight.ranks, sight.run.metrics)
+    spent = balance(snapshot.totals, snapshot.ranks, snapshot.run.metrics)
     if spent is None:
         return []
     return [Card("times", "Where each rank's time went", (figure(rank_times(spent)),), half=True)]

@@ -19,7 +19,7 @@ from workshop.report.figures.shares import shares
 from workshop.report.figures.throughput import rank_throughput
 from workshop.report.figures.timeline import timeline as drawn
 from workshop.report.machine_picture import rank_cell
-from workshop.report.snapshot import Sight
+from workshop.report.snapshot import Snapshot
 
 TIMELINE = "timeline.json"
 MISCLASSIFIED = "misclassified.json"
@@ -38,42 +38,42 @@ TOLD_HERE = frozenset(
 )
 
 
-def conditions(sight: Sight) -> list[Card]:
+def conditions(snapshot: Snapshot) -> list[Card]:
     """On what it trained, and how gradients were exchanged: what `auto` came to, in words."""
-    told, lines = sight.run.metrics, []
-    if data := sight.metric("data", str):
-        held_out = sight.metric("held_out_images", int)
+    told, lines = snapshot.run.metrics, []
+    if data := snapshot.metric("data", str):
+        held_out = snapshot.metric("held_out_images", int)
         rest = "" if held_out is None else f"; {say.count(held_out, 'image')} held out"
         lines.append(line(f"{data}{rest}.", "Data"))
-    if exchange := sight.metric("exchange", str):
+    if exchange := snapshot.metric("exchange", str):
         why = told.get("exchange_why")
-        fell_back = sight.run.params.get("exchange") == "auto" and exchange != "horovod" and sight.ranks > 1
+        fell_back = snapshot.run.params.get("exchange") == "auto" and exchange != "horovod" and snapshot.ranks > 1
         because = "" if not why else f", {why.removeprefix('mpi ')}" if str(why).startswith("mpi ") else f": {why}"
         lines.append(line(f"{exchange}{because}", "Exchange", "note" if fell_back else ""))
-    resumed = sight.metric("resumed", Mapping)
+    resumed = snapshot.metric("resumed", Mapping)
     if resumed and {"epoch", "update"} <= resumed.keys():
         lines.append(line(f"went on after epoch {resumed['epoch']}, step {resumed['update']}.", "Resumed"))
     return [Card("conditions", "", (words(*lines),))] if lines else []
 
 
-def throughput(sight: Sight) -> list[Card]:
+def throughput(snapshot: Snapshot) -> list[Card]:
     """Images a second over all ranks, a bar for each rank, and what else is told rank by rank."""
-    mean = sight.metric("images_per_second", int | float)
+    mean = snapshot.metric("images_per_second", int | float)
     if mean is None:
         return []
     shown = [{"label": "all ranks", "value": f"{number(mean)} images/s"}]
     for name, label, sign in (("deviation", "deviation of the mean", "± "), ("jitter", "jitter of the steps", "")):
-        value = sight.metric(f"images_per_second_{name}", int | float)
+        value = snapshot.metric(f"images_per_second_{name}", int | float)
         if value is not None:
             shown.append({"label": label, "value": sign + number(value)})
-    steps = sight.metric("measured_steps", int)
+    steps = snapshot.metric("measured_steps", int)
     if steps is not None:
         shown.append({"label": "measured over", "value": say.count(steps, "step")})
-    parts = [tiles(shown), figure(rank_throughput(sight.run.metrics))]
-    each = sight.metric("images_per_second_ranks", list) or []
+    parts = [tiles(shown), figure(rank_throughput(snapshot.run.metrics))]
+    each = snapshot.metric("images_per_second_ranks", list) or []
     if sum(each) > (1 + SAME) * mean:
         parts.append(words(line(ADD_UP, tone="about")))
-    return [Card("throughput", "Throughput", (*parts, *_by_rank(sight)))]
+    return [Card("throughput", "Throughput", (*parts, *_by_rank(snapshot)))]
 
 
 # Lists of metrics that have a value for each rank: heading, and how a value reads.
@@ -87,15 +87,15 @@ _COLUMNS = {
 }
 
 
-def _by_rank(sight: Sight) -> list[Part]:
-    ranks = sight.ranks
-    alone = ranks == 1 or sight.metric("exchange", str) == "none"  # nobody comes last
+def _by_rank(snapshot: Snapshot) -> list[Part]:
+    ranks = snapshot.ranks
+    alone = ranks == 1 or snapshot.metric("exchange", str) == "none"  # nobody comes last
     columns = [
         (heading, [word(value) for value in told])
         for name, (heading, word) in _COLUMNS.items()
-        if (told := sight.metric(name, list)) and len(told) == ranks and not (alone and name in ("last", "late_by"))
+        if (told := snapshot.metric(name, list)) and len(told) == ranks and not (alone and name in ("last", "late_by"))
     ]
-    if weights := sight.metric("weights", list):
+    if weights := snapshot.metric("weights", list):
         columns.append(("Weights", _letters(weights)))
     if not columns:
         return []
@@ -115,39 +115,39 @@ def _letters(hashes: Sequence[str]) -> list[str]:
     return [f"set {seen.index(one) + 1}" for one in hashes]
 
 
-def spent(sight: Sight) -> list[Card]:
+def spent(snapshot: Snapshot) -> list[Card]:
     """On what the whole run spent its time, once it is over."""
-    parts = time_spent(sight.run) if sight.run.ended else {}
+    parts = time_spent(snapshot.run) if snapshot.run.ended else {}
     if not parts:
         return []
     told = []
-    if share := evaluation_share(sight.run):
+    if share := evaluation_share(snapshot.run):
         said = f"Of the time of training and evaluation together, evaluation took {say.percent(share)}."
         told.append(words(line(said, tone="about")))
     return [Card("spent", "What the time went into", (*told, figure(shares(parts))), half=True)]
 
 
-def timeline(sight: Sight) -> list[Card]:
+def timeline(snapshot: Snapshot) -> list[Card]:
     """Who waited for whom, in a sentence and in a picture of all ranks, and the way to Perfetto."""
-    if TIMELINE not in sight.artifacts:
+    if TIMELINE not in snapshot.artifacts:
         return []
-    trace = json.loads(sight.read(TIMELINE))
-    said = waiting_sentence(sight.run)
+    trace = json.loads(snapshot.read(TIMELINE))
+    said = waiting_sentence(snapshot.run)
     how = "and look closer: on ui.perfetto.dev, choose “Open trace file”."
     parts = [
         *([words(line(said))] if said else []),
         figure(drawn(trace)),
-        links(link(sight.url(TIMELINE, download=True), "Download for Perfetto", how)),
+        links(link(snapshot.url(TIMELINE, download=True), "Download for Perfetto", how)),
     ]
     return [Card("timeline", "Who waited for whom", tuple(parts))]
 
 
-def misclassified(sight: Sight) -> list[Card]:
+def misclassified(snapshot: Snapshot) -> list[Card]:
     """Held-out images that the network reads as something else."""
-    if MISCLASSIFIED not in sight.artifacts:
+    if MISCLASSIFIED not in snapshot.artifacts:
         return []
-    found: list[Mapping[str, Any]] = json.loads(sight.read(MISCLASSIFIED))
-    count, of = sight.metric("misclassified", int), sight.metric("held_out_images", int)
+    found: list[Mapping[str, Any]] = json.loads(snapshot.read(MISCLASSIFIED))
+    count, of = snapshot.metric("misclassified", int), snapshot.metric("held_out_images", int)
     lines = []
     if count == 0:
         lines.append(line("No held-out image was misread."))

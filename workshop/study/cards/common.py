@@ -17,7 +17,7 @@ from workshop.store.records import RunRecord, Trial
 from workshop.study.kinds import Report
 from workshop.study.report import trial_json
 from workshop.study.results import CellResult, failure
-from workshop.workloads import workloads
+from workshop.registry import workloads
 from workshop.workloads.forms import named
 
 MOST = 300  # rows of a table

@@ -22,7 +22,7 @@ from workshop.study.kinds import Kind, Sofar, read
 from workshop.study.report import study_json, trial_json
 from workshop.study.results import CellResult
 from workshop.study.trials import Cell, impossible, interleave
-from workshop.workloads import workload
+from workshop.registry import workload
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from workshop.study.grid import seeds as seeding
 from workshop.study.grid.seeds import sown
 from workshop.study.scaling.plan import REPEATS, scaling_of
 from workshop.study.trials import Cell, interleave
-from workshop.workloads import Workload
+from workshop.extension import Workload
 
 KIND = "grid"
 MOST = 500  # cells that a study runs unless somebody sets a limit

@@ -21,7 +21,7 @@ from workshop.core.errors import BadInput
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.study import results
 from workshop.study.results import CellResult
-from workshop.workloads import Workload
+from workshop.extension import Workload
 
 SEED = "seed"
 AGREED = 5  # seeds that all have to say the same before it is called sure

@@ -12,7 +12,7 @@ from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.store.records import RunRecord, Trial
-from workshop.workloads import Workload
+from workshop.extension import Workload
 
 KIND = "path"
 WORKLOAD = "sgan"

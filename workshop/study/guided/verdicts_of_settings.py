@@ -16,7 +16,7 @@ from workshop.study.guided.places import APART, AS_FOUND, CYCLE, INTELS, SETS
 from workshop.study.guided.plan import WORKLOAD
 from workshop.study.guided.saying import Grown, Verdict, at, chance, failures, name, of_openmp, said, speed, times
 from workshop.study.results import CellResult, ranked
-from workshop.workloads import workload
+from workshop.registry import workload
 from workshop.workloads.forms import named
 
 LONG = 10_000  # evaluations of a training that takes days

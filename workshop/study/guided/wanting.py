@@ -13,7 +13,7 @@ from workshop.study import runner
 from workshop.study.guided import expecting
 from workshop.study.guided.plan import KIND, STEPS, WORKLOAD, Estimate, Setting, plan
 from workshop.study.kinds import Sofar
-from workshop.workloads import workload
+from workshop.registry import workload
 
 
 def here(

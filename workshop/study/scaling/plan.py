@@ -6,7 +6,7 @@ number of ranks takes the same steps: what is given as the batch is the batch of
 that divided by the ranks. A batch that doesn't divide is refused, since a rounded one would be other work. Weak
 scaling gives each rank the same work, so that the whole grows with the ranks (Gustafson, Reevaluating Amdahl's law,
 Communications of the ACM 31(5), 1988): the same batch per rank, and as much to read for each rank. What that means
-for a workload, its descriptor says (`workshop.workloads.Scaling`).
+for a workload, its descriptor says (`workshop.extension.Scaling`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.store.records import Trial
 from workshop.study.trials import Cell, interleave
-from workshop.workloads import Scaling, Workload, workloads
+from workshop.extension import Scaling, Workload
+from workshop.registry import workloads
 
 KIND = "scaling"
 MOST = 32  # numbers of ranks in one study

@@ -9,7 +9,7 @@ from workshop.mpi import command_lines
 from workshop.report.command_line import params_of, run_command
 from workshop.study.tune.asked import Asked
 from workshop.study.tune.space import chosen_params, placed
-from workshop.workloads import workload
+from workshop.registry import workload
 
 
 def workshop(name: str, asked: Asked, point: Mapping[str, Any]) -> str:

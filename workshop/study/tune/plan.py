@@ -17,7 +17,8 @@ from workshop.study.scaling.plan import scaling_of
 from workshop.study.tune.asked import Asked, Length
 from workshop.study.tune.space import CYCLES, YIELDS, Point, fits, plain
 from workshop.study.tune.spots import Spot, numbers_of_ranks, spots
-from workshop.workloads import Tuning, Workload, workloads
+from workshop.extension import Tuning, Workload
+from workshop.registry import workloads
 
 TRIAL = 15.0  # seconds that a trial takes, about: most are for its ranks to start and to import their libraries
 TRIALS = 2  # without which nothing can be compared

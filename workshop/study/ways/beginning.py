@@ -13,7 +13,7 @@ from workshop.store.store import Store
 from workshop.study.estimate import seconds_each
 from workshop.study.grid.seeds import SEED
 from workshop.study.ways.plan import KIND, WaysStudy, plan
-from workshop.workloads import Workload
+from workshop.extension import Workload
 
 
 def checked(

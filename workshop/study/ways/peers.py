@@ -13,7 +13,8 @@ from workshop.store.records import Event, RunRecord
 from workshop.store.store import Store
 from workshop.study.grid.seeds import SEED
 from workshop.study.ways.found import ON, Curve, curve, names
-from workshop.workloads import Params, workloads
+from workshop.extension import Params
+from workshop.registry import workloads
 from workshop.workloads.forms import applies
 
 OPENFL = "openfl"

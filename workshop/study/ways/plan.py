@@ -15,7 +15,7 @@ from workshop.core.placement import Placement
 from workshop.store.records import Trial
 from workshop.study.grid.seeds import SEED
 from workshop.study.trials import Cell, interleave
-from workshop.workloads import Workload
+from workshop.extension import Workload
 
 KIND = "ways"
 SEEDS = 5  # fewer can't all agree by more than chance

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator, model_validator
 
-from workshop.workloads import Params, Workload
+from workshop.extension import Params, Workload
 
 METHODS = ("ring", "own", "horovod", "parameter-server")
 NUMBER = 4  # bytes of a float32

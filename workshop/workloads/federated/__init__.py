@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workshop.workloads import Artifacts, Params, Scaling, Workload
+from workshop.extension import Artifacts, Params, Scaling, Workload
 from workshop.workloads.federated.params import PRIVATE, Learning, Together
 from workshop.workloads.fields import ADVANCED, Data
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from workshop.workloads import Params
+from workshop.extension import Params
 
 GUARDING = {"part": "Attack and defence"}
 ROBUST = ("median", "trimmed")  # rules that compare updates, where the mean only adds them up

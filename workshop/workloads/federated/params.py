@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from workshop.workloads import Params
+from workshop.extension import Params
 from workshop.workloads.federated.combinations import impossible
 from workshop.workloads.federated.guarding import Guarding
 from workshop.workloads.federated.sending import Sending

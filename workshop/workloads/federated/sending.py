@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from workshop.workloads import Params
+from workshop.extension import Params
 
 LEAVING = {"part": "What leaves an institution"}
 

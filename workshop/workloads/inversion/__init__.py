@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from workshop.core.errors import BadInput
-from workshop.workloads import Artifacts, Params, Workload
+from workshop.extension import Artifacts, Params, Workload
 from workshop.workloads.fields import ADVANCED, Data
 
 CLASSES = 10

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from workshop.workloads import Artifacts, Params, Scaling, Tuning, Workload
+from workshop.extension import Artifacts, Params, Scaling, Tuning, Workload
 
 PHOTO = {"when": {"data": "photo"}}
 BLOBS = {"when": {"data": "blobs"}}

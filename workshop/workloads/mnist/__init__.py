@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workshop.workloads import Artifacts, Params, Scaling, Tuning, Workload
+from workshop.extension import Artifacts, Params, Scaling, Tuning, Workload
 from workshop.workloads.fields import ADVANCED, Data, Exchange, Target, Trace
 
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the

@@ -11,7 +11,7 @@ from workshop.core.errors import BadInput
 from workshop.engine.data import images
 from workshop.engine.data.files import ordinary
 from workshop.engine.training import checkpoint
-from workshop.workloads import Artifacts
+from workshop.extension import Artifacts
 from workshop.workloads.forms import EARLIER, is_run_number
 from workshop.workloads.mnist import MnistParams
 

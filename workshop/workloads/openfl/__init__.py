@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from workshop.workloads import Artifacts, Workload
+from workshop.extension import Artifacts, Workload
 from workshop.workloads.federated import Dealt, Digits, FederatedParams
 from workshop.workloads.federated.params import LEARNING, Epochs, EvaluateImages, Rate, Validation
 from workshop.workloads.fields import ADVANCED

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from workshop.workloads import Params, Scaling, Workload
+from workshop.extension import Params, Scaling, Workload
 from workshop.workloads.federated.params import LEARNING, PRIVATE, Epochs, Learning, Optimizer, Rate, Rounds, Together
 from workshop.workloads.fields import ADVANCED, number
 

@@ -1,0 +1,290 @@
+"""The contract: everything that a capability can bring to the workshop, from here or from another package.
+
+A package names one `Extension` in its entry points, in the group `workshop.extensions`:
+
+    [project.entry-points."workshop.extensions"]
+    hello = "hello_workshop:EXTENSION"
+
+and builds it from the descriptions in this file:
+
+    EXTENSION = Extension(workloads=(Workload(name="hello", title="Hello", summary="Greets.", params=HelloParams,
+                                              function="hello_workshop.ranks:run"),))
+
+A description says what there is, in plain data. The work itself is named by a reference, `"module:name"`, and is
+imported when somebody needs it. So a description costs nothing, and `workshop --help` stays fast. All built-in
+capabilities use this file and nothing else. An extension that is broken is named on standard error and left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
+
+from workshop.core.errors import BadInput, bad_input
+
+if TYPE_CHECKING:
+    from workshop.report.analysis.findings import Facts, Finding
+    from workshop.report.cards import Card
+    from workshop.report.snapshot import Snapshot
+
+Artifacts = Callable[[int, str], bytes]  # (run, name) -> the file that the run left; raises BadInput
+Section = Literal["result", "learning", "time", "placement", "files"]  # of a run's page, in their order
+
+
+def load(reference: str) -> Any:
+    """Import what a reference `"module:name"` names."""
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)
+
+
+def no_artifacts(run_id: int, name: str) -> bytes:
+    """What there is of earlier runs where there is no store."""
+    raise BadInput(f"Without a session there is no run {run_id}; give the path of its {name} instead.")
+
+
+# Workloads.
+
+
+class Params(BaseModel):
+    """Base of every workload's params: frozen, and an unknown setting is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What a scaling study has to know of a workload.
+
+    `rate` names the metric of the work that all ranks together do in a second, in `unit`.
+    `share` names the param that is each rank's work in a step: strong scaling divides it among the ranks; empty: the
+    workload itself divides its work. `total` names the param that weak scaling multiplies by the ranks; empty: the
+    work grows with the ranks by itself. `strong` are params that strong scaling sets unless somebody else does.
+    `live` names the event by which rank 0 tells, while the run goes on, how much work all ranks did per second; empty:
+    that is known at the end only.
+    """
+
+    rate: str
+    unit: str
+    share: str = ""
+    total: str = ""
+    strong: Mapping[str, Any] = field(default_factory=dict)
+    live: str = ""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What the tuner has to know of a workload that can be compared over placements.
+
+    `short` are the params that only a trial has, unless somebody else sets them: it measures two to four seconds on
+    two cores. `length` names the one of them that says for how long (steps), `seconds` the part of the metric `seconds`
+    in which it is measured. `load` are params of the work itself that are better to tune on than the usual ones.
+    `knobs` are params that change how fast the work is done and nothing of what comes out, each with its values, those
+    that are known to be good first.
+    """
+
+    short: Mapping[str, Any]
+    length: str
+    seconds: str
+    load: Mapping[str, Any] = field(default_factory=dict)
+    knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A function `(ctx, params) -> metrics` that runs on every rank, and what the platform knows of it beforehand.
+
+    `function` is a reference, imported on ranks only. `inputs(params, artifacts)` runs where the run is
+    submitted, with the rights of whoever submits it: it reads the files that params name and returns their bytes, which
+    reach every rank as `ctx.inputs`; it raises BadInput for whatever can be known to be wrong beforehand. `artifacts`
+    reads what an earlier run has left. `fits(params, inputs, ranks)` raises BadInput there for what so many ranks can't
+    do. `processes(params)` is how many processes a run starts beside its ranks; a learner's limit counts them like
+    ranks. `curves` names the events that pages draw, the most important first; None: the page chooses. `results` names
+    the metrics that are shown before all others. `scaling` is None where the workload can't be compared over numbers of
+    ranks, `tuning` where the tuner can't try it. `trains` says that its ranks import TensorFlow.
+
+    `verdict` is a reference to a `Verdict`, `panels` to a sequence of `Panel`s, `failures` to a function that returns
+    guided failures; all may be empty.
+    """
+
+    name: str
+    title: str
+    summary: str
+    params: type[Params]
+    function: str
+    inputs: Callable[[Any, Artifacts], Mapping[str, bytes]] | None = None
+    fits: Callable[[Any, Mapping[str, bytes], int], None] | None = None
+    processes: Callable[[Any], int] | None = None
+    curves: tuple[str, ...] | None = None
+    results: tuple[str, ...] = ()
+    scaling: Scaling | None = None
+    tuning: Tuning | None = None
+    trains: bool = False
+    verdict: str = ""
+    panels: str = ""
+    failures: str = ""
+
+    def check(self, values: Mapping[str, Any]) -> Params:
+        """Validate params. Raises BadInput with one sentence."""
+        try:
+            return self.params.model_validate(dict(values))
+        except ValidationError as error:
+            raise bad_input(error, self.name) from error
+
+    def load(self) -> Callable[..., Mapping[str, Any]]:
+        """Import the function that ranks run."""
+        return load(self.function)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What runs of a workload say in plain words.
+
+    `measured(facts)` is what a run came to, None where it told nothing of that kind. It is the verdict where nothing
+    kept the run from being faster; with `first`, it is the verdict in any case. `looks` are the questions what kept a
+    run from being faster, the most telling first; None: all questions that any run is asked.
+    """
+
+    measured: Callable[[Facts], Finding | None]
+    first: bool = False
+    looks: Sequence[Callable[[Facts], Finding | None]] | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A part of a run's page: cards, none where the run told nothing that the panel could show.
+
+    `made_of` is what its cards are made of, cheap to find out: while that stays the same, they are not made anew.
+    `beside` are the cards that are worth seeing beside those of another run.
+    """
+
+    name: str
+    show: Callable[[Snapshot], Sequence[Card]]
+    made_of: Callable[[Snapshot], Any]
+    section: Section = "result"
+    beside: Callable[[Snapshot], Sequence[Card]] | None = None
+
+
+# Everything else that a capability can bring.
+
+
+@dataclass(frozen=True)
+class Study:
+    """A kind of study: runs that are compared with each other. All are references.
+
+    `kind` names a `workshop.study.kinds.Kind`. `cards(report)` are the cards of its page, `show(report)` prints it in a
+    terminal; empty: its trials are shown. `plan(store, session, workload, settings)` plans it from a notebook; empty:
+    notebooks can't ask for it. `workload` is the one that it is about unless somebody says otherwise.
+    """
+
+    name: str
+    kind: str
+    cards: str = ""
+    show: str = ""
+    plan: str = ""
+    workload: str = ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the dashboard: `function` is a reference to one that draws it with Streamlit. Pages stand in the order
+    of their `order`."""
+
+    name: str  # in its address
+    title: str
+    icon: str  # of Material Symbols, such as "school"
+    function: str
+    order: int = 500
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A folder with a notebook, its exercises' checks, and a deck; see `workshop new workload`."""
+
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Decks:
+    """A folder whose folders hold a deck of questions each, as `quiz.yaml`."""
+
+    folder: Path
+
+
+@dataclass(frozen=True)
+class QuizFormat:
+    """Decks in the format of another program. `module` has `write(deck, pictures) -> Exported` and, where the format can
+    be `read`, `read(data, name) -> Imported`. `endings` are those of its files, the usual one first. `recognises(path,
+    data)` says whether a file is surely one of these; it decides between formats that share an ending."""
+
+    name: str
+    title: str
+    endings: tuple[str, ...]
+    module: str
+    read: bool = True
+    recognises: str = ""
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """Where the ranks of a session run. `module` has what `workshop.runtime.launchers.site` describes: `Site` and
+    `check_placement`."""
+
+    name: str
+    module: str
+
+
+@dataclass(frozen=True)
+class MPI:
+    """An MPI. `module` has what `workshop.mpi.of` describes."""
+
+    name: str
+    module: str
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the command line: `workshop GROUP NAME`, or `workshop NAME` without a group.
+
+    `function` is a reference to a function with Typer's annotations, or to a Typer app. Its docstring is the help.
+    `options` are the settings with which Typer takes the function in.
+    """
+
+    group: str
+    name: str
+    function: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Extension:
+    """All that a package brings."""
+
+    workloads: Sequence[Workload] = ()
+    studies: Sequence[Study] = ()
+    pages: Sequence[Page] = ()
+    labs: Sequence[Lab] = ()
+    decks: Sequence[Decks] = ()
+    formats: Sequence[QuizFormat] = ()
+    launchers: Sequence[Launcher] = ()
+    mpis: Sequence[MPI] = ()
+    commands: Sequence[Command] = ()
+
+
+def help_of(name: str, field: FieldInfo) -> str:
+    """One param as an option's help: what it is, the words it may be, and its default where there is one to show."""
+    told = field.description or name
+    kinds = [field.annotation, *get_args(field.annotation)]  # those of "X | None", too
+    choices = [str(choice) for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
+    if bool in kinds:
+        choices = ["yes", "no"]
+    notes = [" or ".join(filter(None, [", ".join(choices[:-1]), choices[-1]]))] if choices else []
+    default = None if field.is_required() or field.default_factory else field.default
+    if default is not None and default != "":
+        notes.append(f"default: {('no', 'yes')[default] if isinstance(default, bool) else default}")
+    return f"{told} ({'; '.join(notes)})" if notes else told

@@ -1,0 +1,130 @@
+"""What all installed extensions bring (`workshop.extension`), by name.
+
+Of two that bring something of the same name, the workshop's own counts, then the one whose entry point is first in the
+alphabet; the other one is named on standard error.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, TypeVar
+
+from workshop.core.errors import BadInput
+from workshop.extension import (
+    MPI,
+    Command,
+    Decks,
+    Extension,
+    Lab,
+    Launcher,
+    Page,
+    QuizFormat,
+    Study,
+    Workload,
+)
+
+GROUP = "workshop.extensions"
+OWN = "workshop."  # begins the modules of the workshop itself
+T = TypeVar("T")
+
+
+@cache
+def extensions() -> Sequence[Extension]:
+    """Every extension that can be loaded; one that can't is named on standard error."""
+    found = []
+    for entry in sorted(entry_points(group=GROUP), key=_order):
+        try:
+            loaded = entry.load()
+            if not isinstance(loaded, Extension):
+                raise TypeError(f"it is a {type(loaded).__name__}, and should be a workshop.extension.Extension")
+        except Exception as error:  # somebody else's package: whatever is wrong with it, ours must go on
+            print(f"The extension {entry.name} ({entry.value}) can't be loaded: {error}", file=sys.stderr)
+        else:
+            found.append(loaded)
+    return found
+
+
+def _order(entry: EntryPoint) -> tuple[bool, str]:
+    return not entry.value.startswith(OWN), entry.name
+
+
+def _by_name(what: str, brought: Iterable[T]) -> dict[str, T]:
+    found: dict[str, T] = {}
+    for one in brought:
+        name: Any = getattr(one, "name", None)
+        if name in found:
+            print(f"There is another {what} {name!r}, which is left out.", file=sys.stderr)
+        else:
+            found[name] = one
+    return found
+
+
+@cache
+def workloads() -> Mapping[str, Workload]:
+    """Every known workload by name, in the alphabet's order."""
+    return dict(sorted(_by_name("workload", (one for each in extensions() for one in each.workloads)).items()))
+
+
+def workload(name: str) -> Workload:
+    """The workload of that name. Raises BadInput naming the known ones."""
+    try:
+        return workloads()[name]
+    except KeyError:
+        raise BadInput(f"There is no workload {name!r}; there are {', '.join(workloads())}.") from None
+
+
+@cache
+def studies() -> Mapping[str, Study]:
+    """Every kind of study by name."""
+    return _by_name("kind of study", (one for each in extensions() for one in each.studies))
+
+
+@cache
+def pages() -> Sequence[Page]:
+    """All pages of the dashboard, in their order."""
+    found = _by_name("page", (one for each in extensions() for one in each.pages))
+    return sorted(found.values(), key=lambda page: page.order)
+
+
+@cache
+def labs() -> Sequence[Lab]:
+    """All labs that extensions bring."""
+    return [one for each in extensions() for one in each.labs]
+
+
+@cache
+def decks() -> Sequence[Decks]:
+    """All folders of decks."""
+    return [one for each in extensions() for one in each.decks]
+
+
+@cache
+def formats() -> Mapping[str, QuizFormat]:
+    """Every format of quizzes by name."""
+    return _by_name("format of quizzes", (one for each in extensions() for one in each.formats))
+
+
+@cache
+def launchers() -> Mapping[str, Launcher]:
+    """Every launcher by name."""
+    return _by_name("launcher", (one for each in extensions() for one in each.launchers))
+
+
+@cache
+def mpis() -> Mapping[str, MPI]:
+    """Every MPI by name."""
+    return _by_name("MPI", (one for each in extensions() for one in each.mpis))
+
+
+def commands(group: str) -> Mapping[str, Command]:
+    """The commands of a group of the command line by name; of `workshop` itself with an empty group."""
+    return _by_name("command", (one for each in extensions() for one in each.commands if one.group == group))
+
+
+def forget() -> None:
+    """Look for extensions anew the next time, for those that were installed meanwhile."""
+    for known in (extensions, workloads, studies, pages, labs, decks, formats, launchers, mpis):
+        known.cache_clear()
