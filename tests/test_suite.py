@@ -92,11 +92,17 @@ SAMPLE = """
 import subprocess, pytest
 runs = []
 
+@pytest.fixture(scope="module")
+def table():
+    return []
+
 @pytest.mark.real
-def test_fails_once():
+def test_fails_once(table):
     subprocess.run(["true"])
     runs.append(1)
+    table.append(1)
     assert len(runs) > 1, "the first failure"
+    assert len(table) == 1, "the first attempt left something"
 
 def test_is_never_repeated():
     runs.append(1)

@@ -108,6 +108,12 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     _started.clear()
+    if getattr(item, "execution_count", 1) > 1:  # what the first attempt has left in its module's fixtures is unknown
+        fixtures = getattr(item, "_fixtureinfo", None)
+        for definitions in fixtures.name2fixturedefs.values() if fixtures else ():
+            for one in definitions:
+                if one.scope == "module":
+                    one.finish(item._request)
 
 
 def group_of(nodeid: str) -> str:

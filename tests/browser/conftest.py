@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, Request, expect, sync_playwright
 
 from tests.support import limit, need, starts_processes
 from workshop.bench.viewers import served
@@ -112,3 +112,15 @@ def join(page: Page, where: Class, nickname: str, wanted: str = "") -> None:
     page.get_by_label("Nickname").fill(nickname)
     page.get_by_role("button", name="Come in").click()
     page.wait_for_url(lambda url: "/join" not in url, wait_until="commit")  # a page that is opened before isn't let in
+
+
+def press(button: Locator, shown: Locator) -> None:
+    """Press a button whose pop-up closes when the page moves meanwhile, until its content is shown."""
+    for _ in range(5):
+        button.click(timeout=limit(30) * 1000)
+        try:
+            expect(shown).to_be_visible(timeout=limit(5) * 1000)
+        except AssertionError:
+            continue
+        return
+    raise AssertionError(f"{button} shows nothing, pressed five times")

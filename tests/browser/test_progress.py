@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests import classroom
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import NewPage, press
 from tests.conftest import leftovers
 from tests.server.dashboard import Dashboard
 from tests.support import limit, starts_processes
@@ -104,8 +104,7 @@ def test_one_learner_and_beginning_anew(new_page: NewPage, dashboard: Dashboard)
     expect(labs.first.locator(".ws-exercise", has_text="squares")).to_contain_text("<img src=x onerror=alert(1)>")
     expect(labs.first.locator("tbody tr")).to_have_text("speed1 < 21.62")
     page.get_by_text("Let them begin anew").click()
-    page.get_by_role("button", name="Begin anew").click(timeout=WAIT)
-    expect(page.get_by_text("This takes back 4 things that are known of")).to_be_visible(timeout=WAIT)
+    press(page.get_by_role("button", name="Begin anew"), page.get_by_text("This takes back 4 things that are known of"))
     page.get_by_role("button", name="Yes, let them begin anew").click(timeout=WAIT)
     expect(page.get_by_text("begins anew in all labs")).to_be_visible(timeout=WAIT)
     expect(page.get_by_text("Nothing is known of this learner.")).to_be_visible(timeout=WAIT)

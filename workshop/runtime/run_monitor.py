@@ -105,12 +105,13 @@ class Watch:
             return _out_of_memory(self.lookout.found)
         if not cluster.alive:
             return self._last_words() if self.failed else death(self.conductor, self.lookout, self.killed)
-        if self.result.ready() and not self.result.successful():
-            # The kernel tells of a rank's death before the launcher does, which never does where the rank's server was
-            # stopped by a signal.
-            engines = cluster.engines
-            if engines is not None and (engines.died.wait(patient(GRACE)) or engines.lost):
-                return death(self.conductor, self.lookout, self.killed)
+        engines = cluster.engines
+        lost = engines is not None and engines.lost
+        if lost or (self.result.ready() and not self.result.successful()):
+            # The kernel and the controller know of a rank's death before the launcher has said so. The launcher never
+            # says so while the process is stopped from which the rank was forked.
+            if (engines is not None and engines.died.wait(patient(GRACE))) or lost:
+                return self._last_words() if self.failed else death(self.conductor, self.lookout, self.killed)
             # The engine itself gave up, for instance because the conductor could not store what it said.
             failure = problem("EngineError", str(self.result.exception() or "a rank gave up without a word"))
             return Outcome("failed", error=failure, reusable=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import os
+import select
 import socket
 import struct
 from collections.abc import Iterable
@@ -80,11 +81,9 @@ def _received(line: socket.socket, length: int) -> bytes:
 
 def _expect_stub(line: socket.socket) -> None:
     """Raises ConnectionError where the stub has hung up: it has waited for too long, and is a rank itself by now."""
-    try:
-        there = line.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-    except BlockingIOError:
-        return
-    if not there:
+    poll = select.poll()
+    poll.register(line, select.POLLIN)
+    if poll.poll(0) and not line.recv(1, socket.MSG_PEEK):
         raise ConnectionError("The stub of a rank hung up.")
 
 
