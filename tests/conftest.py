@@ -100,9 +100,7 @@ def probes(folder: Path) -> Iterator[None]:
     described = installed / "probe_workloads-0.dist-info"
     described.mkdir(parents=True)
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: probe-workloads\nVersion: 0\n")
-    (described / "entry_points.txt").write_text(
-        "[workshop.extensions]\nprobes = probe_workloads:EXTENSION\n"
-    )
+    (described / "entry_points.txt").write_text("[workshop.extensions]\nprobes = probe_workloads:EXTENSION\n")
     (installed / "probe_workloads.py").write_text((PROBES / "probe_workloads.py").read_text())
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(installed), os.environ.get("PYTHONPATH")])))

@@ -11,6 +11,7 @@ from parts.federated_begin import PARTITIONS
 
 from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
+from workshop.registry import workloads
 from workshop.report.cards import Card
 from workshop.report.wording import waiting
 from workshop.server import actions
@@ -21,7 +22,6 @@ from workshop.study.cards.ways import cards as cards_of
 from workshop.study.kinds import Sofar
 from workshop.study.trials import remaining
 from workshop.study.ways.kind import WaysReport, seconds, ways_report
-from workshop.registry import workloads
 
 EVERY = 2.0  # seconds after which a study that goes on is looked at again; all visitors share a look
 SOON = 5.0  # seconds that are not worth telling

@@ -9,12 +9,12 @@ from parts import frame
 
 from workshop.core import words
 from workshop.core.errors import WorkshopError
+from workshop.extension import Workload
+from workshop.registry import workloads
 from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
 from workshop.study.ways import beginning
 from workshop.study.ways.plan import MEASURES, SEEDS, SETTINGS
-from workshop.extension import Workload
-from workshop.registry import workloads
 
 TASKS = {"federated": "Handwritten digits", "segmentation": "Tumours in scans"}
 PARTITIONS = {

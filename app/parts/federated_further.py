@@ -8,10 +8,10 @@ import streamlit as st
 from parts import cards, federated_failing, frame
 
 from workshop.federation import environment
+from workshop.registry import workloads
 from workshop.report.panels import inversion, segmentation
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import Identity, RunRecord, SessionRecord
-from workshop.registry import workloads
 
 # What makes the cards of a run that have its pictures.
 PICTURED = {"inversion": inversion.inversion, "segmentation": segmentation.overlays}

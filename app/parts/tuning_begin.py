@@ -9,12 +9,12 @@ from parts import frame
 
 from workshop.core import words
 from workshop.core.errors import WorkshopError
+from workshop.registry import workload
 from workshop.report.wording import waiting
 from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
 from workshop.study.guided import wanting
 from workshop.study.guided.plan import OURS, WORKLOAD, Setting
-from workshop.registry import workload
 
 SETTINGS = {False: "Quick", True: "Thorough"}
 PROMISED = 15 * 60.0  # seconds that the quick setting may take on two cores

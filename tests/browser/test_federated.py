@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Class, NewPage, join
 from tests.study.conftest import own_lock
 from tests.support import limit, until
-from workshop.study.ways import beginning
 from workshop.registry import workload
+from workshop.study.ways import beginning
 
 __all__ = ["own_lock"]
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(400))]

@@ -13,10 +13,10 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NewPage
 from tests.support import limit, starts_processes
 from workshop.bench.viewers import served
+from workshop.registry import workloads
 from workshop.runtime import replay
 from workshop.server.auth import new_secrets
 from workshop.store.store import Store
-from workshop.registry import workloads
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
 PATIENCE = limit(60) * 1000  # milliseconds

@@ -15,11 +15,11 @@ from tests.study import seed
 from workshop.cli.main import run
 from workshop.cli.show_study import watch_study
 from workshop.core.placement import Placement
+from workshop.registry import workload
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.scaling.plan import KIND, plan
 from workshop.study.trial_monitor import Progress
-from workshop.registry import workload
 
 SCALING = ["study", "run", "scaling", "--workload"]
 

@@ -14,11 +14,11 @@ from tests.study.grid.cases import kept, run_all
 from workshop.cli.main import run
 from workshop.cli.show_study import show_study
 from workshop.core.placement import Placement
+from workshop.registry import workload
 from workshop.store.records import SessionRecord, Trial
 from workshop.store.store import Store
 from workshop.study.grid.plan import plan
 from workshop.study.kinds import report
-from workshop.registry import workload
 
 GRID = ["study", "run", "grid", "--workload"]
 BLOBS = {"data": "blobs", "points": 1000}

@@ -13,8 +13,8 @@ from workshop.core import topology
 from workshop.core.errors import WorkshopError
 from workshop.notebook.planning import PLANS
 from workshop.notebook.session import Session
-from workshop.store.store import Store
 from workshop.registry import workload
+from workshop.store.store import Store
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import time
 
 from pydantic import Field
 
-from workshop.extension import Params, Scaling, Workload
+from workshop.extension import Extension, Params, Scaling, Workload
 
 
 class TellParams(Params):
@@ -164,3 +164,5 @@ FILL = Workload(
     "probe_workloads:fill",
     scaling=Scaling("images_per_second", "images/s", share="batch", total="epochs", live="total images/s"),
 )
+
+EXTENSION = Extension(workloads=(TELL, BREAK, WORK, EXCHANGE, FILL))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from workshop.cli.common import placement_from
 from workshop.core.placement import Placement
-from workshop.report.command_line import options_of, run_command
 from workshop.registry import workload
+from workshop.report.command_line import options_of, run_command
 
 placements = st.builds(
     Placement,

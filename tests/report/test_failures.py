@@ -11,9 +11,9 @@ from workshop.core import machines
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement, hosts_from
 from workshop.mpi import mapper
+from workshop.registry import workload
 from workshop.report.failures import Failure, failure, failures
 from workshop.report.verdict import verdict
-from workshop.registry import workload
 
 MACHINE = machines.read("1x2")
 HOSTS = hosts_from("a:2,b:2,c:2")

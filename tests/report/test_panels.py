@@ -9,6 +9,8 @@ import plotly.graph_objects as go
 import pytest
 
 from tests.server import seed, training
+from workshop.extension import Params, Workload
+from workshop.registry import workload
 from workshop.report import cards
 from workshop.report.cards import Card
 from workshop.report.panels import PANELS, side_by_side
@@ -18,8 +20,6 @@ from workshop.report.run_sections import RunLook
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.extension import Params, Workload
-from workshop.registry import workload
 
 
 def shown(store: Store, run: RunRecord) -> dict[str, Card]:

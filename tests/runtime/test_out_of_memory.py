@@ -17,12 +17,12 @@ from tests.support import limit, until
 from workshop.core import processes
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
+from workshop.registry import workload
 from workshop.runtime import lifecycle
 from workshop.store.store import Store
 from workshop.study import runner
 from workshop.study.kinds import report
 from workshop.study.scaling.plan import plan
-from workshop.registry import workload
 
 pytestmark = pytest.mark.real
 MIB = 2**20

@@ -15,8 +15,8 @@ from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.mpi import horovod
-from workshop.runtime import client
 from workshop.registry import workload
+from workshop.runtime import client
 from workshop.workloads.forms import going_on
 
 pytestmark = pytest.mark.real

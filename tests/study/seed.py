@@ -7,10 +7,10 @@ from typing import Any
 
 from tests.report.analysis import cases
 from workshop.core.placement import Placement
+from workshop.registry import workload
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study.scaling.plan import KIND, plan
-from workshop.registry import workload
 
 PHASES = {
     1: {"compute": 9.6, "communicate": 0.0, "wait": 0.0, "input": 0.2},

@@ -9,12 +9,12 @@ import pytest
 from tests.support import need
 from workshop.core.placement import Placement
 from workshop.core.topology import allowed_cores, machine
+from workshop.registry import workload
 from workshop.runtime import lifecycle
 from workshop.store.store import Store
 from workshop.study import runner
 from workshop.study.kinds import report
 from workshop.study.scaling.plan import KIND, plan
-from workshop.registry import workload
 
 pytestmark = pytest.mark.real
 

@@ -19,6 +19,7 @@ from tests.sessions import Session
 from tests.support import limit, until
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
+from workshop.registry import workload
 from workshop.runtime import lifecycle
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
@@ -26,7 +27,6 @@ from workshop.store.tables import studies
 from workshop.study import kinds, runner
 from workshop.study.kinds import report
 from workshop.study.scaling.plan import KIND, plan
-from workshop.registry import workload
 
 pytestmark = pytest.mark.timeout(limit(400))
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")

@@ -17,10 +17,10 @@ from workshop.core import topology
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement, default_for
 from workshop.federation import environment
+from workshop.registry import workload
 from workshop.runtime import client
 from workshop.runtime.lifecycle import private_session
 from workshop.store.store import Store
-from workshop.registry import workload
 
 # What both engines do in a comparison: scikit-learn's digits among three institutions.
 SAME: Mapping[str, Any] = {"data": "digits", "partition": "iid", "collaborators": 3, "rounds": 5, "epochs": 2}

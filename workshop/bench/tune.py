@@ -16,6 +16,7 @@ from workshop import bench
 from workshop.bench.state import own_state
 from workshop.core import machines
 from workshop.core.errors import WorkshopError
+from workshop.registry import workload as workload_of
 from workshop.runtime import client
 from workshop.runtime.lifecycle import private_session
 from workshop.store.records import RunRecord, SessionRecord, Trial
@@ -29,7 +30,6 @@ from workshop.study.tune.asked import Asked
 from workshop.study.tune.plan import Limits, plan
 from workshop.study.tune.report import pick, reported
 from workshop.study.tune.space import Point, key, label
-from workshop.registry import workload as workload_of
 
 WORKLOAD = "sgan"
 GIVEN = {"data": "digits"}  # which every machine has, also without a network

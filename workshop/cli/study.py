@@ -49,12 +49,12 @@ def scaling(
     """
     from workshop.core import topology
     from workshop.core.placement import Placement
+    from workshop.registry import workload as workload_of
     from workshop.runtime import client
     from workshop.runtime.lifecycle import shared_session
     from workshop.store.store import Store
     from workshop.study.scaling.plan import KIND, default_ranks, places, plan, read_ranks
     from workshop.study.settings import read_options, read_settings
-    from workshop.registry import workload as workload_of
 
     chosen = workload_of(workload)
     given = read_settings([*(settings or []), *read_options(context.args)], chosen)

@@ -71,8 +71,8 @@ def grid(
     Where ranks are varied, all together have the batch that one rank would have, so that every cell does the same work.
     """
     from workshop.core.errors import BadInput
-    from workshop.study.settings import read_axes, read_settings
     from workshop.registry import workload as workload_of
+    from workshop.study.settings import read_axes, read_settings
 
     chosen = workload_of(workload)
     axes = read_axes(vary or [])
@@ -120,8 +120,8 @@ def file(
     as_json: common.JSON = False,
 ) -> int:
     """A grid study that a small YAML file describes."""
-    from workshop.study.settings import whole_path
     from workshop.registry import workload as workload_of
+    from workshop.study.settings import whole_path
 
     found = read_study(path)
     chosen = workload_of(found.workload)

@@ -28,13 +28,13 @@ def path(
     beforehand. The dashboard's page Tuning shows the same with what to predict in each step.
     """
     from workshop.core import words
+    from workshop.registry import workload as workload_of
     from workshop.runtime.lifecycle import shared_session
     from workshop.store.store import Store
     from workshop.study.guided.kind import steps_in_words
     from workshop.study.guided.plan import KIND, WORKLOAD, read_steps
     from workshop.study.guided.wanting import here
     from workshop.study.settings import read_settings
-    from workshop.registry import workload as workload_of
 
     wanted = read_steps(steps)
     given = read_settings(settings or [], workload_of(WORKLOAD))

@@ -36,12 +36,12 @@ def ways(
     Takes the workload's own options, too (--partition label). Unless you say otherwise, digits are dealt very unevenly,
     since that is where being alone shows. The dashboard's page Federated shows the same, live by round.
     """
+    from workshop.registry import workload as workload_of
     from workshop.runtime.lifecycle import shared_session
     from workshop.store.store import Store
     from workshop.study.settings import read_options, read_settings
     from workshop.study.ways.beginning import checked
     from workshop.study.ways.plan import KIND
-    from workshop.registry import workload as workload_of
 
     chosen = workload_of(workload)
     given = read_settings([*(settings or []), *read_options(context.args)], chosen)

@@ -57,11 +57,11 @@ def go_on(
     from workshop.cli.show_study import resuming, show_study, watch_study
     from workshop.core.errors import WorkshopError
     from workshop.core.placement import Placement
+    from workshop.registry import workload as workload_of
     from workshop.runtime.lifecycle import session_for
     from workshop.study import runner
     from workshop.study.kinds import expected, read, report
     from workshop.study.place import check_place
-    from workshop.registry import workload as workload_of
 
     workload_of(store.study(study).workload)
     err = common.stderr()

@@ -33,13 +33,13 @@ def tune(
     from workshop.core import config, machines
     from workshop.core.memory import Gauge
     from workshop.core.placement import Placement
+    from workshop.registry import workload as workload_of
     from workshop.runtime import client
     from workshop.runtime.lifecycle import shared_session
     from workshop.store.store import Store
     from workshop.study.settings import read_settings
     from workshop.study.tune import kind, offer
     from workshop.study.tune.plan import plan, read_budget, tuning_of
-    from workshop.registry import workload as workload_of
 
     chosen = workload_of(workload)
     tuning_of(chosen)

@@ -12,10 +12,10 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.demo.hosts import EmulatedHosts
 from workshop.demo.link import Link
 from workshop.demo.session import placement, session_on
+from workshop.registry import workload
 from workshop.runtime import client
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.registry import workload
 
 RANKS = 2
 LONGEST = 900.0  # seconds for one run

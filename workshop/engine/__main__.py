@@ -18,8 +18,8 @@ from workshop.core.documents import finite
 from workshop.core.errors import OUT_OF_MEMORY, WorkshopError
 from workshop.engine import failing, threads
 from workshop.engine.context import Memory, RankContext
-from workshop.mpi import openmpi
 from workshop.extension import Workload, help_of, no_artifacts
+from workshop.mpi import openmpi
 from workshop.registry import workload, workloads
 
 

@@ -16,6 +16,7 @@ from workshop.notebook.display import Shown
 from workshop.notebook.html import Piece
 from workshop.notebook.shown import RunShown, ended
 from workshop.notebook.told import Verdict
+from workshop.registry import workloads
 from workshop.report.figures.curves import overlay
 from workshop.report.panels.told import HELD_OUT, curve_names
 from workshop.report.snapshot import Snapshot
@@ -23,7 +24,6 @@ from workshop.report.wording import metrics_of
 from workshop.runtime import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
-from workshop.registry import workloads
 from workshop.workloads.forms import named
 
 if TYPE_CHECKING:
@@ -88,7 +88,9 @@ class Compared(Shown):
     def figures(self) -> list[str]:
         """The names that `figure` takes: the curves that the runs have told."""
         sights = [Snapshot(self._store, run) for run in self.runs]
-        return list(dict.fromkeys(name for snapshot in sights for name in curve_names(snapshot.workload, snapshot.totals)))
+        return list(
+            dict.fromkeys(name for snapshot in sights for name in curve_names(snapshot.workload, snapshot.totals))
+        )
 
     def figure(self, name: str | None = None) -> go.Figure:
         """A curve of all runs in one plot; without a name the most important one. Raises BadInput."""

@@ -177,7 +177,11 @@ def _source(url: str, snapshot: Snapshot | None) -> str | None:
         return url
     found = _ARTIFACT.match(url)
     name = unquote(found[1]) if found else ""
-    if snapshot is None or name not in snapshot.artifacts or not snapshot.artifacts[name].media_type.startswith("image/"):
+    if (
+        snapshot is None
+        or name not in snapshot.artifacts
+        or not snapshot.artifacts[name].media_type.startswith("image/")
+    ):
         return None
     return pictures.address(snapshot.read(name), snapshot.artifacts[name].media_type)
 

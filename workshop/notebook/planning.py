@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
+from workshop.extension import Workload
 from workshop.notebook.asking import on_top, parted, plain, unknown
 from workshop.notebook.session import cores_of
 from workshop.runtime import client
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
-from workshop.extension import Workload
 
 
 class Wanted(Protocol):

@@ -12,16 +12,16 @@ from typing import Any
 from workshop.core import words as say
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
+from workshop.extension import Workload
 from workshop.notebook import html
 from workshop.notebook.asking import on_top
 from workshop.notebook.display import Line
+from workshop.registry import workloads
 from workshop.report.run_sections import turn
 from workshop.report.wording import STATUS, state_words, value_words
 from workshop.runtime import client
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.extension import Workload
-from workshop.registry import workloads
 from workshop.workloads.forms import going_on
 
 ENDS = 30.0  # seconds within which a run that was cancelled has ended

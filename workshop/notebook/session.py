@@ -19,11 +19,11 @@ from workshop.notebook.html import Piece
 from workshop.notebook.maps import RankMapShown
 from workshop.notebook.running import AGAIN, follow, submit
 from workshop.notebook.shown import RunShown
+from workshop.registry import workload as workload_of
 from workshop.report.analysis.oversubscription import asked_threads
 from workshop.report.wording import SESSION, state_words
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.registry import workload as workload_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -23,6 +23,7 @@ from workshop.notebook.html import Piece
 from workshop.notebook.planning import DEFAULT, PLANS, Wanted, check, missing, number
 from workshop.notebook.running import Stopped, dashboard
 from workshop.notebook.told import Verdict
+from workshop.registry import workload as workload_of
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study import kinds, runner
@@ -30,7 +31,6 @@ from workshop.study.cards import cards as cards_of
 from workshop.study.kinds import expected, title
 from workshop.study.place import check_place
 from workshop.study.trial_monitor import Progress
-from workshop.registry import workload as workload_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame

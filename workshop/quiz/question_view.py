@@ -14,8 +14,8 @@ from workshop.quiz.deck import Base, Choice, Match, Number, Order, Place, Poll, 
 from workshop.quiz.parts import Picture, RunWanted
 from workshop.quiz.randomisation import Asked, ask, measured, written
 from workshop.quiz.rendering import html
-from workshop.report.command_line import params_of
 from workshop.registry import workload
+from workshop.report.command_line import params_of
 
 __all__ = ["Asked", "answer", "ask", "most_ranks", "raw", "shown", "solution"]
 

@@ -13,10 +13,10 @@ from workshop.core.placement import Placement
 from workshop.quiz import expressions
 from workshop.quiz.deck import Predict
 from workshop.quiz.randomisation import measured
+from workshop.registry import workload
 from workshop.runtime import client
 from workshop.store.records import Identity, RunRecord, RunStatus, SessionRecord
 from workshop.store.store import Store
-from workshop.registry import workload
 
 APART = 600.0  # seconds; runs further apart may have met different machines
 PAGE = 100  # runs that are read at a time

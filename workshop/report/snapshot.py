@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
+from workshop.extension import Workload
+from workshop.registry import workloads
 from workshop.report.analysis.balance import Totals
 from workshop.store.records import Artifact, RunRecord, Series
 from workshop.store.store import Store
-from workshop.extension import Workload
-from workshop.registry import workloads
 
 POINTS = 160  # of a curve: what a card can show, and what forty viewers can be sent several times a second
 

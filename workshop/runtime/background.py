@@ -9,10 +9,10 @@ from typing import Any
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
+from workshop.registry import workload
 from workshop.runtime import client, lifecycle
 from workshop.store.records import Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.registry import workload
 
 CANCELLED = 20.0  # seconds within which a run has ended when it is asked to
 

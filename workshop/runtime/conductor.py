@@ -27,6 +27,7 @@ from workshop.core import config, memory, processes, topology
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.engine import host as engine
+from workshop.registry import workload
 from workshop.report.verdict import verdict
 from workshop.runtime.channel import Channel
 from workshop.runtime.cluster import Cluster
@@ -40,7 +41,6 @@ from workshop.runtime.run_monitor import Outcome, Watch, problem, stopped
 from workshop.runtime.watchdog import Watchdog
 from workshop.store.records import RunRecord, SessionState
 from workshop.store.store import Store
-from workshop.registry import workload
 
 LOOK = 0.1  # seconds between looks at the store
 HEARTBEAT = 1.0  # seconds

@@ -16,11 +16,11 @@ from starlette.routing import BaseRoute, Route
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import progress_reset
+from workshop.registry import workload as workload_of
 from workshop.runtime import client, lifecycle
 from workshop.server import limits as bounds
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.registry import workload as workload_of
 from workshop.workloads.forms import EARLIER, file_params, is_run_number, param_of_runs
 
 

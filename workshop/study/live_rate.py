@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from statistics import median
 
+from workshop.registry import workload
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
 from workshop.study.kinds import Watched
-from workshop.registry import workload
 
 
 class Watch:

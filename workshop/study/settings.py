@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from workshop.core.errors import BadInput
-from workshop.study.grid.axes import VARIABLE
 from workshop.extension import Workload
+from workshop.study.grid.axes import VARIABLE
 
 UNSET = ("unset", "default", "")  # how a value that is none is written
 

@@ -28,10 +28,10 @@ from workshop.core import config, processes
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.engine.context import RankContext
+from workshop.registry import workload
 from workshop.runtime import lifecycle
 from workshop.runtime.launchers.slurm import Site, commands
 from workshop.store.store import Store
-from workshop.registry import workload
 
 pytestmark = pytest.mark.real
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")

@@ -7,10 +7,10 @@ from typing import Any
 
 from tests.report.analysis import cases
 from workshop.core.placement import Placement
+from workshop.registry import workload
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study.grid.plan import KIND, plan
-from workshop.registry import workload
 
 FAILED, PRUNED = -1.0, -2.0
 WHY = "<b>out</b> of memory"

@@ -8,9 +8,9 @@ import pytest
 
 from workshop.cli.study_grid import ASKED, placement_of, read_study
 from workshop.core.errors import BadInput
+from workshop.registry import workload
 from workshop.study.grid.file import DEEPEST, LARGEST, read, read_file
 from workshop.study.grid.plan import plan
-from workshop.registry import workload
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "labs").glob("*/studies/*.yaml"))
 WHOLE = """

@@ -9,13 +9,13 @@ import pytest
 from tests.server import seed as class_seed
 from tests.study.grid.cases import kept, run_all
 from workshop.core.placement import Placement
+from workshop.registry import workload
 from workshop.store.records import SessionRecord, Trial
 from workshop.store.store import Store
 from workshop.study import runner
 from workshop.study.grid.kind import KIND, GridReport
 from workshop.study.grid.plan import plan
 from workshop.study.kinds import Sofar, read, report, title
-from workshop.registry import workload
 
 BLOBS = {"data": "blobs", "points": 1000}
 

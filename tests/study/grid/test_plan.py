@@ -8,9 +8,9 @@ import pytest
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
+from workshop.registry import workload
 from workshop.study.grid.plan import GridStudy, asked, plan, some_cell
 from workshop.study.trials import impossible
-from workshop.registry import workload
 
 KMEANS, MNIST = workload("kmeans"), workload("mnist")
 BLOBS = {"data": "blobs", "points": 1000}

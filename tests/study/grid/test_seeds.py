@@ -10,10 +10,10 @@ from tests.server import seed as class_seed
 from tests.study.grid.cases import kept, run_all
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
+from workshop.registry import workload
 from workshop.store.store import Store
 from workshop.study.grid.plan import GridStudy, plan
 from workshop.study.kinds import read, report
-from workshop.registry import workload
 
 METHODS = {"method": ["sgan", "supervised"]}
 

@@ -14,13 +14,13 @@ from tests.study.guided import world
 from tests.study.guided.world import World
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
+from workshop.registry import workload
 from workshop.study.guided import places
 from workshop.study.guided.cells import spread_out
 from workshop.study.guided.found import Found
 from workshop.study.guided.plan import STEPS, TRIAL, Setting, estimate, plan, read_steps
 from workshop.study.guided.planning import ahead, found_of, hopeless, more, total, unfinished
 from workshop.study.kinds import Sofar, Watched
-from workshop.registry import workload
 
 MOST = 60  # runs of the quick setting on two cores
 LONGEST = 15 * 60.0

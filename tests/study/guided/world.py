@@ -9,13 +9,13 @@ from typing import Any
 
 from tests.report.analysis import cases
 from workshop.core.placement import Placement
+from workshop.registry import workload
 from workshop.store.records import RunRecord, SessionRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.guided import wanting
 from workshop.study.guided.plan import STEPS, Setting, plan
 from workshop.study.guided.planning import more
 from workshop.study.kinds import Sofar, read
-from workshop.registry import workload
 
 CORES = 2
 EVALUATIONS = 30

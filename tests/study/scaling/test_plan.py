@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.study.scaling.plan import default_ranks, plan, read_ranks
-from workshop.study.settings import read_options, read_settings
 from workshop.extension import Params, Workload
 from workshop.registry import workload
+from workshop.study.scaling.plan import default_ranks, plan, read_ranks
+from workshop.study.settings import read_options, read_settings
 
 MNIST, KMEANS = workload("mnist"), workload("kmeans")
 

@@ -10,10 +10,10 @@ from workshop.core import machines
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.mpi import openmpi
+from workshop.registry import workload
 from workshop.study.tune.asked import Asked
 from workshop.study.tune.plan import Limits, Offer, plan, read_budget
 from workshop.study.tune.space import label, placed
-from workshop.registry import workload
 
 TWO = machines.read("1x2")
 

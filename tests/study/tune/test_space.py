@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.study.tune import cases
 from workshop.core.placement import POLLING, Placement
+from workshop.registry import workload
 from workshop.study.tune import spots
 from workshop.study.tune.space import key, label, placed
-from workshop.registry import workload
 
 YIELD, CYCLE = f"env.{POLLING}", "env.HOROVOD_CYCLE_TIME"
 

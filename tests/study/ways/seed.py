@@ -8,11 +8,11 @@ from typing import Any
 
 from tests.report.analysis import cases
 from workshop.core.placement import Placement
+from workshop.registry import workload
 from workshop.store.records import RunRecord, SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study.ways.found import ON, WAYS, names
 from workshop.study.ways.plan import KIND, WaysStudy, plan
-from workshop.registry import workload
 
 SETTINGS = {"data": "digits", "rounds": 4, "partition": "label", "model": "dense"}
 # (held out, own) of federated, pooled and alone, for each seed.

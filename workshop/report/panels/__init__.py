@@ -72,7 +72,9 @@ PANELS = (
     Panel("photo", photo.photo, _files),
     Panel("allreduce", allreduce.allreduce, _measured),
     Panel("generated", generated.generated, lambda snapshot: snapshot.version(generated.GENERATED)),
-    Panel("inversion", inversion.inversion, lambda snapshot: (snapshot.version(inversion.PICTURE), snapshot.run.metrics)),
+    Panel(
+        "inversion", inversion.inversion, lambda snapshot: (snapshot.version(inversion.PICTURE), snapshot.run.metrics)
+    ),
     Panel("overlays", segmentation.overlays, lambda snapshot: snapshot.version(segmentation.PICTURE)),
     Panel("curves", told.told, _told),
     Panel("federated", federated.federated, _rounds),

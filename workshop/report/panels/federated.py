@@ -138,7 +138,9 @@ def _left(snapshot: Snapshot, way: str) -> str:
 def _by_round(snapshot: Snapshot, institutions: int, first: str) -> list[Card]:
     """Accuracies of all institutions in all rounds, as far as they are."""
     names = {
-        f"institution {one + 1} {what} {_measure(snapshot)}": (what, one) for one in range(institutions) for what in _WHAT
+        f"institution {one + 1} {what} {_measure(snapshot)}": (what, one)
+        for one in range(institutions)
+        for what in _WHAT
     }
     found: dict[str, dict[tuple[int, int], float]] = {what: {} for what in _WHAT}
     for event in snapshot.store.events(snapshot.run.id, names, rank=0):

@@ -42,7 +42,12 @@ def made_of(snapshot: Snapshot) -> Any:
         for name in ("epsilon", "clipped", "dropped", *_distances(snapshot))
         if name in snapshot.totals
     }
-    return told, snapshot.run.metrics.get("attackers"), snapshot.run.metrics.get("dropped"), snapshot.run.metrics.get("skipped")
+    return (
+        told,
+        snapshot.run.metrics.get("attackers"),
+        snapshot.run.metrics.get("dropped"),
+        snapshot.run.metrics.get("skipped"),
+    )
 
 
 def guarding(snapshot: Snapshot) -> list[Card]:

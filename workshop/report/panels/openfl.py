@@ -25,7 +25,9 @@ def openfl(snapshot: Snapshot) -> list[Card]:
 
 def made_of(snapshot: Snapshot) -> Any:
     """What the cards are made of."""
-    return [snapshot.run.metrics.get(name) for name in ("fx", "certificates", "faults")], snapshot.run.params.get("fault")
+    return [snapshot.run.metrics.get(name) for name in ("fx", "certificates", "faults")], snapshot.run.params.get(
+        "fault"
+    )
 
 
 def _fault(snapshot: Snapshot) -> list[Card]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from workshop.extension import Workload
 from workshop.report.analysis.balance import balance
 from workshop.report.cards import Card, figure, line, words
 from workshop.report.figures.curves import curve
 from workshop.report.figures.times import rank_times
 from workshop.report.panels import allreduce
 from workshop.report.snapshot import Snapshot
-from workshop.extension import Workload
 
 CURVES = 4  # as many names of events get a curve where the workload doesn't say which
 HELD_OUT = "held-out "  # begins the names of what belongs to another curve, as its points

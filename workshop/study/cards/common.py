@@ -8,6 +8,7 @@ from typing import Any
 from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
+from workshop.registry import workloads
 from workshop.report import cards
 from workshop.report.cards import Card, Part, line, link, table, words
 from workshop.report.command_line import run_command
@@ -17,7 +18,6 @@ from workshop.store.records import RunRecord, Trial
 from workshop.study.kinds import Report
 from workshop.study.report import trial_json
 from workshop.study.results import CellResult, failure
-from workshop.registry import workloads
 from workshop.workloads.forms import named
 
 MOST = 300  # rows of a table

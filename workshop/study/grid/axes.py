@@ -20,9 +20,9 @@ from pydantic.fields import FieldInfo
 
 from workshop.core.errors import BadInput, bad_input
 from workshop.core.placement import Placement
+from workshop.extension import Workload
 from workshop.study.grid.labels import label
 from workshop.study.trials import Cell
-from workshop.extension import Workload
 
 PLACING = ("ranks", "threads", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "mpi")
 VARIABLE = "env."

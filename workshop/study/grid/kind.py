@@ -8,6 +8,7 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
+from workshop.registry import workload
 from workshop.report.command_line import run_command
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
@@ -22,7 +23,6 @@ from workshop.study.kinds import Kind, Sofar, read
 from workshop.study.report import study_json, trial_json
 from workshop.study.results import CellResult
 from workshop.study.trials import Cell, impossible, interleave
-from workshop.registry import workload
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Any
 from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
+from workshop.extension import Workload
 from workshop.store.records import Trial
 from workshop.study.estimate import SECONDS
 from workshop.study.grid import axes as axes_of
@@ -24,7 +25,6 @@ from workshop.study.grid import seeds as seeding
 from workshop.study.grid.seeds import sown
 from workshop.study.scaling.plan import REPEATS, scaling_of
 from workshop.study.trials import Cell, interleave
-from workshop.extension import Workload
 
 KIND = "grid"
 MOST = 500  # cells that a study runs unless somebody sets a limit

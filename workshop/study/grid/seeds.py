@@ -18,10 +18,10 @@ from typing import Any
 
 from workshop.core import words
 from workshop.core.errors import BadInput
+from workshop.extension import Workload
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.study import results
 from workshop.study.results import CellResult
-from workshop.extension import Workload
 
 SEED = "seed"
 AGREED = 5  # seeds that all have to say the same before it is called sure

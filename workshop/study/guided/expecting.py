@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from workshop.registry import workload
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
 from workshop.study.guided.found import Found
 from workshop.study.guided.plan import STEPS, WORKLOAD, Estimate, Setting, estimate
 from workshop.study.guided.planning import ahead, found_of, unfinished
 from workshop.study.kinds import Sofar
-from workshop.registry import workload
 
 PAST = 300  # runs from which expected times are taken
 ALIKE = ("iterations", "size")  # params by which a run takes its time

@@ -11,8 +11,8 @@ from typing import Any
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.store.records import RunRecord, Trial
 from workshop.extension import Workload
+from workshop.store.records import RunRecord, Trial
 
 KIND = "path"
 WORKLOAD = "sgan"

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from workshop.core import words
 from workshop.core.placement import Placement
+from workshop.registry import workload
 from workshop.report.command_line import run_command
 from workshop.study.guided.cells import AFTER, BEFORE
 from workshop.study.guided.evidence import evaluating, share_of_evaluation
@@ -16,7 +17,6 @@ from workshop.study.guided.places import APART, AS_FOUND, CYCLE, INTELS, SETS
 from workshop.study.guided.plan import WORKLOAD
 from workshop.study.guided.saying import Grown, Verdict, at, chance, failures, name, of_openmp, said, speed, times
 from workshop.study.results import CellResult, ranked
-from workshop.registry import workload
 from workshop.workloads.forms import named
 
 LONG = 10_000  # evaluations of a training that takes days

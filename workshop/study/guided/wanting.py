@@ -7,13 +7,13 @@ from typing import Any
 
 from workshop.core import topology
 from workshop.mpi import prefix
+from workshop.registry import workload
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study import runner
 from workshop.study.guided import expecting
 from workshop.study.guided.plan import KIND, STEPS, WORKLOAD, Estimate, Setting, plan
 from workshop.study.kinds import Sofar
-from workshop.registry import workload
 
 
 def here(

@@ -18,10 +18,10 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.store.records import Trial
-from workshop.study.trials import Cell, interleave
 from workshop.extension import Scaling, Workload
 from workshop.registry import workloads
+from workshop.store.records import Trial
+from workshop.study.trials import Cell, interleave
 
 KIND = "scaling"
 MOST = 32  # numbers of ranks in one study

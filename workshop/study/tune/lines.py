@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.mpi import command_lines
+from workshop.registry import workload
 from workshop.report.command_line import params_of, run_command
 from workshop.study.tune.asked import Asked
 from workshop.study.tune.space import chosen_params, placed
-from workshop.registry import workload
 
 
 def workshop(name: str, asked: Asked, point: Mapping[str, Any]) -> str:

@@ -12,13 +12,13 @@ from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.machines import Described
 from workshop.core.placement import MPI, Placement, default_for
+from workshop.extension import Tuning, Workload
+from workshop.registry import workloads
 from workshop.store.records import Trial
 from workshop.study.scaling.plan import scaling_of
 from workshop.study.tune.asked import Asked, Length
 from workshop.study.tune.space import CYCLES, YIELDS, Point, fits, plain
 from workshop.study.tune.spots import Spot, numbers_of_ranks, spots
-from workshop.extension import Tuning, Workload
-from workshop.registry import workloads
 
 TRIAL = 15.0  # seconds that a trial takes, about: most are for its ranks to start and to import their libraries
 TRIALS = 2  # without which nothing can be compared

@@ -7,13 +7,13 @@ from typing import Any
 
 from workshop.core import topology
 from workshop.core.placement import Placement, default_for
+from workshop.extension import Workload
 from workshop.runtime import client
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study.estimate import seconds_each
 from workshop.study.grid.seeds import SEED
 from workshop.study.ways.plan import KIND, WaysStudy, plan
-from workshop.extension import Workload
 
 
 def checked(

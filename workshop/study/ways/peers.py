@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workshop.extension import Params
+from workshop.registry import workloads
 from workshop.report.analysis.scores import number
 from workshop.report.command_line import params_of
 from workshop.store.records import Event, RunRecord
 from workshop.store.store import Store
 from workshop.study.grid.seeds import SEED
 from workshop.study.ways.found import ON, Curve, curve, names
-from workshop.extension import Params
-from workshop.registry import workloads
 from workshop.workloads.forms import applies
 
 OPENFL = "openfl"

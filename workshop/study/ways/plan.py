@@ -12,10 +12,10 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
+from workshop.extension import Workload
 from workshop.store.records import Trial
 from workshop.study.grid.seeds import SEED
 from workshop.study.trials import Cell, interleave
-from workshop.extension import Workload
 
 KIND = "ways"
 SEEDS = 5  # fewer can't all agree by more than chance

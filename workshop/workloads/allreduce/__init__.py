@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator, model_validator
 
-from workshop.extension import Params, Workload
+from workshop.extension import Extension, Params, Workload
 
 METHODS = ("ring", "own", "horovod", "parameter-server")
 NUMBER = 4  # bytes of a float32
@@ -66,3 +66,5 @@ WORKLOAD = Workload(
     params=AllReduceParams,
     function="workshop.workloads.allreduce.run:run",
 )
+
+EXTENSION = Extension(workloads=(WORKLOAD,))

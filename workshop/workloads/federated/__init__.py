@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workshop.extension import Artifacts, Params, Scaling, Workload
+from workshop.extension import Artifacts, Extension, Params, Scaling, Workload
 from workshop.workloads.federated.params import PRIVATE, Learning, Together
 from workshop.workloads.fields import ADVANCED, Data
 
@@ -81,3 +81,5 @@ WORKLOAD = Workload(
     results=("held_out_accuracy", "own_accuracy", "rounds", "images_per_second"),
     scaling=Scaling(rate="images_per_second", unit="images/s", total="rounds", live="total images/s"),
 )
+
+EXTENSION = Extension(workloads=(WORKLOAD,))

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from workshop.core.errors import BadInput
-from workshop.extension import Artifacts, Params, Workload
+from workshop.extension import Artifacts, Extension, Params, Workload
 from workshop.workloads.fields import ADVANCED, Data
 
 CLASSES = 10
@@ -156,3 +156,5 @@ WORKLOAD = Workload(
     curves=("likeness", "distance", "correlation"),
     results=("images", "labels_right", "likeness", "correlation", "signal_to_noise"),
 )
+
+EXTENSION = Extension(workloads=(WORKLOAD,))

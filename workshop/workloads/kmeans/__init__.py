@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from workshop.extension import Artifacts, Params, Scaling, Tuning, Workload
+from workshop.extension import Artifacts, Extension, Params, Scaling, Tuning, Workload
 
 PHOTO = {"when": {"data": "photo"}}
 BLOBS = {"when": {"data": "blobs"}}
@@ -104,3 +104,5 @@ WORKLOAD = Workload(
         knobs={"backend": ("numba", "numpy", "daal4py")},
     ),
 )
+
+EXTENSION = Extension(workloads=(WORKLOAD,))

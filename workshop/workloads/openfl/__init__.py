@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from workshop.extension import Artifacts, Workload
+from workshop.extension import Artifacts, Extension, Workload
 from workshop.workloads.federated import Dealt, Digits, FederatedParams
 from workshop.workloads.federated.params import LEARNING, Epochs, EvaluateImages, Rate, Validation
 from workshop.workloads.fields import ADVANCED
@@ -100,3 +100,5 @@ WORKLOAD = Workload(
     curves=("accuracy", "loss"),
     results=("held_out_accuracy", "own_accuracy", "rounds", "seconds_per_round"),
 )
+
+EXTENSION = Extension(workloads=(WORKLOAD,))

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from workshop.extension import Params, Scaling, Workload
+from workshop.extension import Extension, Params, Scaling, Workload
 from workshop.workloads.federated.params import LEARNING, PRIVATE, Epochs, Learning, Optimizer, Rate, Rounds, Together
 from workshop.workloads.fields import ADVANCED, number
 
@@ -120,3 +120,5 @@ WORKLOAD = Workload(
     results=("held_out_dice", "own_dice", "rounds", "images_per_second"),
     scaling=Scaling(rate="images_per_second", unit="images/s", total="rounds", live="total images/s"),
 )
+
+EXTENSION = Extension(workloads=(WORKLOAD,))

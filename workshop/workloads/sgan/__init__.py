@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from workshop.extension import Artifacts, Params, Scaling, Tuning, Workload
+from workshop.extension import Artifacts, Extension, Params, Scaling, Tuning, Workload
 from workshop.workloads.fields import ADVANCED, Data, Exchange, Target, Trace, number
 
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
@@ -104,3 +104,5 @@ WORKLOAD = Workload(
         knobs={"exchange": ("horovod", "mpi", "mpi-per-tensor", "parameter-server")},
     ),
 )
+
+EXTENSION = Extension(workloads=(WORKLOAD,))
