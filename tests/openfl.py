@@ -9,7 +9,7 @@ import pytest
 
 from tests.mpis import HOME, share
 from tests.support import need
-from workshop.federation import environment
+from workshop.workloads.openfl import environment
 
 PLACE = "cache/federation"
 

@@ -26,12 +26,12 @@ from workshop.core import config, processes, topology, words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.memory import Gauge, size
 from workshop.core.placement import Host, Placement
-from workshop.federation import environment
 from workshop.mpi import horovod, openmpi
 from workshop.runtime import loopback
 from workshop.runtime.launchers import ssh as sites
 from workshop.runtime.supervisor import check_port, only_one
 from workshop.store.store import Store
+from workshop.workloads.openfl import environment
 
 GIB = 2**30
 MPI_SECONDS = 12.0  # 2 ranks start in 1 to 2 s on an idle machine

@@ -17,7 +17,7 @@ capabilities use this file and nothing else. An extension that is broken is name
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -105,7 +105,8 @@ class Workload:
     reads what an earlier run has left. `fits(params, inputs, ranks)` raises BadInput there for what so many ranks can't
     do. `processes(params)` is how many processes a run starts beside its ranks; a learner's limit counts them like
     ranks. `curves` names the events that pages draw, the most important first; None: the page chooses. `results` names
-    the metrics that are shown before all others. `scaling` is None where the workload can't be compared over numbers of
+    the metrics that are shown before all others. `notes` says of events by name what their curve means, in a sentence.
+    `scaling` is None where the workload can't be compared over numbers of
     ranks, `tuning` where the tuner can't try it. `trains` says that its ranks import TensorFlow.
 
     `verdict` is a reference to a `Verdict`, `panels` to a sequence of `Panel`s, `failures` to a function that returns
@@ -122,6 +123,7 @@ class Workload:
     processes: Callable[[Any], int] | None = None
     curves: tuple[str, ...] | None = None
     results: tuple[str, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
     scaling: Scaling | None = None
     tuning: Tuning | None = None
     trains: bool = False
@@ -160,7 +162,8 @@ class Panel:
     """A part of a run's page: cards, none where the run told nothing that the panel could show.
 
     `made_of` is what its cards are made of, cheap to find out: while that stays the same, they are not made anew.
-    `beside` are the cards that are worth seeing beside those of another run.
+    `beside` are the cards that are worth seeing beside those of another run. `told` names the metrics that its cards
+    show, so that the list of all other metrics stays short.
     """
 
     name: str
@@ -168,6 +171,7 @@ class Panel:
     made_of: Callable[[Snapshot], Any]
     section: Section = "result"
     beside: Callable[[Snapshot], Sequence[Card]] | None = None
+    told: Collection[str] = ()
 
 
 # Everything else that a capability can bring.
@@ -179,7 +183,8 @@ class Study:
 
     `kind` names a `workshop.study.kinds.Kind`. `cards(report)` are the cards of its page, `show(report)` prints it in a
     terminal; empty: its trials are shown. `plan(store, session, workload, settings)` plans it from a notebook; empty:
-    notebooks can't ask for it. `workload` is the one that it is about unless somebody says otherwise.
+    notebooks can't ask for it, and `elsewhere` says who can. `workload` is the one that it is about unless somebody
+    says otherwise.
     """
 
     name: str
@@ -187,6 +192,7 @@ class Study:
     cards: str = ""
     show: str = ""
     plan: str = ""
+    elsewhere: str = ""
     workload: str = ""
 
 
@@ -211,16 +217,20 @@ class Lab:
 
 @dataclass(frozen=True)
 class Decks:
-    """A folder whose folders hold a deck of questions each, as `quiz.yaml`."""
+    """A folder whose folders hold a deck of questions each, as `quiz.yaml`. `order` names those that come first."""
 
     folder: Path
+    order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class QuizFormat:
-    """Decks in the format of another program. `module` has `write(deck, pictures) -> Exported` and, where the format can
-    be `read`, `read(data, name) -> Imported`. `endings` are those of its files, the usual one first. `recognises(path,
-    data)` says whether a file is surely one of these; it decides between formats that share an ending."""
+    """Decks in the format of another program.
+
+    `module` has `write(deck, pictures) -> Exported` and, where the format can be `read`, `read(data, name) ->
+    Imported`. `endings` are those of its files, the usual one first. `recognises` names a function of a file's bytes
+    that says whether they are surely of this format; it decides between formats that share an ending.
+    """
 
     name: str
     title: str
@@ -244,6 +254,7 @@ class MPI:
     """An MPI. `module` has what `workshop.mpi.of` describes."""
 
     name: str
+    title: str
     module: str
 
 

@@ -13,18 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
 from workshop.core.errors import BadInput
-from workshop.extension import (
-    MPI,
-    Command,
-    Decks,
-    Extension,
-    Lab,
-    Launcher,
-    Page,
-    QuizFormat,
-    Study,
-    Workload,
-)
+from workshop.extension import MPI, Command, Decks, Extension, Lab, Launcher, Page, QuizFormat, Study, Workload
 
 GROUP = "workshop.extensions"
 OWN = "workshop."  # begins the modules of the workshop itself

@@ -18,9 +18,9 @@ from workshop.server import actions
 from workshop.server.study_processes import RUNNERS
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import export
-from workshop.study.cards.ways import cards as cards_of
 from workshop.study.kinds import Sofar
 from workshop.study.trials import remaining
+from workshop.study.ways.cards import cards as cards_of
 from workshop.study.ways.kind import WaysReport, seconds, ways_report
 
 EVERY = 2.0  # seconds after which a study that goes on is looked at again; all visitors share a look

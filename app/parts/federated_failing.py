@@ -7,9 +7,9 @@ from parts import frame
 from parts.failing import BROKEN, EVERY, FIXED, RECENT
 
 from workshop.core.errors import WorkshopError
-from workshop.federated_failures import FederatedFailure, Which, federated_failures
 from workshop.server import actions
 from workshop.store.records import Identity, RunRecord, SessionRecord
+from workshop.workloads.openfl.failures import FederatedFailure, Which, federated_failures
 
 SIDES: tuple[tuple[Which, str], ...] = (("broken", BROKEN), ("fixed", FIXED))
 

@@ -7,14 +7,10 @@ from dataclasses import replace
 import streamlit as st
 from parts import cards, federated_failing, frame
 
-from workshop.federation import environment
 from workshop.registry import workloads
-from workshop.report.panels import inversion, segmentation
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import Identity, RunRecord, SessionRecord
-
-# What makes the cards of a run that have its pictures.
-PICTURED = {"inversion": inversion.inversion, "segmentation": segmentation.overlays}
+from workshop.workloads.openfl import environment
 
 PROTECTED = (
     ("One institution with wrong labels", "workshop run federated --attack flip"),
@@ -91,7 +87,8 @@ def _commands(workload: str, *commands: str, form: bool = True) -> None:
 
 def _pictures(run: RunRecord) -> None:
     """What a run has kept to look at: the recovered digits, the outlined tumours."""
-    made = PICTURED.get(run.workload)
-    for card in made(Snapshot(frame.store(), run)) if made is not None else []:
-        shown = tuple(part for part in card.parts if part["kind"] == "pictures")
-        cards.show(replace(card, title="", parts=shown), f"federated-{run.id}")
+    snapshot = Snapshot(frame.store(), run)
+    made = [card for panel in snapshot.own_panels if panel.section == "result" for card in panel.show(snapshot)]
+    for card in made:
+        if shown := tuple(part for part in card.parts if part["kind"] == "pictures"):
+            cards.show(replace(card, title="", parts=shown), f"federated-{run.id}")

@@ -12,8 +12,8 @@ from workshop.core.errors import WorkshopError
 from workshop.report.figures.guesses import guesses as drawn_guesses
 from workshop.report.wording import waiting
 from workshop.store.records import Identity, SessionRecord
-from workshop.study.cards.path import step_cards
 from workshop.study.guided import guesses
+from workshop.study.guided.cards import step_cards
 from workshop.study.guided.guesses import SHOWN, Ask, Choice
 from workshop.study.guided.kind import StepReport
 from workshop.study.guided.steps import OTHERS, SOURCE

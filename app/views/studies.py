@@ -7,18 +7,19 @@ from parts import cards, frame, resting
 
 from workshop.core import words
 from workshop.core.errors import WorkshopError
+from workshop.registry import studies
 from workshop.report.cards import Card
 from workshop.report.wording import waiting
 from workshop.server.numbers import number
 from workshop.store.records import Identity, StudyRecord
 from workshop.study import export
 from workshop.study.cards import cards as cards_of
-from workshop.study.cards.path import guessed
-from workshop.study.cards.unknown import unknown
 from workshop.study.guided import guesses
+from workshop.study.guided.cards import guessed
 from workshop.study.guided.kind import PathReport
-from workshop.study.kinds import KINDS, Report, expected, read, report, title
+from workshop.study.kinds import Report, expected, read, report, title
 from workshop.study.trials import remaining
+from workshop.study.unknown import unknown
 from workshop.study.ways.guesses import ASKS
 from workshop.study.ways.kind import WaysReport
 
@@ -95,7 +96,7 @@ def _all_of(study: StudyRecord) -> int:
 def _found(state: tuple[object, ...], _study: StudyRecord) -> tuple[Report, list[Card], int]:
     """What a study in this state has found, its cards, and how many trials it will have; made once for all visitors."""
     trials, runs = read(frame.store(), _study.id)
-    if _study.kind not in KINDS:
+    if _study.kind not in studies():
         found = unknown(_study, trials, runs)
         return found, cards_of(found), len(trials)
     found = report(frame.store(), _study)

@@ -34,7 +34,6 @@ from workshop.core import config, topology
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import catalogue, description
-from workshop.federated_failures import federated_failures
 from workshop.quiz import reader
 from workshop.quiz.deck import Choice, Deck, Match, Number, Order, Place, Predict, Text
 from workshop.quiz.question_view import ask, solution
@@ -52,6 +51,7 @@ from workshop.study.guided.steps import STEPS
 from workshop.study.kinds import Sofar
 from workshop.study.runner import read as trials_of
 from workshop.study.ways.guesses import ASKS
+from workshop.workloads.openfl.failures import federated_failures
 
 NAME = "class"  # of the session
 LEARNERS = 8

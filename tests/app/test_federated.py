@@ -14,11 +14,11 @@ from tests.app.test_tuning import click
 from tests.server import seed as class_seed
 from tests.server import test_segmentation as segmentation
 from tests.study.ways import seed
-from workshop.federated_failures import federated_failures
 from workshop.registry import workload
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.settings import read_options, read_settings
+from workshop.workloads.openfl.failures import federated_failures
 
 GUESSED = ("Keep my guess", "Show me without guessing")
 

@@ -13,12 +13,12 @@ from rich.console import Console
 from tests.cli.test_cli import answer, workshop
 from tests.study import seed
 from workshop.cli.main import run
-from workshop.cli.show_study import watch_study
 from workshop.core.placement import Placement
 from workshop.registry import workload
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.scaling.plan import KIND, plan
+from workshop.study.terminal import watch_study
 from workshop.study.trial_monitor import Progress
 
 SCALING = ["study", "run", "scaling", "--workload"]

@@ -13,9 +13,9 @@ import typer
 
 from workshop.cli.main import app
 from workshop.core import config
-from workshop.federated_failures import federated_failures
 from workshop.registry import workloads
 from workshop.report.failures import failures
+from workshop.workloads.openfl.failures import federated_failures
 
 # The texts of a lab, and how many commands there are at least in one of them.
 LEAST = {"README.md": 10, "runsheet.md": 3, "notebook.md": 1, "quiz.yaml": 0}

@@ -13,7 +13,7 @@ from workshop.extension import Params, Workload
 from workshop.registry import workload
 from workshop.report import cards
 from workshop.report.cards import Card
-from workshop.report.panels import PANELS, side_by_side
+from workshop.report.panels import GENERAL, panels, side_by_side
 from workshop.report.panels.told import curve_names
 from workshop.report.predictions import PREDICTIONS
 from workshop.report.run_sections import RunLook
@@ -27,7 +27,7 @@ def shown(store: Store, run: RunRecord) -> dict[str, Card]:
     snapshot = Snapshot(store, store.run(run.id))
     PREDICTIONS.of(snapshot.run)
     PREDICTIONS.settle()
-    return {card.name: card for panel in PANELS for card in panel.show(snapshot)}
+    return {card.name: card for panel in panels(snapshot) for card in panel.show(snapshot)}
 
 
 def part(card: Card, kind: str) -> Any:
@@ -174,7 +174,7 @@ def test_only_what_has_changed_is_made_again(store: Store, session: SessionRecor
     run = training.running(store, session, epochs=1)
     training.keep(store, run.id)
     look = RunLook(store, run.id)
-    assert {panel.name for panel in PANELS} <= look().keys()
+    assert {panel.name for panel in GENERAL} <= look().keys()
     PREDICTIONS.settle()
     look()
     assert look().keys() == {"panels", "run"}

@@ -15,9 +15,9 @@ from tests import mpis
 from tests.sessions import Session
 from tests.support import limit, until
 from workshop.core.placement import Placement
-from workshop.federated_failures import federated_failures
 from workshop.mpi import openmpi
 from workshop.runtime import client
+from workshop.workloads.openfl.failures import federated_failures
 
 pytestmark = pytest.mark.real
 SMALL = {"data": "digits", "images": 300, "model": "dense", "partition": "label"}

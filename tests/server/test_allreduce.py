@@ -9,12 +9,12 @@ import pytest
 
 from tests.server import seed
 from workshop.report.cards import Card
-from workshop.report.panels import PANELS, side_by_side
-from workshop.report.panels.allreduce import told
+from workshop.report.panels import panels, side_by_side
 from workshop.report.predictions import PREDICTIONS
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
+from workshop.workloads.allreduce.panels import told
 
 SIZES = (4, 1 << 10, 64 << 20)
 SECONDS = {"own": (1e-5, 1.2e-5, 2e-2), "ring": (4e-5, 5e-5, 3e-2)}
@@ -43,7 +43,7 @@ def shown(store: Store, run: RunRecord) -> dict[str, Card]:
     snapshot = Snapshot(store, store.run(run.id))
     PREDICTIONS.of(snapshot.run)
     PREDICTIONS.settle()
-    return {card.name: card for panel in PANELS for card in panel.show(snapshot)}
+    return {card.name: card for panel in panels(snapshot) for card in panel.show(snapshot)}
 
 
 def part(card: Card, kind: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.server import seed
 from workshop.report.cards import Card
-from workshop.report.panels import PANELS, side_by_side
+from workshop.report.panels import panels, side_by_side
 from workshop.report.predictions import PREDICTIONS
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
@@ -55,7 +55,7 @@ def shown(store: Store, run: RunRecord) -> dict[str, Card]:
     snapshot = Snapshot(store, store.run(run.id))
     PREDICTIONS.of(snapshot.run)
     PREDICTIONS.settle()
-    return {card.name: card for panel in PANELS for card in panel.show(snapshot)}
+    return {card.name: card for panel in panels(snapshot) for card in panel.show(snapshot)}
 
 
 def part(card: Card, kind: str) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from tests.report.analysis.test_inversion import GONE, GOOD, POOR
 from tests.report.test_panels import part, shown, text
 from tests.server import seed
+from tests.workloads.inversion.test_verdict import GONE, GOOD, POOR
 from workshop.report.panels import side_by_side
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord

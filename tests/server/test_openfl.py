@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from tests.report.analysis.test_openfl import COMMANDS, SHOWN, certificate, command
 from tests.server import seed
 from tests.server.test_federated import FIRST, part, shown, told
-from workshop.federated_failures import FederatedFailure, federated_failures
+from tests.workloads.openfl.test_verdict import COMMANDS, SHOWN, certificate, command
 from workshop.report.cards import as_json
-from workshop.report.panels.openfl import NOT_YET
 from workshop.report.predictions import PREDICTIONS
 from workshop.report.run_sections import RunLook
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
+from workshop.workloads.openfl.failures import FederatedFailure, federated_failures
+from workshop.workloads.openfl.panels import NOT_YET
 
 KEY = "-----BEGIN PRIVATE KEY-----"
 

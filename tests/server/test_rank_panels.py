@@ -8,7 +8,7 @@ import pytest
 
 from tests.report.test_panels import part, shown, text
 from tests.server import seed, training
-from workshop.report.panels import PANELS
+from workshop.report.panels import GENERAL
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
@@ -49,7 +49,7 @@ def test_memory_over_time_from_the_second_time_on(store: Store, session: Session
 
 def test_the_memory_card_is_made_anew_when_more_is_told(store: Store, session: SessionRecord) -> None:
     run = training.running(store, session, epochs=2)
-    (panel,) = (panel for panel in PANELS if panel.name == "memory")
+    (panel,) = (panel for panel in GENERAL if panel.name == "memory")
     before = panel.made_of(Snapshot(store, store.run(run.id)))
     assert before == panel.made_of(Snapshot(store, store.run(run.id)))
     training.tell(store, run.id, 3)

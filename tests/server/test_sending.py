@@ -6,13 +6,13 @@ from typing import Any
 
 from tests.server import seed
 from workshop.report.cards import Card, as_json
-from workshop.report.panels import PANELS, side_by_side
-from workshop.report.panels.sending import HOLDS, sending
+from workshop.report.panels import panels, side_by_side
 from workshop.report.predictions import PREDICTIONS
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.workloads.federated import messages
+from workshop.workloads.federated.sending_panels import HOLDS, sending
 
 TOLD = {
     "secure": "masks",
@@ -93,7 +93,7 @@ def test_it_is_on_the_page_and_beside_other_runs(store: Store, session: SessionR
     snapshot = Snapshot(store, begun(store, session, {"sending": TOLD}))
     PREDICTIONS.of(snapshot.run)
     PREDICTIONS.settle()
-    assert "seen" in {card.name for panel in PANELS for card in panel.show(snapshot)}
+    assert "seen" in {card.name for panel in panels(snapshot) for card in panel.show(snapshot)}
     assert "seen" in {card.name for card in side_by_side(snapshot)}
     assert '"What left the institutions"' in as_json(sending(snapshot))
 

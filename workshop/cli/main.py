@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from workshop.cli import bench, demo, federation, horovod, labs, mpi, place, quiz, runs, session, study, tune, up
+from workshop.cli import bench, demo, extensions, horovod, labs, mpi, place, quiz, runs, session, study, up
 from workshop.cli import record as record_commands
 from workshop.cli import run as run_commands
 from workshop.core.errors import WorkshopError
@@ -30,13 +30,12 @@ app.command("record")(record_commands.record)
 app.add_typer(study.app, name="study")
 app.add_typer(quiz.app, name="quiz")
 app.add_typer(labs.app, name="labs")
-app.command("tune")(tune.tune)
 app.command("place")(place.place)
-app.add_typer(federation.app, name="federation")
 app.add_typer(bench.app, name="bench")
 app.add_typer(demo.app, name="demo")
 app.add_typer(mpi.app, name="mpi")
 app.add_typer(horovod.app, name="horovod")
+extensions.add_commands(app, "")
 
 
 def run(words: list[str]) -> int:

@@ -3,3 +3,12 @@
 `source` reads labs/<lab>/notebook.md, `shape` says what a lab's notebook has to have, `describe` reads lab.yaml,
 `build` makes notebooks, `course` puts all labs together, `copies` hands notebooks out, `checking` judges answers.
 """
+
+from __future__ import annotations
+
+from workshop.core import config
+from workshop.extension import Decks, Extension
+
+ORDER = ("first", "kmeans", "mnist", "placement", "sgan", "federated", "failures")
+
+EXTENSION = Extension(decks=(Decks(config.labs_folder(), ORDER),))

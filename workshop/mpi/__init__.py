@@ -5,11 +5,24 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from workshop.core.placement import MPI
+from workshop.core.errors import BadInput
+from workshop.extension import MPI, Extension
+from workshop.registry import mpis
 
 REFUSES = "refuses this placement, in its own words:"  # behind the MPI's name, wherever one is quoted
 
 
-def of(name: MPI) -> Any:
+def of(name: str) -> Any:
     """The module of an MPI: `NAME`, `launcher`, `arguments`, `environment`, `check`, `death`, `refusal`."""
-    return importlib.import_module(f"workshop.mpi.{name}")
+    if name not in mpis():
+        raise BadInput(f"There is no MPI {name!r:.60}; there are {', '.join(mpis())}.")
+    return importlib.import_module(mpis()[name].module)
+
+
+EXTENSION = Extension(
+    mpis=(
+        MPI("openmpi", "Open MPI", "workshop.mpi.openmpi"),
+        MPI("mpich", "MPICH", "workshop.mpi.mpich"),
+        MPI("intelmpi", "Intel MPI", "workshop.mpi.intelmpi"),
+    ),
+)

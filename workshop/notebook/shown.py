@@ -23,9 +23,7 @@ from workshop.notebook.running import link
 from workshop.notebook.told import Files, Metrics, Verdict, error_of
 from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card
-from workshop.report.panels import PANELS
-from workshop.report.panels.inversion import inversion
-from workshop.report.panels.photo import photo
+from workshop.report.panels import panels
 from workshop.report.panels.told import curve_names
 from workshop.report.run_sections import UNREADABLE
 from workshop.report.snapshot import Snapshot
@@ -177,7 +175,8 @@ class RunShown(Shown):
     def drawn(self) -> Iterable[Piece]:
         """What it has to show besides words: pictures that it made, and its first figure."""
         snapshot = self._sight
-        cards = [card for panel in (photo, inversion) for card in _made(panel, snapshot)]
+        own = [panel.show for panel in snapshot.own_panels if panel.section == "result" and panel.beside is not None]
+        cards = [card for show in own for card in _made(show, snapshot)]
         pictures = [replace(card, parts=tuple(p for p in card.parts if p["kind"] == "pictures")) for card in cards]
         yield from html.pieces([card for card in pictures if card.parts], snapshot)
         if self._figures:
@@ -224,7 +223,7 @@ class RunShown(Shown):
 def figures_of(snapshot: Snapshot) -> dict[str, go.Figure]:
     """All figures of a run's page by the names of their cards: ways of learning and curves first, which say most, but
     curves of a single point last."""
-    cards = [card for panel in PANELS if panel.name not in APART for card in _made(panel.show, snapshot)]
+    cards = [card for panel in panels(snapshot) if panel.name not in APART for card in _made(panel.show, snapshot)]
     drawn = html.figures(cards)
     first = ["ways", *curve_names(snapshot.workload, snapshot.totals)]
     names = [name for name in dict.fromkeys([*first, *drawn]) if name in drawn]

@@ -16,13 +16,15 @@ import plotly.graph_objects as go
 
 from workshop.core import words as say
 from workshop.core.errors import BadInput, WorkshopError
+from workshop.extension import load
 from workshop.notebook import html, learner
 from workshop.notebook.asking import plain
 from workshop.notebook.display import Line, Shown, show
 from workshop.notebook.html import Piece
-from workshop.notebook.planning import DEFAULT, PLANS, Wanted, check, missing, number
+from workshop.notebook.planning import Wanted, check, missing, number
 from workshop.notebook.running import Stopped, dashboard
 from workshop.notebook.told import Verdict
+from workshop.registry import studies
 from workshop.registry import workload as workload_of
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.store.store import Store
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
 
 MINUTES = 30.0  # that one of its runs may take
 RECENT = 50  # studies among which one's own that was stopped is looked for
-ELSEWHERE = {"path": "`workshop study run path`, or the dashboard's page Tuning", "tune": "`workshop tune`"}
 
 
 def study(session: Session, kind: str, workload: str | None, names: Mapping[str, Any]) -> StudyShown:
@@ -51,19 +52,22 @@ def study(session: Session, kind: str, workload: str | None, names: Mapping[str,
     of the workload and the fields of a placement, as `session.run` does. Raises BadInput, Stopped after the stop
     button, WorkshopError where the session is gone.
     """
-    if kind not in PLANS:
-        there = f"there is no kind of study {kind!r}" if kind not in ELSEWHERE else f"{kind} isn't run in a notebook"
-        way = f"it is {ELSEWHERE[kind]}" if kind in ELSEWHERE else f"there are {', '.join(PLANS)}"
+    wanted_kind = studies().get(kind)
+    if wanted_kind is None or not wanted_kind.plan:
+        there = f"there is no kind of study {kind!r}" if wanted_kind is None else f"{kind} isn't run in a notebook"
+        elsewhere = wanted_kind.elsewhere if wanted_kind is not None else ""
+        planned = [one.name for one in studies().values() if one.plan]
+        way = f"it is {elsewhere}" if elsewhere else f"there are {', '.join(planned)}"
         raise BadInput(f"{say.capital(there)}; {way}.")
     record, store = session.up(), session.store
     asked = {name: plain(value) for name, value in names.items()}
     named = asked.pop("workload", None)
     if workload is not None and named is not None:
         raise BadInput(f"The workload is given twice: {workload} and {named}.")
-    chosen = workload_of(workload or named or DEFAULT.get(kind) or missing(kind))
+    chosen = workload_of(workload or named or wanted_kind.workload or missing(kind))
     minutes = number("minutes", asked.pop("minutes", MINUTES), 0.01, 1440)
     whose = learner.identity(store)
-    wanted = PLANS[kind](store, record, chosen, asked)
+    wanted = load(wanted_kind.plan)(store, record, chosen, asked)
     check(store, record, chosen, wanted, whose)
     mine = whose.nickname if whose else ""
     kept = _stopped(store, kind, chosen.name, wanted, mine)

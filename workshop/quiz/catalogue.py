@@ -10,15 +10,11 @@ from workshop.quiz import reader
 from workshop.quiz.deck import Deck
 from workshop.quiz.reader import BadDeck
 
-COURSE = ("first", "kmeans", "mnist", "placement", "sgan", "federated", "failures")  # labs in the order of the course
-
 
 def decks() -> dict[str, Deck | BadDeck]:
     """All of them by name, in the order of the course; of one that can't be read what is wrong with it."""
     found: dict[str, Deck | BadDeck] = {}
-    known = reader.shipped()
-    ordered = [name for name in COURSE if name in known] + [name for name in known if name not in COURSE]
-    for name, path in ((name, known[name]) for name in ordered):
+    for name, path in reader.shipped().items():
         try:
             found[name] = read(path)
         except BadDeck as error:

@@ -11,13 +11,14 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from workshop.core import config, words, yaml_files
+from workshop.core import words, yaml_files
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.quiz import content_errors, placement_questions, rendering
 from workshop.quiz.deck import Deck, Place
 from workshop.quiz.form_errors import Mistake, Where, mistakes, nearest
 from workshop.quiz.schema import schema
 from workshop.quiz.validation import Found, look
+from workshop.registry import decks
 
 __all__ = ["BadDeck", "Problem", "dump", "find", "parse", "read", "schema", "shipped"]
 
@@ -50,8 +51,15 @@ def _line(name: str, problem: Problem) -> str:
 
 
 def shipped() -> dict[str, Path]:
-    """The decks of the labs, by the labs' names."""
-    return {path.parent.name: path for path in sorted(config.labs_folder().glob(f"*/{FILE}"))}
+    """All decks that extensions bring, by the names of their folders; those come first that have an order."""
+    found: dict[str, Path] = {}
+    for brought in decks():
+        there = {path.parent.name: path for path in sorted(brought.folder.glob(f"*/{FILE}"))}
+        names = [name for name in brought.order if name in there] + [
+            name for name in there if name not in brought.order
+        ]
+        found |= {name: there[name] for name in names if name not in found}
+    return found
 
 
 def find(name: str) -> Path:

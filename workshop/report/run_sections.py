@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.core.placement import Placement
+from workshop.extension import Panel
 from workshop.report.cards import Card, as_json, line, words
-from workshop.report.panels import PANELS, Panel
+from workshop.report.panels import panels
 from workshop.report.snapshot import Snapshot
 from workshop.report.wording import STATUS, dumps, turn_words, who
 from workshop.store.queue import expected_wait
@@ -18,7 +19,6 @@ from workshop.store.store import Store
 LIVE, ENDED = 0.25, 2.0  # seconds between looks
 # What reading something that isn't as expected can raise; what the store raises concerns the whole page.
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
-ORDER = dumps([panel.name for panel in PANELS])
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +36,9 @@ class RunLook:
         run = self.store.run(self.id)
         self.every = ENDED if run.ended else LIVE
         snapshot = Snapshot(self.store, run)
-        sections = {"panels": ORDER, "run": dumps(self._facts(snapshot))}
-        for panel in PANELS:
+        shown = panels(snapshot)
+        sections = {"panels": dumps([panel.name for panel in shown]), "run": dumps(self._facts(snapshot))}
+        for panel in shown:
             made_of = panel.made_of(snapshot)
             if panel.name not in self._seen or self._seen[panel.name] != made_of:
                 sections[panel.name] = _made(panel, snapshot)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
-from workshop.extension import Workload
+from workshop.extension import Panel, Workload, load
 from workshop.registry import workloads
 from workshop.report.analysis.balance import Totals
 from workshop.store.records import Artifact, RunRecord, Series
@@ -30,6 +30,11 @@ class Snapshot:
     def workload(self) -> Workload | None:
         """None where this installation doesn't know it any more."""
         return workloads().get(self.run.workload)
+
+    @property
+    def own_panels(self) -> Sequence[Panel]:
+        """What the workload brings to the run's page."""
+        return load(self.workload.panels) if self.workload is not None and self.workload.panels else ()
 
     @property
     def ranks(self) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from workshop.report.analysis import allreduce, federated, inversion, openfl, placing, timing, training
+from workshop.extension import Verdict, load
+from workshop.registry import workloads
+from workshop.report.analysis import placing, timing, training
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.diverging import diverged
 from workshop.report.analysis.endings import ending
@@ -35,13 +37,13 @@ def verdict(run: RunRecord, totals: Totals) -> dict[str, str]:
         return ended_otherwise
     known = facts(run, totals)
     broken, remarks = recipe(known, totals)
-    exchanged = allreduce.measured(known)
-    looks = LOOKS if exchanged is None else allreduce.LOOKS
+    own = verdict_of(run.workload)
+    came = own.measured(known)
+    looks = LOOKS if own.looks is None or came is None else own.looks
     slow = [finding for look in looks if (finding := look(known)) is not None]
-    reached = exchanged or training.reached(known)
-    federation = openfl.measured(known) or federated.measured(known) or inversion.measured(known)
-    came = [federation] if federation is not None else []
-    main, *others = [*broken, *came, *slow] or [reached or timing.balanced(known)]
+    first = [came] if came is not None and own.first else []
+    reached = came if came is not None and not own.first else training.reached(known)
+    main, *others = [*broken, *first, *slow] or [reached or timing.balanced(known)]
     why = [main.why]
     if others:  # the second finding often explains the first; more than two at once teach nothing
         why.append(f"Also: {_continued(others[0].why)}")
@@ -55,6 +57,12 @@ def verdict(run: RunRecord, totals: Totals) -> dict[str, str]:
         why.append(shares)
     why += [*remarks, *training.remarks(known)]
     return {"verdict": main.verdict, "why": " ".join(why), "next": main.following}
+
+
+def verdict_of(workload: str) -> Verdict:
+    """What runs of a workload say; of one that is not installed, what any run says."""
+    known = workloads().get(workload)
+    return load(known.verdict) if known is not None and known.verdict else Verdict(lambda facts: None)
 
 
 def _continued(sentence: str) -> str:

@@ -1,1 +1,57 @@
 """Studies: runs that are compared with each other, planned, run one after the other and reported."""
+
+from __future__ import annotations
+
+from workshop.extension import Command, Extension, Study
+
+_OWN_OPTIONS = {"context_settings": {"ignore_unknown_options": True, "allow_extra_args": True}}
+
+EXTENSION = Extension(
+    studies=(
+        Study(
+            name="scaling",
+            kind="workshop.study.scaling.kind:KIND",
+            cards="workshop.study.scaling.cards:cards",
+            show="workshop.study.scaling.terminal:show",
+            plan="workshop.study.scaling.notebook:plan",
+        ),
+        Study(
+            name="grid",
+            kind="workshop.study.grid.kind:KIND",
+            cards="workshop.study.grid.cards:cards",
+            show="workshop.study.grid.terminal:show_grid",
+            plan="workshop.study.grid.notebook:plan",
+        ),
+        Study(
+            name="tune",
+            kind="workshop.study.tune.kind:KIND",
+            cards="workshop.study.tune.cards:cards",
+            show="workshop.study.tune.terminal:show_tune",
+            elsewhere="`workshop tune`",
+        ),
+        Study(
+            name="path",
+            kind="workshop.study.guided.kind:KIND",
+            cards="workshop.study.guided.cards:cards",
+            show="workshop.study.guided.terminal:show_path",
+            elsewhere="`workshop study run path`, or the dashboard's page Tuning",
+        ),
+        Study(
+            name="ways",
+            kind="workshop.study.ways.kind:KIND",
+            cards="workshop.study.ways.cards:cards",
+            show="workshop.study.ways.terminal:show_ways",
+            plan="workshop.study.ways.notebook:plan",
+            workload="federated",
+        ),
+    ),
+    commands=(
+        Command("study run", "scaling", "workshop.study.scaling.command:scaling", _OWN_OPTIONS),
+        Command("study run", "grid", "workshop.study.grid.command:grid"),
+        Command("study run", "file", "workshop.study.grid.command:file"),
+        Command("study run", "path", "workshop.study.guided.command:path"),
+        Command("study run", "ways", "workshop.study.ways.command:ways", _OWN_OPTIONS),
+        Command("", "tune", "workshop.study.tune.command:tune"),
+        Command("bench", "tune", "workshop.study.tune.bench_command:tune"),
+    ),
+)

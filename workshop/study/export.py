@@ -17,15 +17,16 @@ import plotly.graph_objects as go
 
 from workshop.core import words as say
 from workshop.core.errors import BadInput
+from workshop.registry import studies
 from workshop.report import png_renderer
 from workshop.report.cards import Card, Part
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
+from workshop.study.card_parts import why_not
 from workshop.study.cards import cards as cards_of
-from workshop.study.cards.common import why_not
-from workshop.study.cards.unknown import unknown
-from workshop.study.kinds import KINDS, Report, expected, kind, read, report, title
+from workshop.study.kinds import Report, expected, kind, read, report, title
 from workshop.study.report import trial_json
+from workshop.study.unknown import unknown
 
 STYLE = files("workshop.server") / "static" / "export.css"
 SENTENCE = 40  # characters from which a cell holds one
@@ -73,7 +74,7 @@ def write(
 
 def read_report(store: Store, study: StudyRecord) -> Report:
     """What a study has found, also one of a kind that this program doesn't know."""
-    if study.kind in KINDS:
+    if study.kind in studies():
         return report(store, study)
     return unknown(study, *read(store, study.id))
 
@@ -110,7 +111,7 @@ def table(found: Report) -> str:
 def page(found: Report, cards: Sequence[Card]) -> str:
     """The study as one page that needs neither network nor server: plotly.js is in it, once."""
     study = found.study
-    name = say.capital(title(study)) if study.kind in KINDS else f"A study of {study.workload}"
+    name = say.capital(title(study)) if study.kind in studies() else f"A study of {study.workload}"
     when = time.strftime("%d %B %Y, %H:%M", time.localtime(study.created_at))
     runs = expected(study, found.trials, found.runs)
     head = f"Study {study.id}, begun {when}: {study.state}, {study.done} of {runs} runs."
@@ -126,7 +127,7 @@ def page(found: Report, cards: Sequence[Card]) -> str:
 
 def _columns(found: Report, trial: Trial) -> Mapping[str, float]:
     run = found.runs.get(trial.run_id or 0)
-    return kind(found.study.kind).columns(run) if run is not None and found.study.kind in KINDS else {}
+    return kind(found.study.kind).columns(run) if run is not None and found.study.kind in studies() else {}
 
 
 def _point(trial: Trial) -> Mapping[str, Any]:

@@ -9,21 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Protocol
 
 from workshop.core.errors import BadInput
+from workshop.extension import load
+from workshop.registry import studies
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
-
-# Imported when one is asked for: samplers take seconds to load.
-KINDS = {
-    "scaling": "workshop.study.scaling.kind:KIND",
-    "grid": "workshop.study.grid.kind:KIND",
-    "tune": "workshop.study.tune.kind:KIND",
-    "path": "workshop.study.guided.kind:KIND",
-    "ways": "workshop.study.ways.kind:KIND",
-}
 
 
 @dataclass(frozen=True)
@@ -108,28 +100,27 @@ class Kind:
 
 def kind(name: str) -> Kind:
     """The kind of that name. Raises BadInput for one that this program doesn't know."""
-    if name not in KINDS:
-        raise BadInput(f"There is no kind of study {name!r}; this workshop knows {', '.join(KINDS)}.")
-    module, _, attribute = KINDS[name].partition(":")
-    return getattr(import_module(module), attribute)
+    if name not in studies():
+        raise BadInput(f"There is no kind of study {name!r}; this workshop knows {', '.join(studies())}.")
+    return load(studies()[name].kind)
 
 
 def title(study: StudyRecord) -> str:
     """A study in a few words, of whatever kind."""
-    if study.kind not in KINDS:
+    if study.kind not in studies():
         return f"{study.kind} of {study.workload}"
     return kind(study.kind).title(study)
 
 
 def expected(study: StudyRecord, trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> int:
     """How many runs a study takes in all, as far as one can tell: beyond those it has, its kind may want more."""
-    if study.finished_at is not None or study.kind not in KINDS:
+    if study.finished_at is not None or study.kind not in studies():
         return len(trials)
     return max(kind(study.kind).total(Sofar(study, trials, runs)), len(trials))
 
 
 def report(store: Store, study: StudyRecord) -> Report:
     """What a study has found so far. Raises BadInput for a kind that this program doesn't know."""
-    if study.kind not in KINDS:
+    if study.kind not in studies():
         raise BadInput(f"Study {study.id} is of the kind {study.kind!r}, which this workshop can't show.")
     return kind(study.kind).report(store, study)

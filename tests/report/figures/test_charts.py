@@ -12,9 +12,9 @@ from tests.report.analysis.cases import times
 from workshop.report.analysis.balance import balance
 from workshop.report.figures import theme
 from workshop.report.figures.curves import curve, number, overlay
-from workshop.report.figures.palette import palette_strip
 from workshop.report.figures.times import rank_times
 from workshop.store.records import Series
+from workshop.workloads.kmeans.figures import palette_strip
 
 
 def series(values: list[float], rank: int = 0, count: int | None = None) -> Series:

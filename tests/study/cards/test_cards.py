@@ -16,8 +16,11 @@ from workshop.report.cards import Card
 from workshop.report.figures.points import NOTHING
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
-from workshop.study.cards import cards, common, grid, scaling
+from workshop.study import card_parts
+from workshop.study.cards import cards
 from workshop.study.export import read_report
+from workshop.study.grid import cards as grid
+from workshop.study.scaling import cards as scaling
 
 
 @pytest.fixture
@@ -184,9 +187,9 @@ def test_a_search_that_has_not_begun(store: Store, session: SessionRecord) -> No
 def test_paths_on_the_server_are_nobodys_business(store: Store, session: SessionRecord) -> None:
     study = seed.grid(store, session, {"ranks": [1, 2]}, lambda _: 500.0)
     trial = store.trials(study.id)[0]
-    told = common.command("mnist", {**trial.params, "data": "/home/ada/secret/digits.npz"}, trial.placement)
+    told = card_parts.command("mnist", {**trial.params, "data": "/home/ada/secret/digits.npz"}, trial.placement)
     assert told is not None and "secret" not in told
-    assert common.command("nowhere", trial.params, trial.placement) is None
+    assert card_parts.command("nowhere", trial.params, trial.placement) is None
 
 
 def test_cells_are_told_apart_by_what_varies(store: Store, session: SessionRecord) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from workshop.cli.study_grid import ASKED, placement_of, read_study
 from workshop.core.errors import BadInput
 from workshop.registry import workload
+from workshop.study.grid.command import ASKED, placement_of, read_study
 from workshop.study.grid.file import DEEPEST, LARGEST, read, read_file
 from workshop.study.grid.plan import plan
 

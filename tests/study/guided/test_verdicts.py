@@ -13,15 +13,14 @@ import pytest
 from tests.server import seed
 from tests.study.guided import world
 from tests.study.guided.world import World
-from workshop.cli.show_path import show_path
 from workshop.core.documents import finite
 from workshop.core.placement import Placement
 from workshop.report import cards as parts
 from workshop.store.store import Store
 from workshop.study import kinds
 from workshop.study.cards import cards
-from workshop.study.cards.path import step_cards
 from workshop.study.guided import wanting
+from workshop.study.guided.cards import step_cards
 from workshop.study.guided.found import Found
 from workshop.study.guided.guesses import Answer, right
 from workshop.study.guided.kind import PathReport
@@ -29,6 +28,7 @@ from workshop.study.guided.memory import Growth, growth
 from workshop.study.guided.plan import STEPS
 from workshop.study.guided.planning import found_of
 from workshop.study.guided.steps import SOURCE, step
+from workshop.study.guided.terminal import show_path
 
 
 def measured(how: world.Rate = world.rate, **more: Any) -> Found:

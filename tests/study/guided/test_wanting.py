@@ -6,12 +6,11 @@ import pytest
 
 from tests.server import seed
 from tests.study.guided import world
-from workshop.cli import studying
 from workshop.core.errors import BadInput
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.store.tables import runs
-from workshop.study import kinds, runner
+from workshop.study import commands, kinds, runner
 from workshop.study.guided import expecting, places, wanting
 from workshop.study.guided.kind import KIND
 from workshop.study.guided.plan import STEPS, Estimate, Setting
@@ -56,7 +55,7 @@ def test_how_long_it_takes_is_one_figure_and_taken_from_runs_like_its_own(store:
     guessed = wanting.expected_of(store, setting)
     assert "which is a guess" in guessed.why
     made = wanting.begin(store, setting)
-    assert studying._ahead(store, made.id) == f"6 runs to go, about 80 s ({guessed.why})"
+    assert commands._ahead(store, made.id) == f"6 runs to go, about 80 s ({guessed.why})"
     for iterations, took in ((100, 30.0), (800, 90.0)):  # the second one is a real training, and much longer
         trial = Trial(1, "", {**setting.params, "iterations": iterations}, places.place(1, 2, 2).as_json(), 1)
         run = store.submit(session.id, "sgan", trial.params, trial.placement, measured=True)
@@ -67,7 +66,7 @@ def test_how_long_it_takes_is_one_figure_and_taken_from_runs_like_its_own(store:
             connection.execute(runs.update().where(runs.c.id == run.id).values(queued_at=ended - took))
     told = wanting.expected_of(store, setting)
     assert told.seconds == pytest.approx(6 * 30) and told.why.endswith("as such runs took here")
-    assert "6 runs to go, about 3 min (at 30 s a run" in studying._ahead(store, made.id)
+    assert "6 runs to go, about 3 min (at 30 s a run" in commands._ahead(store, made.id)
 
 
 def test_another_machine_s_cores_are_what_counts(store: Store) -> None:

@@ -10,9 +10,8 @@ import pytest
 from mpi4py import MPI
 
 from workshop.engine.context import Memory, RankContext
-from workshop.federation import plan
 from workshop.workloads.federated.local import Sums
-from workshop.workloads.openfl import WORKLOAD
+from workshop.workloads.openfl import WORKLOAD, workspace
 from workshop.workloads.openfl.post import Post
 from workshop.workloads.openfl.telling import Telling
 
@@ -40,7 +39,7 @@ def told(tmp_path):
 
 def ended(telling, folder, number, score):
     """The aggregator's line of our round, and its model."""
-    arrays = {name: np.full(3, score, np.float32) for name in plan.names("dense")}
+    arrays = {name: np.full(3, score, np.float32) for name in workspace.names("dense")}
     np.savez(folder / f"round-{number}.npz", **arrays)
     line = {"round_number": number - 1, "elapsed_seconds": 2.0, "aggregator/train/loss": 0.5 / number}
     telling.read([line | {"aggregator/train/accuracy": 0.25 * number}])
@@ -48,7 +47,7 @@ def ended(telling, folder, number, score):
 
 def line(telling, one, theirs, shared, tuned=None):
     """A collaborator's line, by post."""
-    name = plan.collaborator(one)
+    name = workspace.collaborator(one)
     said = {"round_number": theirs, f"{name}/{SHARED}": shared}
     if tuned is not None:
         said[f"{name}/{TUNED}"] = tuned

@@ -13,11 +13,19 @@ from workshop.quiz.formats.base import Exported, Imported
 from workshop.quiz.formats.exporter import Carries, Given, given
 from workshop.quiz.formats.importer import Taken
 
+# A file that has lines of both kinds is surely Aiken.
+_ANY_OPTION = re.compile(rb"^[ \t]*[A-Z][.)][ \t]", re.MULTILINE)
+_ANY_ANSWER = re.compile(rb"^[ \t]*ANSWER[ \t]*:[ \t]*[A-Z][.)]?[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
 _CARRIES = Carries("Aiken", frozenset({"single"}), frozenset())
 _OPTION = re.compile(r"([A-Z])[.)][ \t]+(\S.*)")
 _ANSWER = re.compile(r"ANSWER:[ \t]*(\S*)")
 # As some write it, and only behind options: a question's text may well begin with `Answer:`.
 _LENIENT = re.compile(r"ANSWER[ \t]*:[ \t]*([A-Z])[.)]?", re.IGNORECASE)
+
+
+def recognises(data: bytes) -> bool:
+    """Whether a text file is surely Aiken, and not GIFT."""
+    return bool(_ANY_OPTION.search(data) and _ANY_ANSWER.search(data))
 
 
 def write(deck: Deck, pictures: Mapping[str, bytes]) -> Exported:

@@ -30,6 +30,11 @@ def version_of(data: bytes) -> str:
     return _ROOTS.get(found[1], "") if found else ""
 
 
+def recognises(data: bytes) -> bool:
+    """Whether a file is a content package, or an XML document of any version of QTI."""
+    return data.startswith(b"PK") or version_of(data) != ""
+
+
 def refusal(version: str) -> str:
     """Why a version can't be read, as the end of a sentence."""
     by = ", the version of Canvas and of Common Cartridges" if version == "1.2" else ""

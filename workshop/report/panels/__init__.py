@@ -1,43 +1,20 @@
-"""Panels: the sections of a run's page, in their order.
+"""The panels of a run's page: those of every run, and those that the run's workload brings.
 
-A panel is a pure function from what there is to see of a run to cards, none where the run told nothing that it could
-show. A workload whose runs have something new to show gets another panel here, and nothing else changes.
+A section has the panels of every run first, then the workload's own, but for the section "learning", which ends with
+them as well. A panel of which a run told nothing shows nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, get_args
 
+from workshop.extension import Panel, Section, load
 from workshop.report.cards import Card
-from workshop.report.panels import (
-    allreduce,
-    federated,
-    generated,
-    guarding,
-    inversion,
-    openfl,
-    outcome,
-    photo,
-    predicted,
-    ranks,
-    segmentation,
-    sending,
-    told,
-    training,
-)
+from workshop.report.panels import outcome, predicted, ranks, told, training
 from workshop.report.predictions import PREDICTIONS
 from workshop.report.snapshot import Snapshot
-
-
-@dataclass(frozen=True)
-class Panel:
-    """`made_of` is what its cards are made of, cheap to find out: while that stays the same, they aren't made anew."""
-
-    name: str
-    show: Callable[[Snapshot], Sequence[Card]]
-    made_of: Callable[[Snapshot], Any]
 
 
 def _told(snapshot: Snapshot) -> Any:
@@ -48,66 +25,53 @@ def _files(snapshot: Snapshot) -> Any:
     return list(snapshot.artifacts.values()), snapshot.run.status, snapshot.run.metrics
 
 
+def _metrics(snapshot: Snapshot) -> Any:
+    return snapshot.run.metrics
+
+
 def _predicted(snapshot: Snapshot) -> Any:
     return snapshot.run.rank_map, snapshot.run.machine, PREDICTIONS.of(snapshot.run)
 
 
-def _memory(snapshot: Snapshot) -> Any:
-    return snapshot.totals.get(ranks.MEMORY)
+def _placed(snapshot: Snapshot) -> Any:
+    return snapshot.run.rank_map, snapshot.run.machine
 
 
-def _rounds(snapshot: Snapshot) -> Any:
-    return (federated.told(snapshot), snapshot.run.metrics) if federated.known(snapshot) else None
-
-
-def _measured(snapshot: Snapshot) -> Any:
-    return _told(snapshot) if allreduce.drawn(snapshot.totals.keys()) else None
-
-
-PANELS = (
+GENERAL = (
     Panel("error", outcome.error, lambda snapshot: snapshot.run.error),
     Panel("again", outcome.again, _files),
     Panel("verdict", outcome.verdict, lambda snapshot: (_told(snapshot), snapshot.run.verdict)),
-    Panel("conditions", training.conditions, lambda snapshot: snapshot.run.metrics),
-    Panel("photo", photo.photo, _files),
-    Panel("allreduce", allreduce.allreduce, _measured),
-    Panel("generated", generated.generated, lambda snapshot: snapshot.version(generated.GENERATED)),
+    Panel("conditions", training.conditions, _metrics, beside=training.conditions),
+    Panel("curves", told.told, _told, "learning", beside=told.times),
+    Panel("memory", ranks.memory, lambda snapshot: snapshot.totals.get(ranks.MEMORY), "time"),
+    Panel("spent", training.spent, lambda snapshot: (snapshot.run.status, snapshot.run.metrics), "time"),
+    Panel("throughput", training.throughput, _metrics, "time", beside=training.throughput),
     Panel(
-        "inversion", inversion.inversion, lambda snapshot: (snapshot.version(inversion.PICTURE), snapshot.run.metrics)
+        "timeline",
+        training.timeline,
+        lambda snapshot: (snapshot.version(training.TIMELINE), snapshot.run.metrics),
+        "time",
     ),
-    Panel("overlays", segmentation.overlays, lambda snapshot: snapshot.version(segmentation.PICTURE)),
-    Panel("curves", told.told, _told),
-    Panel("federated", federated.federated, _rounds),
-    Panel("guarding", guarding.guarding, guarding.made_of),
-    Panel("overlap", segmentation.measures, lambda snapshot: snapshot.metric("overlap", Mapping)),
-    Panel("by-size", segmentation.by_size, lambda snapshot: snapshot.metric("dice_by_size", list)),
-    Panel("scanners", segmentation.scanners, lambda snapshot: snapshot.metric("institutions", list)),
-    Panel("sending", sending.sending, sending.made_of),
-    Panel("openfl", openfl.openfl, openfl.made_of),
-    Panel("memory", ranks.memory, _memory),
-    Panel("spent", training.spent, lambda snapshot: (snapshot.run.status, snapshot.run.metrics)),
-    Panel("throughput", training.throughput, lambda snapshot: snapshot.run.metrics),
-    Panel("timeline", training.timeline, lambda snapshot: (snapshot.version(training.TIMELINE), snapshot.run.metrics)),
-    Panel("misclassified", training.misclassified, lambda snapshot: snapshot.version(training.MISCLASSIFIED)),
-    Panel("threads", ranks.threads, lambda snapshot: (snapshot.run.metrics, snapshot.run.rank_map)),
-    Panel("machine", outcome.machine, lambda snapshot: (snapshot.run.rank_map, snapshot.run.machine)),
-    Panel("predicted", predicted.predicted, _predicted),
-    Panel("metrics", outcome.came_out, lambda snapshot: snapshot.run.metrics),
-    Panel("files", outcome.files, _files),
+    Panel("misclassified", training.misclassified, lambda snapshot: snapshot.version(training.MISCLASSIFIED), "time"),
+    Panel("threads", ranks.threads, lambda snapshot: (snapshot.run.metrics, snapshot.run.rank_map), "placement"),
+    Panel("machine", outcome.machine, _placed, "placement", beside=outcome.machine),
+    Panel("predicted", predicted.predicted, _predicted, "placement"),
+    Panel("metrics", outcome.came_out, _metrics, "files"),
+    Panel("files", outcome.files, _files, "files"),
 )
 
 
+@cache
+def _ordered(reference: str) -> Sequence[Panel]:
+    own: Sequence[Panel] = load(reference) if reference else ()
+    return [panel for section in get_args(Section) for panel in (*GENERAL, *own) if panel.section == section]
+
+
+def panels(snapshot: Snapshot) -> Sequence[Panel]:
+    """The panels of a run, in the order of their sections."""
+    return _ordered(snapshot.workload.panels if snapshot.workload is not None else "")
+
+
 def side_by_side(snapshot: Snapshot) -> list[Card]:
-    """What of a run is worth seeing beside another one's."""
-    return [
-        *training.conditions(snapshot),
-        *photo.photo(snapshot),
-        *inversion.inversion(snapshot),
-        *allreduce.allreduce(snapshot),
-        *federated.federated(snapshot),
-        *guarding.guarding(snapshot),
-        *sending.sending(snapshot),
-        *told.times(snapshot),
-        *training.throughput(snapshot),
-        *outcome.machine(snapshot),
-    ]
+    """The cards of a run that are worth seeing beside those of another run."""
+    return [card for panel in panels(snapshot) if panel.beside is not None for card in panel.beside(snapshot)]

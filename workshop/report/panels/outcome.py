@@ -7,7 +7,7 @@ from workshop.report.analysis.balance import balance
 from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card, Part, fold, line, link, links, tiles, words
 from workshop.report.machine_picture import machine_card
-from workshop.report.panels import federated, guarding, training
+from workshop.report.panels import training
 from workshop.report.snapshot import Snapshot
 from workshop.report.tracebacks import shortened
 from workshop.report.verdict import verdict as verdict_of
@@ -68,7 +68,7 @@ def came_out(snapshot: Snapshot) -> list[Card]:
     """Metrics that fit into a tile and that no other card tells, once there will be no others."""
     if not snapshot.run.ended:
         return []
-    told = training.TOLD_HERE | federated.TOLD_HERE | guarding.TOLD_HERE
+    told = training.TOLD_HERE.union(*(panel.told for panel in snapshot.own_panels))
     shown = [one for one in metrics_of(snapshot.run, told) if len(one["value"]) <= LONGEST_VALUE]
     return [Card("metrics", "What came out", (tiles(shown),), later=True)] if shown else []
 

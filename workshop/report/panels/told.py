@@ -9,29 +9,23 @@ from workshop.report.analysis.balance import balance
 from workshop.report.cards import Card, figure, line, words
 from workshop.report.figures.curves import curve
 from workshop.report.figures.times import rank_times
-from workshop.report.panels import allreduce
 from workshop.report.snapshot import Snapshot
 
 CURVES = 4  # as many names of events get a curve where the workload doesn't say which
 HELD_OUT = "held-out "  # begins the names of what belongs to another curve, as its points
-EXPLAINED = {
-    "spread": "How far the ranks' weights lie apart, relative to their size; 0: all have the same.",
-    "likeness": "Of the attacker's pictures and the true images: the peak signal-to-noise ratio in dB, a rank's mean.",
-    "distance": "Between the gradient that a rank's pictures would make and the one that was seen: 1 - their cosine.",
-    "correlation": "Of the pixels of the attacker's pictures and of the true images, a rank's mean.",
-    "drift": "How far institutions' updates are from their mean, relative to its length; 0: all go the same way.",
-}
+NOTES = {"spread": "How far the ranks' weights lie apart, relative to their size; 0: all have the same."}
 TALL, LOW = 300, 200  # pixels
 
 
 def told(snapshot: Snapshot) -> list[Card]:
     """Curves in the workload's order, and the ranks' times beside the last one that would stand alone."""
     names = curve_names(snapshot.workload, snapshot.totals)
+    notes = {**NOTES, **(snapshot.workload.notes if snapshot.workload is not None else {})}
     cards = []
     for number, name in enumerate(names):
         height = _height(number, len(names))
         drawn = curve(snapshot.series(name), snapshot.series(HELD_OUT + name), snapshot.began, height)
-        said = [words(line(EXPLAINED[name], tone="about"))] if name in EXPLAINED else []
+        said = [words(line(notes[name], tone="about"))] if name in notes else []
         parts = (*said, figure(drawn))
         cards.append(Card(name, name[0].upper() + name[1:], parts, half=True, switch=number == 0))
     beside = len(cards) - 1 if len(cards) > 1 and len(cards) % 2 == 0 else len(cards)
@@ -50,9 +44,8 @@ def curve_names(workload: Workload | None, names: Iterable[str]) -> list[str]:
     """Which of the told names get a curve: those that the workload names, in its order; else the first in the
     alphabet."""
     there = set(names)
-    if workload is not None and workload.curves:
+    if workload is not None and workload.curves is not None:
         return [name for name in workload.curves if name in there or HELD_OUT + name in there]
-    there -= allreduce.drawn(there)
     own = [name for name in there if not name.startswith("time.") and name.removeprefix(HELD_OUT) not in there - {name}]
     return sorted(own)[:CURVES]
 

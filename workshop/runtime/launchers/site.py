@@ -17,13 +17,9 @@ from workshop import mpi
 from workshop.core import processes, topology
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
+from workshop.registry import launchers
 
 LOCAL = {"kind": "local"}
-KINDS = {
-    "local": "workshop.runtime.launchers.site",
-    "hosts": "workshop.runtime.launchers.ssh",
-    "slurm": "workshop.runtime.launchers.slurm",
-}
 RANKS_PER_CORE = 8  # more oversubscription than that teaches nothing and eats the memory
 # What ranks elsewhere need to be the same as here, beside what a placement and the conductor give them. Never a secret.
 INHERITED = (
@@ -137,7 +133,7 @@ def check(options: Mapping[str, Any], placement: Placement) -> None:
 
 
 def _module(options: Mapping[str, Any]) -> Any:
-    return importlib.import_module(KINDS[options["kind"]])
+    return importlib.import_module(launchers()[options["kind"]].module)
 
 
 def check_placement(options: Mapping[str, Any], placement: Placement) -> None:

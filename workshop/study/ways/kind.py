@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from workshop.core import words
-from workshop.report.analysis.federated import PUBLISHED
 from workshop.report.analysis.scores import number
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
@@ -24,6 +23,7 @@ from workshop.study.ways.found import ON, WAYS, Seeded
 from workshop.study.ways.peers import Peer, peers
 from workshop.study.ways.spread import Band, Paired, Spread
 from workshop.study.ways.verdict import verdict
+from workshop.workloads.federated.verdict import PUBLISHED
 
 # What is compared, the better one by expectation first.
 PAIRS = (("federated", "centralised"), ("federated", "alone"), ("centralised", "alone"))

@@ -12,7 +12,7 @@ DATA = {"held_out": "held-out images", "own": "institutions' own images"}
 AGAINST = {"centralised": "pooled images", "alone": "each alone", "federated": "federated learning"}
 NONE = "–"
 # What others have found of data-rich models, trained on what all institutions have, over those trained on one's own.
-# Whose figures these are, and what they were measured on, says `workshop.report.analysis.federated.PUBLISHED`.
+# Whose figures these are, and what they were measured on, says `workshop.workloads.federated.verdict.PUBLISHED`.
 PUBLISHED = {"held_out": 0.17, "own": 0.026}
 PUBLISHED_BY = "Sheller et al. 2020"
 APART = (

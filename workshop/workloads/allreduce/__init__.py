@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator, model_validator
 
-from workshop.extension import Extension, Params, Workload
+from workshop.extension import Command, Extension, Params, Workload
 
 METHODS = ("ring", "own", "horovod", "parameter-server")
 NUMBER = 4  # bytes of a float32
@@ -65,6 +65,12 @@ WORKLOAD = Workload(
     summary="Measures how long all ranks take to add up their arrays, by message size and by method.",
     params=AllReduceParams,
     function="workshop.workloads.allreduce.run:run",
+    curves=(),
+    verdict="workshop.workloads.allreduce.verdict:VERDICT",
+    panels="workshop.workloads.allreduce.panels:PANELS",
 )
 
-EXTENSION = Extension(workloads=(WORKLOAD,))
+EXTENSION = Extension(
+    workloads=(WORKLOAD,),
+    commands=(Command("bench", "allreduce", "workshop.workloads.allreduce.bench_command:allreduce"),),
+)

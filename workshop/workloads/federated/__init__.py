@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workshop.extension import Artifacts, Extension, Params, Scaling, Workload
+from workshop.extension import Artifacts, Command, Extension, Params, Scaling, Workload
 from workshop.workloads.federated.params import PRIVATE, Learning, Together
 from workshop.workloads.fields import ADVANCED, Data
 
@@ -80,6 +80,14 @@ WORKLOAD = Workload(
     curves=("accuracy", "loss", "total images/s", "drift"),
     results=("held_out_accuracy", "own_accuracy", "rounds", "images_per_second"),
     scaling=Scaling(rate="images_per_second", unit="images/s", total="rounds", live="total images/s"),
+    notes={
+        "drift": "How far institutions' updates are from their mean, relative to its length; 0: all go the same way."
+    },
+    verdict="workshop.workloads.federated.verdict:VERDICT",
+    panels="workshop.workloads.federated.panels:PANELS",
 )
 
-EXTENSION = Extension(workloads=(WORKLOAD,))
+EXTENSION = Extension(
+    workloads=(WORKLOAD,),
+    commands=(Command("bench", "federated", "workshop.workloads.federated.bench_command:federated"),),
+)

@@ -155,6 +155,13 @@ WORKLOAD = Workload(
     fits=_fits,
     curves=("likeness", "distance", "correlation"),
     results=("images", "labels_right", "likeness", "correlation", "signal_to_noise"),
+    notes={
+        "likeness": "The peak signal-to-noise ratio of the attacker's pictures to the true images, in dB; a mean.",
+        "distance": "1 - the cosine of two gradients: the one that a rank's pictures would make, and the one seen.",
+        "correlation": "Of the pixels of the attacker's pictures and of the true images: a rank's mean.",
+    },
+    verdict="workshop.workloads.inversion.verdict:VERDICT",
+    panels="workshop.workloads.inversion.panels:PANELS",
 )
 
 EXTENSION = Extension(workloads=(WORKLOAD,))

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from workshop.extension import Artifacts, Extension, Params, Scaling, Tuning, Workload
+from workshop.extension import Artifacts, Command, Extension, Params, Scaling, Tuning, Workload
 
 PHOTO = {"when": {"data": "photo"}}
 BLOBS = {"when": {"data": "blobs"}}
@@ -103,6 +103,13 @@ WORKLOAD = Workload(
         load={"data": "blobs", "clusters": 100},
         knobs={"backend": ("numba", "numpy", "daal4py")},
     ),
+    panels="workshop.workloads.kmeans.panels:PANELS",
 )
 
-EXTENSION = Extension(workloads=(WORKLOAD,))
+EXTENSION = Extension(
+    workloads=(WORKLOAD,),
+    commands=(
+        Command("bench", "kmeans", "workshop.workloads.kmeans.bench_command:kmeans"),
+        Command("bench", "peers", "workshop.workloads.kmeans.bench_command:peers"),
+    ),
+)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workshop.extension import Artifacts, Extension, Params, Scaling, Tuning, Workload
+from workshop.extension import Artifacts, Command, Extension, Params, Scaling, Tuning, Workload
 from workshop.workloads.fields import ADVANCED, Data, Exchange, Target, Trace
 
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
@@ -121,4 +121,7 @@ WORKLOAD = Workload(
     ),
 )
 
-EXTENSION = Extension(workloads=(WORKLOAD,))
+EXTENSION = Extension(
+    workloads=(WORKLOAD,),
+    commands=(Command("bench", "mnist", "workshop.workloads.mnist.bench_command:mnist"),),
+)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from workshop.extension import Artifacts, Extension, Workload
+from workshop.extension import Artifacts, Command, Extension, Workload
 from workshop.workloads.federated import Dealt, Digits, FederatedParams
 from workshop.workloads.federated.params import LEARNING, Epochs, EvaluateImages, Rate, Validation
 from workshop.workloads.fields import ADVANCED
@@ -73,7 +73,7 @@ class OpenFLParams(Dealt, Digits):
 
 def _inputs(params: OpenFLParams, artifacts: Artifacts) -> Mapping[str, bytes]:
     from workshop.engine.data import images
-    from workshop.federation import environment
+    from workshop.workloads.openfl import environment
 
     environment.require()
     return images.find(params.data)
@@ -99,6 +99,11 @@ WORKLOAD = Workload(
     processes=lambda params: params.collaborators + 1,
     curves=("accuracy", "loss"),
     results=("held_out_accuracy", "own_accuracy", "rounds", "seconds_per_round"),
+    verdict="workshop.workloads.openfl.verdict:VERDICT",
+    panels="workshop.workloads.openfl.panels:PANELS",
 )
 
-EXTENSION = Extension(workloads=(WORKLOAD,))
+EXTENSION = Extension(
+    workloads=(WORKLOAD,),
+    commands=(Command("", "federation", "workshop.workloads.openfl.command:app"),),
+)

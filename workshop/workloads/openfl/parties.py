@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from workshop.core.errors import WorkshopError
 from workshop.core.ports import free_port
-from workshop.federation import pki, plan
-from workshop.federation.fx import Command, Fx, Steps, shown
-from workshop.federation.reading import Log, Metrics
-from workshop.workloads.openfl import OpenFLParams
+from workshop.workloads.openfl import OpenFLParams, pki, workspace
+from workshop.workloads.openfl.fx import Command, Fx, Steps, shown
+from workshop.workloads.openfl.log_reader import Log, Metrics
 from workshop.workloads.openfl.post import Post
 
 AUTHORITY = 0  # the rank of the authority and of the aggregator
@@ -82,7 +81,7 @@ class Aggregator(Party):
     def steps(self) -> Steps:
         params = self.params
         dies = params.fault == "dies"
-        described = plan.plan(
+        described = workspace.plan(
             rounds=params.rounds,
             epochs=params.epochs,
             batch=params.batch,
@@ -98,7 +97,7 @@ class Aggregator(Party):
         for rank in self._homes:
             self.post.send(rank, "archive", archive)
         for one in range(params.collaborators):
-            name = plan.collaborator(one)
+            name = workspace.collaborator(one)
             request = yield from self.post.wait(f"request {name}")
             signed = yield from pki.sign(self.side, name, request)
             self.post.send(home(one, self.post.comm.size), f"signed {name}", signed)
@@ -108,7 +107,7 @@ class Aggregator(Party):
         if params.fault == "expired-certificate":
             yield from self._sign_late()
         for one in range(params.collaborators):
-            yield from self.post.wait(f"ready {plan.collaborator(one)}")
+            yield from self.post.wait(f"ready {workspace.collaborator(one)}")
         yield from self._listen()
         for rank in self._homes:
             self.post.send(rank, "begin", b"")
@@ -117,7 +116,7 @@ class Aggregator(Party):
 
     def took_part(self, one: int) -> int:
         """In how many rounds there was work of an institution in the model."""
-        return sum(plan.collaborator(one) in self.done.get(number, []) for number in range(self.rounds))
+        return sum(workspace.collaborator(one) in self.done.get(number, []) for number in range(self.rounds))
 
     def _sign_late(self) -> Steps:
         """Sign a visitor's request with a date that is over; it is in nobody's list."""
@@ -194,7 +193,7 @@ class Collaborator(Party):
         images: Mapping[str, NDArray[np.generic]],
     ) -> None:
         super().__init__(params, fx, folder, f"institution {one + 1}", post)
-        self.one, self.name, self.images = one, plan.collaborator(one), images
+        self.one, self.name, self.images = one, workspace.collaborator(one), images
         self.dies = params.fault == "dies" and one == params.collaborators - 1
         self.certified = False  # its certificate is there, all of it
         self.metrics = Metrics(self.side.here / "logs" / f"{self.name}_metrics.txt")

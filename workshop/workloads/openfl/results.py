@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workshop.federation.environment import OPENFL
+from workshop.workloads.openfl.environment import OPENFL
 from workshop.workloads.openfl.parties import Aggregator, home
 from workshop.workloads.openfl.telling import Telling
 

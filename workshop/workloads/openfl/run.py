@@ -21,11 +21,10 @@ import numpy as np
 from workshop.core.errors import WorkshopError
 from workshop.engine.context import RankContext
 from workshop.engine.tensorflow import tensorflow
-from workshop.federation import environment, plan
-from workshop.federation.fx import Fx, Steps, shown
 from workshop.workloads.federated.digits import digits
 from workshop.workloads.federated.local import Learner
-from workshop.workloads.openfl import OpenFLParams, results
+from workshop.workloads.openfl import OpenFLParams, environment, results, workspace
+from workshop.workloads.openfl.fx import Fx, Steps, shown
 from workshop.workloads.openfl.parties import AUTHORITY, LEAVES, Aggregator, Collaborator, Party, home
 from workshop.workloads.openfl.post import Post
 from workshop.workloads.openfl.telling import Telling
@@ -67,7 +66,7 @@ class Federation:
         mine = [one for one in range(params.collaborators) if home(one, ctx.size) == ctx.rank]
         task = digits(ctx, params.as_federated(), mine)
         self.collaborators = [
-            Collaborator(params, fx, folder / plan.collaborator(one), self.post, one, _arrays(task.silos[one]))
+            Collaborator(params, fx, folder / workspace.collaborator(one), self.post, one, _arrays(task.silos[one]))
             for one in mine
         ]
         self.parties: list[Party] = list(self.collaborators)
@@ -75,7 +74,7 @@ class Federation:
         self.aggregator: Aggregator | None = None
         if ctx.rank == AUTHORITY:
             weights = [weight.numpy() for weight in task.model.weights]
-            initial = plan.weights(params.model, weights)
+            initial = workspace.weights(params.model, weights)
             self.aggregator = Aggregator(params, fx, folder / "aggregator", self.post, initial)
             self.parties.insert(0, self.aggregator)
             learner = Learner(task.model, task.loss, task.score, params.rate, at_once=task.at_once)

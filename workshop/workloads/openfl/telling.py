@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 
 from workshop.engine.context import RankContext
-from workshop.federation import plan, reading
-from workshop.federation.reading import ROUND
 from workshop.workloads.federated.local import Learner, Sums
 from workshop.workloads.federated.task import Task
 from workshop.workloads.federated.telling import HELD_OUT, OWN, institution
-from workshop.workloads.openfl import OpenFLParams
+from workshop.workloads.openfl import OpenFLParams, log_reader, workspace
+from workshop.workloads.openfl.log_reader import ROUND
 from workshop.workloads.openfl.post import Post
 
 SHARED, TUNED, TRAIN = "aggregated_model_validation", "locally_tuned_model_validation", "train"  # tasks of the plan
@@ -69,7 +68,7 @@ class Telling:
         while (letter := post.take("round")) is not None:
             said = json.loads(letter)
             self.lines[said["one"]][said["line"][ROUND]] = said["line"]
-            aggregator = self.lists["certificates"].get(("aggregator", f"CN={plan.AGGREGATOR}"))
+            aggregator = self.lists["certificates"].get(("aggregator", f"CN={workspace.AGGREGATOR}"))
             if aggregator and aggregator["accepted"] is None:
                 aggregator["accepted"] = True  # by who got work over the connection
                 changed.add("certificates")
@@ -109,7 +108,7 @@ class Telling:
         emit, line = self.ctx.emit, self.rounds[number - 1]
         self.ended_at.append(file.stat().st_mtime - time.time() + time.monotonic())
         with np.load(file, allow_pickle=False) as arrays:
-            values = [arrays[name] for name in plan.names(self.params.model)]
+            values = [arrays[name] for name in workspace.names(self.params.model)]
         vector = np.concatenate([value.ravel() for value in values]).astype(np.float32)
         self.digest = vector.tobytes()
         with self.ctx.phase("evaluate"):
@@ -119,7 +118,7 @@ class Telling:
         emit(f"{HELD_OUT} {self.task.measure}", sums.mean_score, number)
         emit("held-out loss", sums.mean_loss, number)
         for ours, theirs in (("loss", "loss"), (self.task.measure, "accuracy")):
-            value = reading.accuracy(dict(line), "aggregator", f"{TRAIN}/{theirs}")
+            value = log_reader.accuracy(dict(line), "aggregator", f"{TRAIN}/{theirs}")
             if value is not None:
                 emit(ours, value, number)
                 self.loss = value if ours == "loss" else self.loss
@@ -152,7 +151,7 @@ class Telling:
     def score(self, one: int, theirs: int, task: str = SHARED) -> float | None:
         """An institution's accuracy in OpenFL's round `theirs`; the shared model's is that of our round."""
         line = self.lines[one].get(theirs, {})
-        return reading.accuracy(dict(line), plan.collaborator(one), f"{task}/accuracy")
+        return log_reader.accuracy(dict(line), workspace.collaborator(one), f"{task}/accuracy")
 
     @property
     def images(self) -> int:

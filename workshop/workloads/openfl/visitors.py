@@ -12,9 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from workshop.federation import pki, plan
-from workshop.federation.fx import Fx, Steps, shown
-from workshop.workloads.openfl import OpenFLParams
+from workshop.workloads.openfl import OpenFLParams, pki, workspace
+from workshop.workloads.openfl.fx import Fx, Steps, shown
 from workshop.workloads.openfl.parties import AUTHORITY, Collaborator, Party
 from workshop.workloads.openfl.post import Post
 
@@ -52,7 +51,7 @@ class Visitor(Party):
     def __init__(self, params: OpenFLParams, fx: Fx, folder: Path, post: Post, host: Collaborator) -> None:
         self.host = host
         other = params.fault == "other-name"
-        self.name = plan.collaborator(0) if other else NAMES[params.fault]
+        self.name = workspace.collaborator(0) if other else NAMES[params.fault]
         super().__init__(params, fx, folder, f"{host.where} as {self.name}" if other else f"a {self.name}", post)
 
     def steps(self) -> Steps:

@@ -119,6 +119,11 @@ WORKLOAD = Workload(
     curves=("Dice", "loss", "total images/s", "drift"),
     results=("held_out_dice", "own_dice", "rounds", "images_per_second"),
     scaling=Scaling(rate="images_per_second", unit="images/s", total="rounds", live="total images/s"),
+    notes={
+        "drift": "How far institutions' updates are from their mean, relative to its length; 0: all go the same way."
+    },
+    verdict="workshop.workloads.federated.verdict:VERDICT",
+    panels="workshop.workloads.segmentation.panels:PANELS",
 )
 
 EXTENSION = Extension(workloads=(WORKLOAD,))

@@ -103,6 +103,7 @@ WORKLOAD = Workload(
         seconds="train",
         knobs={"exchange": ("horovod", "mpi", "mpi-per-tensor", "parameter-server")},
     ),
+    panels="workshop.workloads.sgan.panels:PANELS",
 )
 
 EXTENSION = Extension(workloads=(WORKLOAD,))

@@ -1,0 +1,48 @@
+"""All-reduces by message size."""
+
+from __future__ import annotations
+
+from workshop.workloads.allreduce.figures import bandwidth, latency, page
+from workshop.workloads.allreduce.verdict import Curve
+
+SIZES = (4, 1024, 1 << 20)
+CURVES = [
+    Curve(method, SIZES, (1e-5, 2e-5, 1e-3), 2, mpi) for mpi in ("openmpi", "mpich") for method in ("own", "ring")
+]
+
+
+def test_a_colour_for_each_method_and_a_dash_for_each_mpi():
+    figure = latency(CURVES)
+    assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
+    assert [trace.name for trace in figure.data] == ["openmpi own", "openmpi ring", "mpich own", "mpich ring"]
+    colours = [trace.line.color for trace in figure.data]
+    assert colours[0] == colours[2] != colours[1] == colours[3]
+    dashes = [trace.line.dash for trace in figure.data]
+    assert dashes[0] == dashes[1] != dashes[2] == dashes[3]
+    assert list(figure.data[0].x) == list(SIZES) and list(figure.data[0].y) == [1e-5, 2e-5, 1e-3]
+    assert figure.data[0].hovertext[0] == "4 B: 10 µs"
+
+
+def test_a_method_keeps_its_colour_whichever_are_there():
+    (alone,) = latency([CURVES[1]]).data
+    assert alone.line.color == latency(CURVES).data[1].line.color
+    assert latency([Curve("ring", SIZES, (1e-5, 2e-5, 1e-3), 2)]).data[0].name == "ring"
+
+
+def test_bandwidth_stands_against_what_is_possible():
+    *measured, line = bandwidth(CURVES, 8e9).data
+    assert list(measured[0].y) == list(CURVES[0].bus)
+    assert list(line.y) == [8e9, 8e9] and list(line.x) == [4, 1 << 20]
+    assert len(bandwidth(CURVES).data) == len(CURVES)
+
+
+def test_nothing_measured_says_so():
+    assert latency([]).layout.annotations[0].text == "No all-reduce has been measured yet"
+    alone = Curve("own", SIZES, (1e-5, 2e-5, 1e-3), 1)
+    assert bandwidth([alone]).layout.annotations[0].text == "One rank has nothing to exchange"
+
+
+def test_a_page_needs_nothing_else():
+    text = page(CURVES, 8e9)
+    assert text.count("Plotly.newPlot") >= 2
+    assert '<script src="http' not in text

@@ -1,0 +1,193 @@
+"""Cards of a grid: what it varied along one axis, two, or the two that mattered most; the best cell; all cells."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from workshop.core import words as say
+from workshop.report.cards import Card, Part, code, figure, table
+from workshop.report.figures.bars import grouped, settings
+from workshop.report.figures.heatmap import heatmap, legend
+from workshop.report.figures.line import line as drawn_line
+from workshop.report.figures.points import Point
+from workshop.study.card_parts import (
+    about,
+    axis_words,
+    best_card,
+    cells_table,
+    command,
+    pick,
+    point,
+    runs_card,
+    setting_words,
+    verdict,
+)
+from workshop.study.effects import Effect, effects
+from workshop.study.grid.kind import GridReport
+from workshop.study.results import CellResult, best
+
+SAME = 1.005  # factor below which there is no difference to show
+CELL = 76  # pixels of a heat map's column whose words can be read
+PHONE = 600  # pixels up to which a phone shows it, a little smaller
+HEAD = 120  # pixels of its rows' names
+MPI = "mpi"
+NAMES = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
+
+
+def cards(report: GridReport) -> list[Card]:
+    unit, cells = report.unit, report.rows
+    axes = varying(cells)
+    return [
+        verdict(report),
+        *[Card("grid", _title(axes), parts) for parts in [picture(cells, axes, unit)] if parts],
+        *best_card(report.best, unit, _command(report)),
+        *_mattered(cells, axes),
+        Card("cells", f"All cells ({len(cells)})", tuple(cells_table(cells, unit, axes))),
+        runs_card(report, report.study.description["rate"], unit),
+    ]
+
+
+def _command(report: GridReport) -> list[Part]:
+    best_of = report.best
+    told = command(report.study.workload, best_of.params, best_of.placement) if best_of is not None else None
+    return [code(told)] if told else []
+
+
+def varying(cells: Sequence[CellResult]) -> list[str]:
+    """The axes along which the cells differ, in their order."""
+    names = dict.fromkeys(name for cell in cells for name in cell.point)
+    return [name for name in names if len({_key(cell.point.get(name)) for cell in cells}) > 1]
+
+
+def picture(cells: Sequence[CellResult], axes: Sequence[str], unit: str, published: str = "") -> tuple[Part, ...]:
+    """The figure that fits so many axes, with what can be clicked at; nothing where nothing differs."""
+    if not axes:
+        return ()
+    if len(axes) == 1:
+        return _one(cells, axes[0], unit, published)
+    if len(axes) == 2:
+        first, second = axes
+        if MPI in axes:
+            return _by_mpi(cells, second if first == MPI else first, unit, published)
+        return _two(cells, axes, unit, published)
+    ordered = [effect.axis for effect in _effects(cells)] or list(axes)
+    first, second = sorted((ordered + [axis for axis in axes if axis not in ordered])[:2], key=list(axes).index)
+    shown = _two(_best_by(cells, (first, second)), (first, second), unit, published)
+    others = say.listed(axis_words(axis) for axis in axes if axis not in (first, second))
+    return (about(f"The two settings that mattered most; each cell is the best over {others}."), *shown)
+
+
+def _one(cells: Sequence[CellResult], axis: str, unit: str, published: str) -> tuple[Part, ...]:
+    values = [cell.point.get(axis) for cell in cells]
+    picks = [pick(cell, unit) for cell in cells]
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in map(_number, values)):
+        order = sorted(range(len(cells)), key=lambda at: _number(values[at]))
+        cells, values, picks = ([list(of)[at] for at in order] for of in (cells, values, picks))
+        along = [_number(value) for value in values]
+        drawn = drawn_line(along, {"": [point(cell) for cell in cells]}, axis_words(axis), unit, published=published)
+        return (figure(drawn, picks=picks),)
+    names = [_bar(axis, value) for value in values]
+    base = next((name for name, value in zip(names, values, strict=True) if value is None), names[0])
+    bars = settings([point(cell, name) for cell, name in zip(cells, names, strict=True)], unit, base, published)
+    return (figure(bars, picks=picks),)
+
+
+def _by_mpi(cells: Sequence[CellResult], other: str, unit: str, published: str) -> tuple[Part, ...]:
+    """Bars of each MPI beside each other, for every value of the other setting."""
+    values, mpis = _values(cells, other), _values(cells, MPI)
+    groups: dict[str, list[Point]] = {}
+    picks = []
+    for mpi in mpis:
+        there = {_key(cell.point.get(other)): cell for cell in cells if cell.point.get(MPI) == mpi}
+        found = [there.get(_key(value)) for value in values]
+        groups[NAMES.get(mpi, str(mpi))] = [point(cell) if cell else Point("", state="") for cell in found]
+        picks += [pick(cell, unit) if cell else {} for cell in found]
+    drawn = grouped([setting_words(other, value) for value in values], groups, axis_words(other), unit, published)
+    return (figure(drawn, picks=picks),)
+
+
+def _two(cells: Sequence[CellResult], axes: Sequence[str], unit: str, published: str) -> tuple[Part, ...]:
+    across, down = _values(cells, axes[0]), _values(cells, axes[1])
+    if len(across) < len(down) and len(down) > 4:  # the longer one across, where screens are longer
+        axes, across, down = (axes[1], axes[0]), down, across
+    words_of = [[setting_words(axis, value) for value in of] for axis, of in zip(axes, (across, down), strict=True)]
+    points = {tuple(setting_words(axis, cell.point.get(axis)) for axis in axes): point(cell) for cell in cells}
+    drawn: go.Figure = heatmap(*words_of, points, (axis_words(axes[0]), axis_words(axes[1])), unit, published)
+    wide = HEAD + CELL * len(across)
+    picks = [pick(cell, unit) for cell in cells]
+    return (figure(drawn, wide if wide > PHONE else 0, picks), about(legend(points)))
+
+
+def _best_by(cells: Sequence[CellResult], axes: Sequence[str]) -> list[CellResult]:
+    """The best cell for each pair of values; where none of them was measured, the first."""
+    groups: dict[tuple[str, ...], list[CellResult]] = {}
+    for cell in cells:
+        groups.setdefault(tuple(_key(cell.point.get(axis)) for axis in axes), []).append(cell)
+    return [best(group) or group[0] for group in groups.values()]
+
+
+def _mattered(cells: Sequence[CellResult], axes: Sequence[str]) -> list[Card]:
+    """How much each of several settings did."""
+    found = _effects(cells) if len(axes) > 1 else []
+    if not found:
+        return []
+    rows = [
+        [
+            axis_words(one.axis),
+            *(setting_words(one.axis, value) for value in (one.best, one.worst)),
+            f"{one.factor:.2f}x",
+        ]
+        if one.factor >= SAME
+        else [axis_words(one.axis), "–", "–", "nothing"]
+        for one in found
+    ]
+    said = "Means over cells that differ in nothing else."
+    return [
+        Card(
+            "effects",
+            "What mattered",
+            (about(said), table(["Setting", "Best value", "Worst value", "Between them"], rows)),
+        )
+    ]
+
+
+def _effects(cells: Sequence[CellResult]) -> list[Effect]:
+    there = [cell for cell in cells if cell.median]
+    return effects([cell.point for cell in there], [cell.median or 0.0 for cell in there])
+
+
+def _values(cells: Sequence[CellResult], axis: str) -> list[Any]:
+    """The values of an axis: numbers ascending, others in the order in which they came."""
+    values = list({_key(cell.point.get(axis)): cell.point.get(axis) for cell in cells}.values())
+    numbers = [_number(value) for value in values]
+    if all(isinstance(value, int | float) for value in numbers):
+        return sorted(values, key=_number)
+    return values
+
+
+def _number(value: Any) -> Any:
+    """A variable's value that is a number as one; anything else as it is."""
+    if isinstance(value, str):
+        try:
+            return float(value) if "." in value else int(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _bar(axis: str, value: Any) -> str:
+    if axis == MPI:
+        return NAMES.get(value, str(value))
+    return f"{axis_words(axis)} {setting_words(axis, value)}"
+
+
+def _key(value: Any) -> str:
+    return json.dumps(value)
+
+
+def _title(axes: Sequence[str]) -> str:
+    return say.capital(" against ".join(map(axis_words, axes))) if len(axes) < 3 else "The two that mattered most"

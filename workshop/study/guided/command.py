@@ -1,0 +1,49 @@
+"""`workshop study run path`: the article's path, from a naive start to the machine's limit in nine steps."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from workshop.cli import common
+from workshop.study import commands
+
+
+def path(
+    steps: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Some of the steps a to i; default: all of them.")
+    ] = None,
+    thorough: Annotated[
+        bool, typer.Option("--thorough/--quick", help="Larger grids and three repeats, or few trials (the default).")
+    ] = False,
+    settings: commands.Settings = None,
+    session: common.SessionName = None,
+    private: common.Private = False,
+    minutes: commands.Minutes = 10,
+    as_json: common.JSON = False,
+) -> int:
+    """The article's path as a guided study of the S-GAN: every step is planned from what those before it have found.
+
+    On two cores the quick setting takes at most a quarter of an hour; how long it is likely to take here is told
+    beforehand. The dashboard's page Tuning shows the same with what to predict in each step.
+    """
+    from workshop.core import words
+    from workshop.registry import workload as workload_of
+    from workshop.runtime.lifecycle import shared_session
+    from workshop.store.store import Store
+    from workshop.study.guided.kind import steps_in_words
+    from workshop.study.guided.plan import KIND, WORKLOAD, read_steps
+    from workshop.study.guided.wanting import here
+    from workshop.study.settings import read_settings
+
+    wanted = read_steps(steps)
+    given = read_settings(settings or [], workload_of(WORKLOAD))
+    common.one_session(session, private)
+    store = Store.open()
+    shared = None if private else shared_session(store, session)
+    setting = here(shared, given, thorough=thorough, steps=wanted)
+    study = commands.begun(store, KIND, WORKLOAD, setting)
+    cores = words.count(setting.cores, "core")
+    common.stderr().print(f"The {setting.name} setting of {steps_in_words(setting.steps)}, for {cores}.")
+    return commands.go_on(store, study, shared, minutes, as_json)

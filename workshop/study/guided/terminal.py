@@ -1,0 +1,44 @@
+"""How the guided study looks in a terminal of 80 columns."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from workshop.core import words
+from workshop.study.guided.kind import PathReport, StepReport
+from workshop.study.guided.saying import name
+from workshop.study.guided.steps import SOURCE
+from workshop.study.results import best
+from workshop.study.terminal import rate, show_head, show_verdict
+
+COLOURS = {"done": "green", "running": "cyan", "partly": "yellow", "waiting": "dim"}
+
+
+def show_path(found: PathReport) -> None:
+    """A line for each step, what each says, and the verdict of all."""
+    out = Console(highlight=False)
+    show_head(out, found)
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", "step", "state", "cells", "best", found.unit):
+        table.add_column(heading, justify="right" if heading in ("cells", found.unit) else "left")
+    for one in found.steps:
+        table.add_row(*_row(one))
+    out.print(table)
+    for one in found.steps:
+        if one.verdict is not None:
+            out.print(Text.assemble((f"{one.step.key}: ", "bold"), one.verdict["verdict"]))
+    show_verdict(out, found)
+    out.print(Text(f"After: {SOURCE}. What its authors measured stands on the dashboard's page Tuning."))
+    runs = [trial.run_id for trial in found.trials if trial.run_id]
+    if runs:
+        out.print(Text(f"{words.capital(words.numbered('run', runs))} (workshop runs show RUN)"))
+
+
+def _row(one: StepReport) -> list[Text | str]:
+    top = best(one.cells)
+    ended = sum(cell.status in ("completed", "failed", "pruned") for cell in one.cells)
+    state = Text(one.state, style=COLOURS[one.state])
+    figures = [name(top), rate(top.median)] if top is not None and top.median is not None else ["-", "-"]
+    return [one.step.key, one.step.title, state, f"{ended} of {len(one.cells)}", *figures]

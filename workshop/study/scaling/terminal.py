@@ -1,0 +1,49 @@
+"""How a scaling study looks in a terminal of 80 columns."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from workshop.core import words
+from workshop.study.scaling.efficiency import Row
+from workshop.study.scaling.kind import ScalingReport
+from workshop.study.terminal import rate, show_head, show_verdict
+
+
+def show(found: ScalingReport) -> None:
+    """A scaling study: its rows, its verdict, and what others have published."""
+    out = Console(highlight=False)
+    show_head(out, found)
+    out.print(_table(found.rows, found.unit))
+    show_verdict(out, found)
+    for one in found.references:
+        out.print(Text(f"Published: {one.what} {one.speed_up:.2f}x on {one.workers} {one.worker}s. {one.source}."))
+    runs = [str(run) for row in found.rows for run in row.runs]
+    if runs:
+        out.print(Text(f"Runs: {', '.join(sorted(runs, key=int))} (workshop runs show RUN)"))
+
+
+def _table(rows: list[Row], unit: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    failed = any(row.failures for row in rows)
+    headings = ["ranks", unit, "lowest-highest", "speed-up", "of ideal", "compute", "comm.", "wait", "input"]
+    for heading in headings + (["failed"] if failed else []):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        cells = [str(row.ranks), *_figures(row)]
+        cells += ["-" if share is None else words.percent(share) for share in row.shown_shares.values()]
+        table.add_row(*cells, *([str(len(row.failures) or "")] if failed else []))
+    return table
+
+
+def _figures(row: Row) -> list[str]:
+    if row.throughput is None or row.speed_up is None or row.efficiency is None:
+        return ["-", "-", "-", "-"]
+    return [
+        rate(row.throughput),
+        f"{rate(min(row.rates))}-{rate(max(row.rates))}",
+        f"{row.speed_up:.2f}x",
+        words.percent(row.efficiency),
+    ]

@@ -1,0 +1,81 @@
+"""Tuning: find the placement on which a workload is fastest on this machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from workshop.cli import common
+from workshop.study import commands
+
+
+def tune(
+    workload: Annotated[str, typer.Argument(metavar="WORKLOAD", help="What to tune: sgan, mnist or kmeans.")],
+    budget: Annotated[
+        str, typer.Option("--budget", metavar="TIME", help="How long its runs may take together: 90s, 5m, 1h.")
+    ] = "5m",
+    trials: Annotated[
+        int | None, typer.Option(min=2, max=10_000, metavar="N", help="At most so many placements.")
+    ] = None,
+    settings: commands.Settings = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="The same seed makes the same choices.")] = 0,
+    session: common.SessionName = None,
+    private: common.Private = False,
+    as_json: common.JSON = False,
+) -> int:
+    """Find the fastest placement of a workload on this machine, and print the command that uses it.
+
+    Tries ranks, threads, mapping, binding, yielding, the MPIs that are installed, and the workload's own ways to
+    exchange; the same work in every trial, which is what all ranks do together. It goes on where the same command was
+    interrupted.
+    """
+    from workshop.core import config, machines
+    from workshop.core.memory import Gauge
+    from workshop.core.placement import Placement
+    from workshop.registry import workload as workload_of
+    from workshop.runtime import client
+    from workshop.runtime.lifecycle import shared_session
+    from workshop.store.store import Store
+    from workshop.study.settings import read_settings
+    from workshop.study.tune import kind, offer
+    from workshop.study.tune.plan import plan, read_budget, tuning_of
+    from workshop.study.tune.terminal import watch_tune
+
+    chosen = workload_of(workload)
+    tuning_of(chosen)
+    seconds = read_budget(budget)
+    given = read_settings(settings or [], chosen)
+    common.one_session(session, private)
+    store = Store.open()
+    shared = None if private else shared_session(store, session)
+    base = {"hosts": shared.placement["hosts"]} if shared and shared.placement.get("hosts") else {}
+    known: dict[str, bytes] = {}
+
+    def works(params: object, ranks: int) -> None:
+        if not known and chosen.inputs:  # the same files for all of them
+            known.update(chosen.inputs(params, client.artifacts_of(store)))
+        if chosen.fits:
+            chosen.fits(params, known, ranks)
+
+    def takes(placement: Placement) -> None:
+        client.placement_in(shared, placement.as_json())
+
+    here = machines.this()
+    # Several hosts have more than this one; how much, only their runs tell.
+    memory = None if base else config.memory_limit() or min(place.total for place in Gauge().read())
+    wanted = plan(
+        chosen,
+        given,
+        here,
+        offer=offer.here(),
+        placement=base,
+        memory=memory,
+        budget=seconds,
+        trials=trials,
+        seed=seed,
+        takes=takes,
+        works=works,
+    )
+    study = commands.begun(store, kind.NAME, chosen.name, wanted)
+    return commands.go_on(store, study, shared, 30, as_json, watch=watch_tune(store, study))

@@ -1,0 +1,174 @@
+"""Cards of three ways side by side: curves with their band on each data, what each way came to with every seed, the
+differences seed by seed, what others have published, and real federations with the same settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workshop.core import words as say
+from workshop.report.cards import Card, Part, code, figure, line, table, words
+from workshop.study.card_parts import about, runs_card, runs_cell, verdict
+from workshop.study.ways import figures, saying
+from workshop.study.ways.figures import Line, Points
+from workshop.study.ways.found import ON, WAYS, Seeded
+from workshop.study.ways.kind import PAIRS, WaysReport
+from workshop.study.ways.peers import OURS, Peer, start_command
+from workshop.study.ways.verdict import ALONE, summary
+from workshop.workloads.federated.round_panels import NAMES
+from workshop.workloads.federated.verdict import PUBLISHED
+
+TITLES = {"held_out": "On held-out images", "own": "On their own"}
+ABOUT = {
+    "held_out": "Images that no institution has. All ways begin with the same weights and read as many images.",
+    "own": "The mean over institutions, each on images of its own that it doesn't learn from.",
+}
+BANDS = "Lines are means over the seeds that have ended, bands go from the lowest to the highest of them."
+NOW = "Dotted with open marks: seed {seed}, which is learning now (run {run})."
+REAL = "Diamonds: a real federation over OpenFL with the same settings."
+SPREAD = "Mean ± standard deviation over the seeds; then what each seed came to."
+PAIRED = (
+    "Seed by seed, since the same seed means the same luck for all ways: mean difference ± its standard error, in "
+    "points of a percentage, and in proportion to what the other came to. Chance: how likely two equal ways would come "
+    "out as one-sided as this (sign test)."
+)
+HOW = "Nobody has run the same with OpenFL yet. Its own environment is needed once (workshop federation install); then:"
+
+
+def cards(report: WaysReport) -> list[Card]:
+    return [
+        verdict(report),
+        *_curves(report),
+        *_came_to(report),
+        *_differences(report),
+        *_published(report),
+        *_real(report),
+        runs_card(report, report.study.description["rate"], report.study.description["unit"]),
+    ]
+
+
+def _curves(report: WaysReport) -> list[Card]:
+    """By round, as far as any seed is."""
+    return [Card(f"rounds-{on}", TITLES[on], (about(_legend(report, on)), _drawn(report, on)), half=True) for on in ON]
+
+
+def _drawn(report: WaysReport, on: str) -> Part:
+    real = [Points(f"OpenFL, run {peer.run}", peer.curves[on]) for peer in report.peers if peer.curves.get(on)]
+    lines = [_line(report, way, on) for way in WAYS]
+    return figure(figures.lines(lines, real, report.rounds, report.measure))
+
+
+def _line(report: WaysReport, way: str, on: str) -> Line:
+    band, now = report.by_round(way, on), report.now
+    going = now.curves.get((way, on), {}) if now is not None else {}
+    seed = now.seed if now is not None else None
+    if band is None:
+        return Line(way, NAMES[way], now=going, seed=seed)
+    return Line(way, NAMES[way], band.rounds, band.means, band.lows, band.highs, band.seeds, going, seed)
+
+
+def _legend(report: WaysReport, on: str) -> str:
+    parts = [ABOUT[on]]
+    if len(report.found) > 1:
+        parts.append(BANDS)
+    if report.now is not None:
+        parts.append(NOW.format(seed=report.now.seed, run=report.now.run))
+    if any(peer.curves.get(on) for peer in report.peers):
+        parts.append(REAL)
+    return " ".join(parts)
+
+
+def _came_to(report: WaysReport) -> list[Card]:
+    """Every way on both data: over the seeds, and with each of them."""
+    if not report.found:
+        return []
+    drawn: list[Card] = []
+    for on in ON:
+        values = {way: [(one.seed, one.scores[way, on]) for one in report.found] for way in WAYS}
+        made = figures.by_seed(saying.NAMES, values, report.measure)
+        drawn.append(Card(f"seeds-{on}", f"{TITLES[on]}, seed by seed", (figure(made),), half=True))
+    heads = ["Way", "Held-out images", "Institutions' own images"]
+    rows = [[say.capital(NAMES[way]), *(saying.spread(report.spread(way, on)) for on in ON)] for way in WAYS]
+    each = ["Seed", "Run", *(f"{say.capital(saying.NAMES[way])}, {_short(on)}" for on in ON for way in WAYS)]
+    seeds = [[str(one.seed), runs_cell([one.run]), *_scores(one)] for one in report.found]
+    parts = (about(SPREAD), table(heads, rows), table(each, seeds))
+    return [*drawn, Card("came-to", "What each way came to", parts)]
+
+
+def _short(on: str) -> str:
+    return {"held_out": "held-out", "own": "own"}[on]
+
+
+def _scores(one: Seeded) -> list[str]:
+    return [saying.percent(one.scores[way, on]) for on in ON for way in WAYS]
+
+
+def _differences(report: WaysReport) -> list[Card]:
+    if not report.found:
+        return []
+    rows = []
+    for on in ON:
+        for one, other in PAIRS:
+            apart = report.apart(one, other, on)
+            if apart is not None:
+                rows.append(
+                    [
+                        f"{say.capital(saying.NAMES[one])} against {saying.NAMES[other]}",
+                        saying.DATA[on],
+                        saying.difference(apart),
+                        saying.relative(apart),
+                        f"{apart.better} of {len(apart.differences)}",
+                        say.percent(apart.chance),
+                    ]
+                )
+    heads = ["What", "On", "Difference", "In proportion", "Seeds that are better", "Chance"]
+    return [Card("differences", "How far apart", (about(PAIRED), table(heads, rows)))]
+
+
+def _published(report: WaysReport) -> list[Card]:
+    """How much better data-rich models are than those of one's own: here, and as others have found."""
+    heads = ["Better than alone", *(say.capital(saying.DATA[on]) for on in ON)]
+    rows = [
+        [f"{say.capital(NAMES[way])}, here", *(saying.relative(report.apart(way, ALONE, on)) for on in ON)]
+        for way in WAYS
+        if way != ALONE
+    ]
+    rows.append([f"Data of all, {saying.PUBLISHED_BY}", *(f"{100 * saying.PUBLISHED[on]:+.2g} %" for on in ON)])
+    said = [line(text) for on in ON if (text := summary(report.found, on))]
+    lines = words(*said, line(PUBLISHED, "Published", "about"), line(saying.APART, tone="about"))
+    return [Card("published", "Beside what others have found", (table(heads, rows), lines))]
+
+
+def _real(report: WaysReport) -> list[Card]:
+    """Real federations with the same settings, or how to start one."""
+    if report.study.workload != OURS:
+        return []
+    title = "A real federation, over OpenFL"
+    if not report.peers:
+        return [Card("openfl", title, (about(HOW), code(start_command(report.params))))]
+    heads = ["OpenFL", "Seed", *(say.capital(saying.DATA[on]) for on in ON), "Ours with this seed", "Within our seeds"]
+    rows = [
+        [
+            runs_cell([peer.run]),
+            str(peer.seed),
+            *(saying.percent(peer.scores[on]) if on in peer.scores else "goes on" for on in ON),
+            _ours(report.found, peer),
+            _within(report, peer),
+        ]
+        for peer in report.peers
+    ]
+    return [Card("openfl", title, (about(REAL), table(heads, rows)))]
+
+
+def _ours(found: Sequence[Seeded], peer: Peer) -> str:
+    same = next((one for one in found if one.seed == peer.seed), None)
+    return saying.percent(same.scores[OURS, ON[0]]) if same is not None else saying.NONE
+
+
+def _within(report: WaysReport, peer: Peer) -> str:
+    """Whether it lies between the lowest and the highest of our seeds."""
+    ours = report.spread(OURS, ON[0])
+    if ours is None or len(ours.values) < 2 or ON[0] not in peer.scores:
+        return saying.NONE
+    low, high = min(ours.values), max(ours.values)
+    inside = low <= peer.scores[ON[0]] <= high
+    return f"{'yes' if inside else 'no'}, {saying.percent(low)} to {saying.percent(high)}"

@@ -1,0 +1,56 @@
+"""`workshop study run ways`: federated learning, pooled data and each institution alone, with several seeds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from workshop.cli import common
+from workshop.study import commands
+
+OWN_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
+
+
+def ways(
+    context: typer.Context,
+    workload: Annotated[
+        str, typer.Option(metavar="NAME", help="What institutions learn: federated (digits) or segmentation.")
+    ] = "federated",
+    seeds: Annotated[
+        int, typer.Option(metavar="N", min=1, max=100, help="Runs, each with a seed of its own, from --seed on.")
+    ] = 5,
+    settings: commands.Settings = None,
+    ranks: common.Ranks = None,
+    threads: common.ThreadsPerRank = None,
+    map_by: common.MapBy = None,
+    cores_per_rank: common.CoresPerRank = None,
+    bind_to: common.BindTo = None,
+    env: common.Environment = None,
+    session: common.SessionName = None,
+    private: common.Private = False,
+    minutes: commands.Minutes = 30,
+    as_json: common.JSON = False,
+) -> int:
+    """The same model trained centrally, alone, and without sharing data: means with their spread over several seeds.
+
+    Takes the workload's own options, too (--partition label). Unless you say otherwise, digits are dealt very unevenly,
+    since that is where being alone shows. The dashboard's page Federated shows the same, live by round.
+    """
+    from workshop.registry import workload as workload_of
+    from workshop.runtime.lifecycle import shared_session
+    from workshop.store.store import Store
+    from workshop.study.settings import read_options, read_settings
+    from workshop.study.ways.beginning import checked
+    from workshop.study.ways.plan import KIND
+
+    chosen = workload_of(workload)
+    given = read_settings([*(settings or []), *read_options(context.args)], chosen)
+    common.one_session(session, private)
+    store = Store.open()
+    shared = None if private else shared_session(store, session)
+    base = shared.placement if shared else {}
+    placement = common.placement_from(base, ranks, map_by, None, cores_per_rank, bind_to, threads, env)
+    wanted = checked(store, chosen, given, seeds, shared, placement)
+    study = commands.begun(store, KIND, chosen.name, wanted)
+    return commands.go_on(store, study, shared, minutes, as_json)

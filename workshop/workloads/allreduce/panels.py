@@ -1,0 +1,88 @@
+"""What a run that measures all-reduces shows, also while it goes on: seconds and bandwidth by message size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+
+from workshop.core.words import seconds
+from workshop.extension import Panel
+from workshop.report.cards import Card, Part, figure, line, table, words
+from workshop.report.snapshot import Snapshot
+from workshop.workloads.allreduce.figures import bandwidth, latency
+from workshop.workloads.allreduce.verdict import Curve, message, rate
+
+LATENCY, BANDWIDTH = "latency ", "bandwidth "  # begin the names of events, before that of the method
+MESSAGE = "message"
+LEVEL = "Level: latency counts. Rising with the message: bandwidth does."
+
+
+def allreduce(snapshot: Snapshot) -> list[Card]:
+    """Both figures, and a table of what each method takes at both ends."""
+    curves = told(snapshot)
+    if not curves:
+        return []
+    link, memory = snapshot.metric("link_bandwidth", int | float), snapshot.metric("memory_bandwidth", int | float)
+    about = "What each rank has to send in a second, at least"
+    about += "." if not (link or memory) else f"; possible is what it {'sends to another' if link else 'copies'}."
+    figures = (
+        Card("latency", "Time of an all-reduce", (_about(LEVEL), figure(latency(curves))), half=True),
+        Card("bandwidth", "Bus bandwidth", (_about(about), figure(bandwidth(curves, link or memory))), half=True),
+    )
+    return [*figures, Card("all-reduces", "By method", (_summary(curves), *_left_out(snapshot)))]
+
+
+def drawn(names: Set[str]) -> set[str]:
+    """Which of the told names are drawn here, so that they need no curve of their own."""
+    if MESSAGE not in names:
+        return set()
+    return {name for name in names if name == MESSAGE or name.startswith((LATENCY, BANDWIDTH))}
+
+
+def _about(text: str) -> Part:
+    return words(line(text, tone="about"))
+
+
+def _summary(curves: Sequence[Curve]) -> Part:
+    sizes = max((curve.sizes for curve in curves), key=len)
+    rows = [
+        [
+            curve.method,
+            seconds(curve.seconds[0]),
+            seconds(curve.seconds[-1]) if curve.sizes == sizes else "",
+            rate(curve.bus[-1]) if curve.sizes == sizes else "",
+            message(curve.half) if curve.sizes == sizes else "",
+        ]
+        for curve in curves
+    ]
+    return table(["Method", message(sizes[0]), message(sizes[-1]), "Bus bandwidth", "Half of its best from"], rows)
+
+
+def _left_out(snapshot: Snapshot) -> list[Part]:
+    left_out = snapshot.metric("left_out", Mapping)
+    return [words(*(line(f"{name}: {why}.", "Left out", "note") for name, why in left_out.items()))] if left_out else []
+
+
+def told(snapshot: Snapshot) -> list[Curve]:
+    """What rank 0 has told so far, a curve for each method, in the order in which they were measured."""
+    if MESSAGE not in snapshot.totals:
+        return []
+    (messages, *_) = snapshot.series(MESSAGE)
+    size_of = {number: round(size) for number, size in zip(messages.steps, messages.means, strict=True)}
+    measured = [series for name in snapshot.totals if name.startswith(LATENCY) for series in snapshot.series(name)[:1]]
+    return [
+        Curve(
+            series.name.removeprefix(LATENCY),
+            tuple(size_of[number] for number in series.steps),
+            tuple(series.means),
+            snapshot.ranks,
+        )
+        for series in sorted(measured, key=lambda series: series.times[0])
+    ]
+
+
+def _made_of(snapshot: Snapshot) -> Any:
+    return snapshot.events, snapshot.run.status, snapshot.run.metrics
+
+
+PANELS = (Panel("allreduce", allreduce, _made_of, beside=allreduce),)

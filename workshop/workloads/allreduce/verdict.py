@@ -1,0 +1,153 @@
+"""What measured all-reduces say: below which size latency counts, above which bandwidth does, how methods differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workshop.core import words
+from workshop.extension import Verdict
+from workshop.report.analysis import placing
+from workshop.report.analysis.findings import Facts, Finding
+
+NAMES = {
+    "ring": "the ring in Python",
+    "own": "the MPI's own",
+    "horovod": "Horovod",
+    "parameter-server": "the parameter server",
+}
+# What else can be wrong with a run that measures nothing but all-reduces.
+LOOKS = (placing.on_one_host, placing.oversubscribed, placing.unbound)
+SAME = 1.1  # times from which one method counts as slower than another
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Seconds of a method's all-reduce by message size in bytes, the smallest first; medians. `mpi` says on which MPI
+    where several are compared."""
+
+    method: str
+    sizes: tuple[int, ...]
+    seconds: tuple[float, ...]
+    ranks: int
+    mpi: str = ""
+
+    @property
+    def algorithm(self) -> tuple[float, ...]:
+        """Bytes per second, as whoever waits for the sum sees it."""
+        return tuple(size / took for size, took in zip(self.sizes, self.seconds, strict=True))
+
+    @property
+    def bus(self) -> tuple[float, ...]:
+        """Bytes per second that each rank has to send at least: times 2 (n - 1) / n (NVIDIA, nccl-tests,
+        doc/PERFORMANCE.md). It compares with what memory or a link can carry, whatever the number of ranks."""
+        return tuple(rate * 2 * (self.ranks - 1) / self.ranks for rate in self.algorithm)
+
+    @property
+    def half(self) -> int:
+        """The message size from which on half of the best bandwidth is reached (Hockney's n½, The science of computer
+        benchmarking, SIAM 1996): below it latency counts, above it bandwidth."""
+        best = max(self.algorithm)
+        return next(size for size, rate in zip(self.sizes, self.algorithm, strict=True) if rate >= best / 2)
+
+
+def curves(metrics: Mapping[str, Any], ranks: int, mpi: str = "") -> list[Curve]:
+    """The curves of a run; empty where it measured none, or says so in no form that can be read."""
+    sizes, seconds = metrics.get("sizes"), metrics.get("seconds")
+    if not isinstance(sizes, Sequence) or not isinstance(seconds, Mapping) or "bus_bandwidth" not in metrics:
+        return []
+    return [
+        Curve(method, tuple(sizes[: len(took)]), tuple(took), ranks, mpi)
+        for method, took in seconds.items()
+        if isinstance(took, Sequence) and took and all(_positive(value) for value in took)
+    ]
+
+
+def measured(facts: Facts) -> Finding | None:
+    """What a run that measured all-reduces came to; None for any other."""
+    found = {curve.method: curve for curve in curves(facts.metrics, facts.ranks)}
+    if not found:
+        return None
+    chosen = found.get("own") or next(iter(found.values()))
+    small, large = words.seconds(chosen.seconds[0]), words.seconds(chosen.seconds[-1])
+    least, most = message(chosen.sizes[0]), message(chosen.sizes[-1])
+    name = NAMES.get(chosen.method, chosen.method)
+    if facts.ranks == 1:
+        return Finding(
+            "One rank alone has nothing to exchange.",
+            f"With {name} a call takes {small} for {least} and {large} for {most}.",
+            f"Try {words.ranks(2)}: what does each message cost then?",
+        )
+    half = message(chosen.half)
+    if chosen.half == chosen.sizes[0]:
+        bound = f"Bandwidth-bound from {half} on"
+    else:
+        bound = f"Latency-bound below {half}, bandwidth-bound above"
+    why = [
+        f"{words.capital(name)} takes {small} for {least}; {most} take {large}, {rate(chosen.bus[-1])} of bus bandwidth"
+        f"{_of_what_is_possible(facts, chosen)}.",
+        f"From {half} on it reaches half of its best bandwidth.",
+        *_compared(found, chosen),
+        *_left_out(facts),
+    ]
+    return Finding(
+        f"{bound}: {least} take {small}, {most} move at {rate(chosen.bus[-1])}.",
+        " ".join(why),
+        f"Exchange in messages of {half} or more where you can: many small ones cost {small} each. "
+        "Then try another MPI (--mpi mpich), or more ranks than cores, and predict which of both figures changes.",
+    )
+
+
+def _of_what_is_possible(facts: Facts, curve: Curve) -> str:
+    link, memory = facts.metrics.get("link_bandwidth"), facts.metrics.get("memory_bandwidth")
+    if _positive(link):
+        return f", {words.percent(curve.bus[-1] / link)} of what a rank can send to another at the same time"
+    if _positive(memory):
+        return f", {words.percent(curve.bus[-1] / memory)} of what a rank can copy in memory"
+    return ""
+
+
+def _compared(found: Mapping[str, Curve], chosen: Curve) -> list[str]:
+    """How the other methods do against one, at both ends."""
+    told = []
+    for method, curve in found.items():
+        if method == chosen.method or curve.sizes != chosen.sizes:
+            continue
+        ends = [_times(curve.seconds[end] / chosen.seconds[end]) for end in (0, -1)]
+        said = f"{ends[0]} for the smallest message and {ends[1]} for the largest"
+        told.append(f"{words.capital(NAMES.get(method, method))}: {said}.")
+    return told
+
+
+def _times(ratio: float) -> str:
+    if ratio >= SAME:
+        return f"{words.short(ratio)} times as long"
+    return "as long" if ratio > 1 / SAME else f"{words.short(1 / ratio)} times as fast"
+
+
+def _left_out(facts: Facts) -> list[str]:
+    left_out = facts.metrics.get("left_out")
+    reasons = left_out if isinstance(left_out, Mapping) else {}
+    return [f"{words.capital(NAMES.get(name, name))} was left out: {why}." for name, why in reasons.items()]
+
+
+def message(count: int) -> str:
+    """The size of a message, in powers of two: 4 B, 64 KiB, 16 MiB."""
+    for power, unit in ((20, "MiB"), (10, "KiB")):
+        if count >= 1 << power:
+            return f"{count / (1 << power):.4g} {unit}"
+    return f"{count} B"
+
+
+def rate(bytes_per_second: float) -> str:
+    """A bandwidth: 3.61 GB/s."""
+    return f"{words.size(bytes_per_second)}/s"
+
+
+def _positive(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value) and value > 0
+
+
+VERDICT = Verdict(measured, looks=LOOKS)

@@ -1,0 +1,29 @@
+"""`workshop bench federated`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from workshop.cli import bench_output, common
+
+
+def federated(
+    repeats: Annotated[int, typer.Option(min=1, help="Interleaved repeats of which medians are taken.")] = 3,
+    institutions: Annotated[
+        str, typer.Option(metavar="A,B,…", help="Among how many institutions the same images are dealt.")
+    ] = "2,4,8,16,32,64",
+    as_json: common.JSON = False,
+) -> None:
+    """A round of federated averaging on our ranks against OpenFL's, and what many institutions cost.
+
+    Takes about ten minutes on two cores; without OpenFL (workshop federation install) less, and it says so.
+    95 % intervals of medians need 6 repeats or more.
+    """
+    from workshop.workloads.federated import bench
+
+    chosen = bench.read_institutions(institutions)
+    bench_output.show(
+        bench_output.with_bar(lambda progress: bench.run(repeats, institutions=chosen, progress=progress)), as_json
+    )

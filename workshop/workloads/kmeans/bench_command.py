@@ -1,0 +1,30 @@
+"""`workshop bench kmeans`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from workshop.cli import bench_output, common
+
+
+def kmeans(
+    repeats: Annotated[int, typer.Option(min=3, help="Interleaved repeats of which medians are taken.")] = 9,
+    as_json: common.JSON = False,
+) -> None:
+    """Distributed k-means against daal4py and scikit-learn: 1M x 10 float32, k = 10 and 100, 20 iterations."""
+    from workshop.workloads.kmeans import bench
+
+    document = bench_output.with_bar(lambda progress: bench.run(repeats=repeats, progress=progress))
+    bench_output.show(document, as_json)
+
+
+def peers() -> None:
+    """Install what the k-means bench compares with: MPICH and daal4py, each in a prefix of its own."""
+    from workshop.workloads.kmeans import bench
+
+    err = common.stderr()
+    err.print("Installing MPICH and daal4py ...")
+    bench.install_peers()
+    err.print("Done; `workshop bench kmeans` compares with them.")

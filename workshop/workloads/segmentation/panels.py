@@ -1,0 +1,117 @@
+"""Lesions as a model outlines them, and the scanners that institutions see their patients with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workshop.core.words import count, percent
+from workshop.extension import Panel
+from workshop.report.cards import Card, line, picture, pictures, table, words
+from workshop.report.snapshot import Snapshot
+from workshop.workloads.federated import panels as federated
+
+PICTURE, FIGURES = "overlays.png", "overlays.json"
+SHORT = {"federated": "Federated", "centralised": "Pooled", "alone": "Institution 1 alone"}
+LEGEND = "The true outline is blue; the model's is orange and dashed. On PET, what takes up much of the tracer is dark."
+SYNTHETIC = (
+    "These patients don't exist: a generator draws them. Some of what is dense on CT is harmless, and some of what is "
+    "hot on PET is, too; only a lesion is both."
+)
+DICE = (
+    "Dice is twice what both outlines share, as a part of both together: 100 % where they are the same, and where "
+    "there is no lesion and none was found."
+)
+ONE_OF_TWO = {"ct": "The network sees CT alone.", "pet": "The network sees PET alone."}
+ABOUT_MEASURES = (
+    "The means over all held-out patients. Jaccard is what both outlines share as a part of what either covers; "
+    "Tversky weighs pixels too many by its first number and missed ones by its second: 0.5 and 0.5 are Dice, 1 and 1 "
+    "Jaccard."
+)
+ABOUT_SIZES = (
+    "The means of patients' Dice coefficients. A pixel too many or too few counts the more, the smaller a lesion is; "
+    "without one, a single pixel makes 0 % of 100 %."
+)
+ABOUT_SCANNERS = (
+    "What each institution's pictures are like, drawn from the seed. A picture is blurred, then its values are "
+    "stretched by the contrast and lifted by the brightness; blur and radius are in pixels of an image of 64."
+)
+
+
+def overlays(snapshot: Snapshot) -> list[Card]:
+    """The newest picture that the run has kept, with a table that says the same."""
+    if PICTURE not in snapshot.artifacts or FIGURES not in snapshot.artifacts:
+        return []
+    told: Mapping[str, Any] = json.loads(snapshot.read(FIGURES))
+    patients: Sequence[Mapping[str, Any]] = told["patients"]
+    number = len(patients)
+    label = f"CT, PET and outlines of {count(number, 'held-out patient')} after round {told['round']}"
+    seen = ONE_OF_TWO.get(str(snapshot.run.params.get("modality")))
+    said = [line(LEGEND, tone="about"), line(f"{SYNTHETIC} {DICE}", tone="about"), *([line(seen)] if seen else [])]
+    shown = pictures([picture(snapshot.url(PICTURE), label)], wide=True)
+    ways = list(patients[0]["dice"]) if patients else []
+    heads = ["Patient", "Scanners of", "Lesions", *(f"Dice: {SHORT.get(way, way)}" for way in ways)]
+    rows = [
+        [
+            str(at),
+            f"institution {one['institution']}",
+            str(one["lesions"] or "none"),
+            *(percent(one["dice"][way]) for way in ways),
+        ]
+        for at, one in enumerate(patients, 1)
+    ]
+    return [Card("overlays", "Lesions as the model outlines them", (words(*said), shown, table(heads, rows)))]
+
+
+def measures(snapshot: Snapshot) -> list[Card]:
+    """The same outlines by three measures, once the run has ended."""
+    ways = snapshot.metric("overlap", Mapping) or {}
+    if not ways:
+        return []
+    params = snapshot.run.params
+    weighed = f"Tversky ({params.get('alpha', 0):g}, {params.get('beta', 0):g})"
+    rows = [
+        [SHORT.get(way, way), *(percent(told[name]) for name in ("dice", "jaccard", "tversky"))]
+        for way, told in ways.items()
+    ]
+    said = words(line(ABOUT_MEASURES, tone="about"))
+    return [Card("overlap", "Three measures of overlap", (said, table(["Way", "Dice", "Jaccard", weighed], rows)))]
+
+
+def by_size(snapshot: Snapshot) -> list[Card]:
+    """How lesions of different sizes are outlined, once that is known."""
+    groups = [one for one in snapshot.metric("dice_by_size", list) or [] if isinstance(one, Mapping)]
+    if not groups:
+        return []
+    ways = list(groups[0]["dice"])
+    heads = ["Lesions' share of the image", "Held-out patients", *(f"Dice: {SHORT.get(way, way)}" for way in ways)]
+    rows = [[one["lesions"], str(one["patients"]), *(percent(one["dice"][way]) for way in ways)] for one in groups]
+    return [Card("by-size", "By how large lesions are", (words(line(ABOUT_SIZES, tone="about")), table(heads, rows)))]
+
+
+def scanners(snapshot: Snapshot) -> list[Card]:
+    """Each institution's scanners, where a run has told of them."""
+    found = [one.get("scanners") for one in snapshot.metric("institutions", list) or [] if isinstance(one, Mapping)]
+    if not found or not all(isinstance(one, Mapping) for one in found):
+        return []
+    heads = ["Institution", "CT contrast", "brightness", "noise", "blur"]
+    heads += ["PET contrast", "brightness", "noise", "blur", "Radius of a lesion"]
+    rows = [
+        [str(at), *_detector(one["ct"]), *_detector(one["pet"]), f"{one['lesions']['radius']:.1f} pixels"]
+        for at, one in enumerate(found, 1)
+    ]
+    return [Card("scanners", "Institutions' scanners", (words(line(ABOUT_SCANNERS, tone="about")), table(heads, rows)))]
+
+
+def _detector(one: Mapping[str, float]) -> list[str]:
+    return [*(percent(one[name]) for name in ("contrast", "offset", "noise")), f"{one['blur']:.1f} pixels"]
+
+
+PANELS = (
+    Panel("overlays", overlays, lambda snapshot: snapshot.version(PICTURE)),
+    *federated.PANELS,
+    Panel("overlap", measures, lambda snapshot: snapshot.metric("overlap", Mapping), "learning"),
+    Panel("by-size", by_size, lambda snapshot: snapshot.metric("dice_by_size", list), "learning"),
+    Panel("scanners", scanners, lambda snapshot: snapshot.metric("institutions", list), "learning"),
+)
