@@ -11,9 +11,9 @@ from tests.report.analysis.cases import machine
 from tests.server import seed
 from workshop.core import topology
 from workshop.core.errors import WorkshopError
-from workshop.notebook.planning import PLANS
+from workshop.extension import load
 from workshop.notebook.session import Session
-from workshop.registry import workload
+from workshop.registry import studies, workload
 from workshop.store.store import Store
 
 
@@ -27,7 +27,7 @@ def held(store: Store) -> Iterator[Session]:
 def test_cores_are_those_of_the_sessions_machine(store: Store, held: Session) -> None:
     store.update_session(held.record.id, machine=machine(12, hardware_threads=2, host="elsewhere"))
     assert held.cores == 12, "whatever this machine has"
-    wanted = PLANS["scaling"](store, held.record, workload("kmeans"), {})
+    wanted = load(studies()["scaling"].plan)(store, held.record, workload("kmeans"), {})
     assert wanted.description()["ranks"] == [1, 2, 4, 8]
     # Here a process may have fewer of them than there are.
     store.update_session(held.record.id, machine=machine(1000, host=socket.gethostname()))

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.quiz.formats.test_samples import SAMPLES
+from workshop import registry
 from workshop.core.errors import BadInput
-from workshop.quiz import formats
 from workshop.quiz.formats import LARGEST, read, unmarkup
 
 
@@ -142,6 +142,6 @@ def test_html_as_markdown(html: str, markdown: str, lost: list[str]) -> None:
 
 
 def test_each_format_has_what_the_registry_says() -> None:
-    for format in formats.FORMATS.values():
+    for format in registry.formats().values():
         module = format.module()
-        assert callable(module.write) and hasattr(module, "read") == format.reads
+        assert callable(module.write) and hasattr(module, "read") == format.read

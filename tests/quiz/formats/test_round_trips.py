@@ -13,10 +13,11 @@ from tests.quiz.decks import decks
 from tests.quiz.formats.carried import there_and_back
 from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck
-from workshop.quiz.formats import FORMATS, gift_read, markup, write
+from workshop.quiz.formats import gift_read, markup, write
 from workshop.quiz.formats.shape import shape
 from workshop.quiz.formats.tree import parse
 from workshop.quiz.reader import read, shipped
+from workshop.registry import formats
 
 CARRIED = {
     "gift": {"single", "multiple", "number", "match", "text"},
@@ -88,5 +89,5 @@ def test_the_labs_decks_come_back(tmp_path: Path, format: str) -> None:
 
 def test_what_is_written_is_the_same_each_time() -> None:
     deck = read(shipped()["kmeans"])
-    for format in FORMATS:
+    for format in formats():
         assert write(deck, format) == write(deck, format)
