@@ -37,6 +37,7 @@ MACHINE = (
     "runtime/test_preflight.py",
     "runtime/launchers/test_slurm_site",
     "study",
+    "workloads/federated/study",
     "test_doctor.py",
     "core/test_memory.py",
     "server/test_study_processes.py",

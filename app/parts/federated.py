@@ -20,8 +20,8 @@ from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import export
 from workshop.study.kinds import Sofar
 from workshop.study.trials import remaining
-from workshop.study.ways.cards import cards as cards_of
-from workshop.study.ways.kind import WaysReport, seconds, ways_report
+from workshop.workloads.federated.study.cards import cards as cards_of
+from workshop.workloads.federated.study.kind import WaysReport, seconds, ways_report
 
 EVERY = 2.0  # seconds after which a study that goes on is looked at again; all visitors share a look
 SOON = 5.0  # seconds that are not worth telling

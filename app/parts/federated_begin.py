@@ -13,8 +13,8 @@ from workshop.extension import Workload
 from workshop.registry import workloads
 from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
-from workshop.study.ways import beginning
-from workshop.study.ways.plan import MEASURES, SEEDS, SETTINGS
+from workshop.workloads.federated.study import beginning
+from workshop.workloads.federated.study.plan import MEASURES, SEEDS, SETTINGS
 
 TASKS = {"federated": "Handwritten digits", "segmentation": "Tumours in scans"}
 PARTITIONS = {

@@ -11,8 +11,8 @@ from workshop.report.figures.guesses import guesses as drawn_guesses
 from workshop.store.records import Identity, StudyRecord
 from workshop.study.guided import guesses
 from workshop.study.guided.guesses import SHOWN
-from workshop.study.ways.guesses import ASKS, answer
-from workshop.study.ways.kind import WaysReport
+from workshop.workloads.federated.study.guesses import ASKS, answer
+from workshop.workloads.federated.study.kind import WaysReport
 
 
 def asked(study: StudyRecord, identity: Identity) -> bool:

@@ -1,5 +1,5 @@
 """Widgets made from pydantic models: whatever a workload or a placement declares can be set on the page. What fields
-may say of themselves for that is in `workshop.workloads.forms`."""
+may say of themselves for that is in `workshop.core.forms`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from workshop.core.errors import BadInput
-from workshop.workloads.forms import EARLIER, LONGEST_NUMBER, applies, extra, is_run_number
+from workshop.core.forms import EARLIER, LONGEST_NUMBER, applies, extra, is_run_number
 
 UPLOAD = "upload"
 Uploads = dict[str, tuple[str, bytes]]

@@ -4,7 +4,7 @@ import streamlit as st
 from parts import federated, federated_begin, federated_further, federated_predict, frame, resting, tuning
 from parts.chosen import chosen
 
-from workshop.study.ways.plan import KIND
+from workshop.workloads.federated.study.plan import KIND
 
 WORDS = (
     "Hospitals may not pool their patients' images, and none of them has enough alone. Here several institutions learn "

@@ -8,13 +8,13 @@ from parts.live import run_view
 from parts.placing import placement_form
 
 from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.forms import going_on, param_of_runs
 from workshop.extension import Workload
 from workshop.registry import workloads
 from workshop.report.wording import who
 from workshop.server import actions
 from workshop.server.numbers import number
 from workshop.store.records import Identity, RunRecord, SessionRecord
-from workshop.workloads.forms import going_on, param_of_runs
 
 FIRST = "kmeans"  # the workload that the form begins with, where it is there: it answers at once, with a picture
 

@@ -20,8 +20,8 @@ from workshop.study.guided.kind import PathReport
 from workshop.study.kinds import Report, expected, read, report, title
 from workshop.study.trials import remaining
 from workshop.study.unknown import unknown
-from workshop.study.ways.guesses import ASKS
-from workshop.study.ways.kind import WaysReport
+from workshop.workloads.federated.study.guesses import ASKS
+from workshop.workloads.federated.study.kind import WaysReport
 
 MOST = 100  # studies in the list
 EVERY = 3.0  # seconds after which a study that goes on is looked at again; all visitors share a look
@@ -161,8 +161,8 @@ def _progress(found: Report, total: int) -> None:
 
 def _settings(study: StudyRecord) -> str:
     """What was set otherwise than by default, and how many threads a rank has, where that is the same for all."""
+    from workshop.core.forms import named
     from workshop.registry import workloads
-    from workshop.workloads.forms import named
 
     params = study.description.get("params")
     known = workloads().get(study.workload)

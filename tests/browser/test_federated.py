@@ -11,7 +11,7 @@ from tests.browser.conftest import Class, NewPage, join
 from tests.study.conftest import own_lock
 from tests.support import limit, until
 from workshop.registry import workload
-from workshop.study.ways import beginning
+from workshop.workloads.federated.study import beginning
 
 __all__ = ["own_lock"]
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(400))]

@@ -14,8 +14,8 @@ from workshop.cli.main import run
 from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.course import copies, progress_reset
+from workshop.course import learner as of_this_machine
 from workshop.course.learner_folder import Folder
-from workshop.notebook import learner as of_this_machine
 from workshop.store.recorded import Recorded, mark
 from workshop.store.store import Store
 

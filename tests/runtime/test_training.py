@@ -13,11 +13,11 @@ import pytest
 from tests.support import need, until
 from workshop.core import config
 from workshop.core.errors import BadInput
+from workshop.core.forms import going_on
 from workshop.core.placement import Placement
 from workshop.mpi import horovod
 from workshop.registry import workload
 from workshop.runtime import client
-from workshop.workloads.forms import going_on
 
 pytestmark = pytest.mark.real
 SMALL = {"data": "digits", "images": 400, "batch": 32, "epochs": 6, "model": "dense", "trace": 4, "target": 0.2}

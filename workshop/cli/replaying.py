@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from workshop.cli import common
+from workshop.cli import common, foreground
 from workshop.core.errors import BadInput
 
 Recording = Annotated[
@@ -22,7 +22,6 @@ KNOWN = ("replay", "recording", "host", "port", "as_json")  # the options of `up
 
 def show(context: typer.Context, file: str | None, host: str, port: str, as_json: bool) -> None:
     """Show a recording (None: the one that comes with the project) until somebody asks for an end. Raises BadInput."""
-    from workshop.cli.up import keep_up
     from workshop.quiz.results import recorded as rounds
     from workshop.runtime import replay
     from workshop.runtime.managed_processes import Dashboard
@@ -40,7 +39,7 @@ def show(context: typer.Context, file: str | None, host: str, port: str, as_json
         found = recorded(store.database)
         assert found is not None, "just loaded"
         dashboard.say(found.words)
-        keep_up(store, [dashboard], dashboard, None, store.sessions()[0].name, as_json)
+        foreground.keep_up(store, [dashboard], dashboard, None, store.sessions()[0].name, as_json)
 
 
 def _given(context: typer.Context, name: str) -> list[str]:

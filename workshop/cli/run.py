@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from workshop.cli import common, params
+from workshop.core.forms import going_on
 from workshop.extension import Workload
 from workshop.registry import workloads
-from workshop.workloads.forms import going_on
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from workshop.cli import common, extensions, study_export
-from workshop.study import commands
-from workshop.study.commands import Minutes, StudyId
+from workshop.study import command as commands
+from workshop.study.command import Minutes, StudyId
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 run_app = typer.Typer(help="Run a study; it goes on where the same one was interrupted.", no_args_is_help=True)

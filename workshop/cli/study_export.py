@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from workshop.cli import common
-from workshop.study.commands import StudyId
+from workshop.study.command import StudyId
 
 
 def export(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import re
-import signal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workshop.cli import common, replaying, sites
+from workshop.cli import common, foreground, replaying, sites
 from workshop.core import config
 from workshop.core.errors import BadInput
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from workshop.jupyter.child import JupyterLab
     from workshop.runtime.managed_processes import Dashboard
     from workshop.runtime.supervisor import Child
-    from workshop.store.store import Store
 
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?", re.I)
 
@@ -97,7 +95,7 @@ def up(
             children.append(jupyter)
         if config.in_checkout() and horovod.build().state != "built":
             children.append(HorovodBuild(say))
-        keep_up(store, children, dashboard, jupyter, name, as_json)
+        foreground.keep_up(store, children, dashboard, jupyter, name, as_json)
 
 
 def _jupyter(dashboard: Dashboard, port: str | None) -> JupyterLab:
@@ -125,37 +123,6 @@ def _address(given: str) -> str:
         return given and str(ipaddress.ip_address(given))
     except ValueError:
         raise BadInput(f"--proxy is {given!r:.80}; it should be one IP address like 127.0.0.1.") from None
-
-
-def keep_up(
-    store: Store, children: Sequence[Child], dashboard: Dashboard, jupyter: JupyterLab | None, name: str, as_json: bool
-) -> None:
-    """Start all children, print the links, keep them up until somebody asks for an end, and end them."""
-    from workshop.runtime.supervisor import Supervisor
-    from workshop.server.auth import new_secrets
-
-    supervisor = Supervisor(children, dashboard.say)
-    for asked in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(asked, lambda *_: supervisor.ending.set())
-    try:
-        supervisor.start()
-        token, code = new_secrets(store)
-        links = {"instructor": f"{dashboard.url}/?token={token}", "learners": f"{dashboard.url}/join?code={code}"}
-        if jupyter is not None and jupyter.alive():
-            links["jupyterlab"] = jupyter.link
-        if as_json:
-            common.answer({"session": name, "url": dashboard.url, "class_code": code, "links": links})
-        else:
-            print(f"\n  Instructor  {links['instructor']}\n  Learners    {links['learners']}\n  Class code  {code}")
-            if "jupyterlab" in links:
-                print(f"  JupyterLab  {links['jupyterlab']}\n              a shell with your rights: for you alone")
-            print(flush=True)
-        dashboard.say("Ctrl-C ends everything.")
-        supervisor.watch()
-    finally:
-        dashboard.say("Ending everything ...")
-        supervisor.stop()
-        dashboard.say("Everything has ended.")
 
 
 def doctor(hosts: common.Hosts = None, as_json: common.JSON = False) -> int:

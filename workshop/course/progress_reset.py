@@ -11,7 +11,7 @@ from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.core.words import count, listed
 from workshop.course import catalogue, copies, description
-from workshop.notebook import learner as of_this_machine
+from workshop.course import learner as of_this_machine
 from workshop.store.recorded import refuse_in
 from workshop.store.store import Store
 

@@ -19,9 +19,8 @@ from tornado.ioloop import IOLoop
 
 from workshop.core import config
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.course import catalogue, description
+from workshop.course import catalogue, description, learner
 from workshop.jupyter.settings import DASHBOARD
-from workshop.notebook import learner
 from workshop.server import auth
 from workshop.store.store import Store
 

@@ -10,7 +10,8 @@ from IPython import get_ipython
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
-from workshop.notebook import html, learner, opened
+from workshop.course import learner
+from workshop.notebook import html, opened
 from workshop.notebook.display import Line, draw_offline
 from workshop.notebook.session import Session
 from workshop.runtime import lifecycle

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from workshop.core.errors import BadInput
+from workshop.core.forms import named
 from workshop.core.placement import Host
 from workshop.notebook import html, opened
 from workshop.notebook.display import Shown
@@ -24,7 +25,6 @@ from workshop.report.wording import metrics_of
 from workshop.runtime import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
-from workshop.workloads.forms import named
 
 if TYPE_CHECKING:
     from pandas import DataFrame

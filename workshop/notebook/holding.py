@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.words import count
-from workshop.notebook import learner, own
+from workshop.course import learner
+from workshop.notebook import own
 from workshop.notebook.output import Output
 from workshop.runtime import lease
 from workshop.runtime.engine_client import Ranks

@@ -16,9 +16,9 @@ from IPython import get_ipython
 from workshop.core import config
 from workshop.core import words as say
 from workshop.core.errors import BadInput
-from workshop.course import catalogue, description, exercise_checks, notebook_checks, rank_checks
+from workshop.course import catalogue, description, exercise_checks, learner, notebook_checks, rank_checks
 from workshop.course.exercise_checks import MISSING, Exercise, Outcome
-from workshop.notebook import guesses, html, learner, opened
+from workshop.notebook import guesses, html, opened
 from workshop.notebook.asking import unknown
 from workshop.notebook.boxes import CALM, GOOD, NEARLY, Said
 from workshop.notebook.display import Shown

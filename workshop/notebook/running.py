@@ -11,6 +11,7 @@ from typing import Any
 
 from workshop.core import words as say
 from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.forms import going_on
 from workshop.core.placement import Placement
 from workshop.extension import Workload
 from workshop.notebook import html
@@ -22,7 +23,6 @@ from workshop.report.wording import STATUS, state_words, value_words
 from workshop.runtime import client
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads.forms import going_on
 
 ENDS = 30.0  # seconds within which a run that was cancelled has ended
 AGAIN = "session = workshop.attach()"

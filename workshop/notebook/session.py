@@ -12,7 +12,8 @@ from workshop.core import topology
 from workshop.core import words as say
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
-from workshop.notebook import html, learner
+from workshop.course import learner
+from workshop.notebook import html
 from workshop.notebook.asking import parted
 from workshop.notebook.display import Line, Shown, show
 from workshop.notebook.html import Piece

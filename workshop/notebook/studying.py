@@ -16,8 +16,9 @@ import plotly.graph_objects as go
 
 from workshop.core import words as say
 from workshop.core.errors import BadInput, WorkshopError
+from workshop.course import learner
 from workshop.extension import load
-from workshop.notebook import html, learner
+from workshop.notebook import html
 from workshop.notebook.asking import plain
 from workshop.notebook.display import Line, Shown, show
 from workshop.notebook.html import Piece

@@ -11,11 +11,11 @@ from typing import Any
 
 from workshop.core import words
 from workshop.core.documents import finite
+from workshop.core.forms import named
 from workshop.registry import workloads
 from workshop.report.figures.curves import number
 from workshop.report.tracebacks import shortened
 from workshop.store.records import Lease, RunRecord, SessionRecord
-from workshop.workloads.forms import named
 
 # How names of metrics are read, in this order.
 _READ = (

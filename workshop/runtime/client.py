@@ -10,6 +10,7 @@ from typing import Any
 
 from workshop.core import processes
 from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.forms import is_run_number, param_of_runs
 from workshop.core.placement import POLLING, THREAD_VARIABLES, Placement
 from workshop.extension import Artifacts, Workload
 from workshop.registry import workload
@@ -18,7 +19,6 @@ from workshop.runtime.launchers import site
 from workshop.store.recorded import refuse_in
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads.forms import is_run_number, param_of_runs
 
 # What a learner may set on ranks: knobs of threads and libraries, nothing that names a file, loads or starts anything.
 # How many threads there are is the placement's own field, which has a limit; the same one holds for the variables.

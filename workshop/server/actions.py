@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.forms import EARLIER, file_params, is_run_number, param_of_runs
 from workshop.core.placement import Placement
 from workshop.course import progress_reset
 from workshop.registry import workload as workload_of
@@ -21,7 +22,6 @@ from workshop.runtime import client, lifecycle
 from workshop.server import limits as bounds
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads.forms import EARLIER, file_params, is_run_number, param_of_runs
 
 
 def only_instructor(identity: Identity) -> None:

@@ -16,8 +16,8 @@ from workshop.core.errors import BadInput
 from workshop.server import auth, limits, plain_pages, request_body
 from workshop.server.auth_middleware import client_address
 from workshop.server.login_attempts import Attempts, TooManyAttempts
-from workshop.server.nicknames import checked_nickname
 from workshop.store.identities import LONGEST_NICKNAME
+from workshop.store.nicknames import checked_nickname
 from workshop.store.store import Store
 
 FORM = """<p>{welcome}</p>

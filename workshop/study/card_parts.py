@@ -7,6 +7,7 @@ from typing import Any
 
 from workshop.core import words as say
 from workshop.core.errors import BadInput
+from workshop.core.forms import named
 from workshop.core.placement import Placement
 from workshop.registry import workloads
 from workshop.report import cards
@@ -18,7 +19,6 @@ from workshop.store.records import RunRecord, Trial
 from workshop.study.kinds import Report
 from workshop.study.report import trial_json
 from workshop.study.results import CellResult, failure
-from workshop.workloads.forms import named
 
 MOST = 300  # rows of a table
 Cell = str | Mapping[str, Any]

@@ -8,8 +8,8 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.extension import Workload
-from workshop.study.grid.axes import VARIABLE
 
+VARIABLE = "env."  # begins the name of an axis that is an environment variable of the ranks
 UNSET = ("unset", "default", "")  # how a value that is none is written
 
 

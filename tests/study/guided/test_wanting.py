@@ -10,7 +10,8 @@ from workshop.core.errors import BadInput
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.store.tables import runs
-from workshop.study import commands, kinds, runner
+from workshop.study import command as commands
+from workshop.study import kinds, runner
 from workshop.study.guided import expecting, places, wanting
 from workshop.study.guided.kind import KIND
 from workshop.study.guided.plan import STEPS, Estimate, Setting

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from workshop.core.errors import BadInput
+from workshop.core.forms import going_on, named
 from workshop.engine.training.checkpoint import Checkpoint
 from workshop.extension import no_artifacts
-from workshop.workloads.forms import going_on, named
 from workshop.workloads.mnist import WORKLOAD
 
 

@@ -23,7 +23,6 @@ from workshop.report.figures.points import (
     interval,
     safe,
 )
-from workshop.report.figures.scaling import IDEAL
 
 Ideal = Literal["", "faster", "shorter", "level"]
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
@@ -134,7 +133,7 @@ def _ideal(along: Sequence[float], points: Sequence[Point], ideal: Ideal) -> go.
         y=[(value or 0.0) * (at / start) ** power if start else value for at in ahead],
         name="ideal",
         mode="lines",
-        line=IDEAL,
+        line=theme.IDEAL,
         hovertemplate="ideal: %{y:.4g}<extra></extra>",
     )
 

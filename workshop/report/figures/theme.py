@@ -30,6 +30,7 @@ PHASES = {
     "update": "#8468a8",
 }
 HATCH = "#d9a066"
+IDEAL = {"color": MUTED, "width": 2, "dash": "dash"}  # the line of what would be ideal
 
 
 def phase_marker(phase: str) -> dict[str, Any]:

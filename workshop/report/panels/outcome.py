@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workshop.core.forms import param_of_runs
 from workshop.core.words import size
 from workshop.report.analysis.balance import balance
 from workshop.report.analysis.oversubscription import threads_of
@@ -12,7 +13,6 @@ from workshop.report.snapshot import Snapshot
 from workshop.report.tracebacks import shortened
 from workshop.report.verdict import verdict as verdict_of
 from workshop.report.wording import LONGEST_VALUE, metrics_of
-from workshop.workloads.forms import param_of_runs
 
 SETTLED = 3  # steps before a running run's verdict says anything
 CHECKPOINT = "checkpoint.npz"

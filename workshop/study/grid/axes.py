@@ -22,10 +22,10 @@ from workshop.core.errors import BadInput, bad_input
 from workshop.core.placement import Placement
 from workshop.extension import Workload
 from workshop.study.grid.labels import label
+from workshop.study.settings import VARIABLE
 from workshop.study.trials import Cell
 
 PLACING = ("ranks", "threads", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "mpi")
-VARIABLE = "env."
 PARAM = "params."
 MOST_VALUES = 1000  # of one axis
 MOST_AXES = 12

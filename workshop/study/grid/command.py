@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from workshop.cli import common
-from workshop.study import commands
-from workshop.study.commands import Minutes, Settings
+from workshop.study import command as commands
+from workshop.study.command import Minutes, Settings
 
 # Of a study's file, what `grid.plan` is asked besides axes, params and placement.
 ASKED = ("repeats", "best", "sampler", "limit", "shared", "title", "compare", "seeds")

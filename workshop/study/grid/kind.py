@@ -22,6 +22,7 @@ from workshop.study.grid.verdict import verdict
 from workshop.study.kinds import Kind, Sofar, read
 from workshop.study.report import study_json, trial_json
 from workshop.study.results import CellResult
+from workshop.study.settings import VARIABLE
 from workshop.study.trials import Cell, impossible, interleave
 
 
@@ -120,7 +121,7 @@ def _place(axes: Mapping[str, Sequence[Any]], point: Mapping[str, Any]) -> tuple
 
 
 def _plain(axis: str) -> str:
-    return axis.removeprefix(axes_of.VARIABLE).removeprefix(axes_of.PARAM)
+    return axis.removeprefix(VARIABLE).removeprefix(axes_of.PARAM)
 
 
 KIND = Kind(plan.KIND, title, grid_report, more, total)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from workshop.cli import common
-from workshop.study import commands
+from workshop.study import command as commands
 
 
 def path(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from workshop.core import words
+from workshop.core.forms import named
 from workshop.core.placement import Placement
 from workshop.registry import workload
 from workshop.report.command_line import run_command
@@ -17,7 +18,6 @@ from workshop.study.guided.places import APART, AS_FOUND, CYCLE, INTELS, SETS
 from workshop.study.guided.plan import WORKLOAD
 from workshop.study.guided.saying import Grown, Verdict, at, chance, failures, name, of_openmp, said, speed, times
 from workshop.study.results import CellResult, ranked
-from workshop.workloads.forms import named
 
 LONG = 10_000  # evaluations of a training that takes days
 SHORTENED = ("iterations", "evaluate_every", "evaluate_images", "trace")  # params of a trial that real runs don't have

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from workshop.core import words as say
 from workshop.report.analysis.balance import PHASES
 from workshop.report.cards import Card, Part, figure, line, table, words
-from workshop.report.figures import scaling
 from workshop.report.figures.line import line as drawn
 from workshop.report.figures.points import Point
 from workshop.store.records import RunRecord
 from workshop.study.card_parts import rate_words, runs_card, verdict
+from workshop.study.scaling import figures as scaling
 from workshop.study.scaling.kind import ScalingReport
 
 # Parts of the metric `seconds` that a run's work takes, evaluations included: what a learner waits for.

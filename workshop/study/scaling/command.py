@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from workshop.cli import common
-from workshop.study import commands
-from workshop.study.commands import Minutes, Settings
+from workshop.study import command as commands
+from workshop.study.command import Minutes, Settings
 
 
 def scaling(

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workshop.extension import Artifacts, Command, Extension, Params, Scaling, Workload
+from workshop.engine.fields import ADVANCED, Data
+from workshop.extension import Artifacts, Command, Extension, Params, Scaling, Study, Workload
 from workshop.workloads.federated.params import PRIVATE, Learning, Together
-from workshop.workloads.fields import ADVANCED, Data
 
 
 class Digits(Params):
@@ -89,5 +89,23 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    commands=(Command("bench", "federated", "workshop.workloads.federated.bench_command:federated"),),
+    studies=(
+        Study(
+            name="ways",
+            kind="workshop.workloads.federated.study.kind:KIND",
+            cards="workshop.workloads.federated.study.cards:cards",
+            show="workshop.workloads.federated.study.terminal:show_ways",
+            plan="workshop.workloads.federated.study.notebook:plan",
+            workload="federated",
+        ),
+    ),
+    commands=(
+        Command(
+            "study run",
+            "ways",
+            "workshop.workloads.federated.study.command:ways",
+            {"context_settings": {"ignore_unknown_options": True, "allow_extra_args": True}},
+        ),
+        Command("bench", "federated", "workshop.workloads.federated.bench_command:federated"),
+    ),
 )

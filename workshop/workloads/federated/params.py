@@ -7,11 +7,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from workshop.engine.fields import ADVANCED
 from workshop.extension import Params
 from workshop.workloads.federated.combinations import impossible
 from workshop.workloads.federated.guarding import Guarding
 from workshop.workloads.federated.sending import Sending
-from workshop.workloads.fields import ADVANCED
 
 MOST = 256  # institutions
 PRIVATE = {"part": "Who has which images"}

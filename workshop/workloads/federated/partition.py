@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
 from workshop.engine.data.shards import order, shard
-from workshop.workloads.federated import FederatedParams
+
+if TYPE_CHECKING:
+    from workshop.workloads.federated import FederatedParams
 
 LEAST = 2  # images of an institution: one to learn from and one to validate with
 DRAWS = 100  # of Dirichlet shares, before the request is refused

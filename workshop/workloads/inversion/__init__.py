@@ -9,8 +9,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from workshop.core.errors import BadInput
+from workshop.engine.fields import ADVANCED, Data
 from workshop.extension import Artifacts, Extension, Params, Workload
-from workshop.workloads.fields import ADVANCED, Data
 
 CLASSES = 10
 MOST = 64  # images behind what is attacked, at most

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from workshop.engine.training.batches import Batches
-from workshop.workloads.mnist import MnistParams
+
+if TYPE_CHECKING:
+    from workshop.workloads.mnist import MnistParams
 
 
 def batches(params: MnistParams, images: int, ranks: int) -> Batches:

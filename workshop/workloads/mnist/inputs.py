@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workshop.core import archives
 from workshop.core.errors import BadInput
+from workshop.core.forms import EARLIER, is_run_number
 from workshop.engine.data import images
 from workshop.engine.data.files import ordinary
 from workshop.engine.training import checkpoint
 from workshop.extension import Artifacts
-from workshop.workloads.forms import EARLIER, is_run_number
-from workshop.workloads.mnist import MnistParams
+
+if TYPE_CHECKING:
+    from workshop.workloads.mnist import MnistParams
 
 LARGEST_CONFIG = 4 << 20  # bytes of a model's description
 

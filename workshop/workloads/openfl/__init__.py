@@ -8,10 +8,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from workshop.engine.fields import ADVANCED
 from workshop.extension import Artifacts, Command, Extension, Workload
 from workshop.workloads.federated import Dealt, Digits, FederatedParams
 from workshop.workloads.federated.params import LEARNING, Epochs, EvaluateImages, Rate, Validation
-from workshop.workloads.fields import ADVANCED
 
 MOST = 16  # collaborators: each is a process with TensorFlow
 Fault = Literal["none", "foreign-certificate", "other-name", "expired-certificate", "dies", "restart"]

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from workshop.engine.fields import ADVANCED, number
 from workshop.extension import Extension, Params, Scaling, Workload
 from workshop.workloads.federated.params import LEARNING, PRIVATE, Epochs, Learning, Optimizer, Rate, Rounds, Together
-from workshop.workloads.fields import ADVANCED, number
 
 CHANNELS = {"both": (0, 1), "ct": (0,), "pet": (1,)}  # of the scans, that the network sees
 LOSS = {"part": "The network and its loss"}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,11 @@ from numpy.typing import NDArray
 from workshop.core.errors import BadInput
 from workshop.engine.data.shards import shard
 from workshop.workloads.federated.partition import LEAST, unequal
-from workshop.workloads.segmentation import SegmentationParams
 from workshop.workloads.segmentation.phantoms import Patient, patient, scans
 from workshop.workloads.segmentation.scanners import COMMON, Scanner, scanner
+
+if TYPE_CHECKING:
+    from workshop.workloads.segmentation import SegmentationParams
 
 PRIVATE, HELD_OUT = 0, 1  # second number of a patient's key: those of institutions, and those of nobody
 

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from workshop.engine.fields import ADVANCED, Data, Exchange, Target, Trace, number
 from workshop.extension import Artifacts, Extension, Params, Scaling, Tuning, Workload
-from workshop.workloads.fields import ADVANCED, Data, Exchange, Target, Trace, number
 
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
 # heading under which the form shows a field.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,9 @@ from workshop.core.errors import BadInput
 from workshop.engine.data.images import Images
 from workshop.engine.data.labelled import CLASSES
 from workshop.engine.data.shards import order
-from workshop.workloads.sgan import SganParams
+
+if TYPE_CHECKING:
+    from workshop.workloads.sgan import SganParams
 
 LABELLED, UNLABELLED = 1, 2  # rows of their own
 

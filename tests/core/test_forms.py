@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel, Field
 
-from workshop.workloads.forms import applies
+from workshop.core.forms import applies
 
 
 class Some(BaseModel):

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from tests.server import seed as class_seed
-from tests.study.ways import seed
+from tests.workloads.federated.study import seed
 from workshop.core.documents import finite
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study import kinds
 from workshop.study.kinds import Sofar, read, report
-from workshop.study.ways import guesses
-from workshop.study.ways.kind import WaysReport, columns, seconds
+from workshop.workloads.federated.study import guesses
+from workshop.workloads.federated.study.kind import WaysReport, columns, seconds
 
 
 @pytest.fixture

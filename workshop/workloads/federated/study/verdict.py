@@ -11,10 +11,10 @@ from typing import Any
 from workshop.core import words
 from workshop.report.analysis.scores import percent, points
 from workshop.study.grid.seeds import AGREED
-from workshop.study.ways import found as of
-from workshop.study.ways.found import ON, WAYS, Seeded
-from workshop.study.ways.saying import AGAINST, DATA, NAMES, agreement, better, spread
-from workshop.study.ways.spread import Paired
+from workshop.workloads.federated.study import found as of
+from workshop.workloads.federated.study.found import ON, WAYS, Seeded
+from workshop.workloads.federated.study.saying import AGAINST, DATA, NAMES, agreement, better, spread
+from workshop.workloads.federated.study.spread import Paired
 
 CLOSE = 0.02  # of a score: two points, within which federated learning counts as close to pooled images
 FEW = ("dirichlet", "label")  # partitions in which institutions have few kinds of image

@@ -7,7 +7,7 @@ import pytest
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.registry import workload
-from workshop.study.ways.plan import SETTINGS, plan
+from workshop.workloads.federated.study.plan import SETTINGS, plan
 
 
 def test_every_seed_is_a_run_of_all_three_ways() -> None:

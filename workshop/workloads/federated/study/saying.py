@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workshop.core import words
 from workshop.report.analysis.scores import percent
-from workshop.study.ways.spread import Paired, Spread
+from workshop.workloads.federated.study.spread import Paired, Spread
 
 NAMES = {"federated": "federated", "centralised": "pooled", "alone": "alone"}
 DATA = {"held_out": "held-out images", "own": "institutions' own images"}

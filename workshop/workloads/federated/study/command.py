@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from workshop.cli import common
-from workshop.study import commands
+from workshop.study import command as commands
 
 OWN_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
 
@@ -41,8 +41,8 @@ def ways(
     from workshop.runtime.lifecycle import shared_session
     from workshop.store.store import Store
     from workshop.study.settings import read_options, read_settings
-    from workshop.study.ways.beginning import checked
-    from workshop.study.ways.plan import KIND
+    from workshop.workloads.federated.study.beginning import checked
+    from workshop.workloads.federated.study.plan import KIND
 
     chosen = workload_of(workload)
     given = read_settings([*(settings or []), *read_options(context.args)], chosen)

@@ -7,8 +7,8 @@ import os
 import unicodedata
 from hashlib import sha256
 
-from workshop.server.nicknames import checked_nickname
 from workshop.store.identities import LONGEST_NICKNAME
+from workshop.store.nicknames import checked_nickname
 from workshop.store.records import Identity
 from workshop.store.store import Store
 

@@ -13,8 +13,8 @@ import pytest
 
 from tests.cli.test_cli import answer, workshop
 from tests.study.conftest import own_lock
-from tests.study.ways import seed
 from tests.support import limit, until
+from tests.workloads.federated.study import seed
 from workshop.cli.main import run
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store

@@ -1,4 +1,4 @@
-"""`python -m workshop.server.study_process STUDY SESSION`: `workshop study resume` for the dashboard.
+"""`python -m workshop.cli.study_process STUDY SESSION`: `workshop study resume` for the dashboard.
 
 SIGINT asks it to stop, also where the dashboard was started in the background of a shell: such programs, and whatever
 they start, ignore it unless they say otherwise.

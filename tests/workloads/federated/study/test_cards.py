@@ -10,7 +10,7 @@ import pytest
 
 from tests.server import seed as class_seed
 from tests.study.cards.test_cards import links, part, shown, text
-from tests.study.ways import seed
+from tests.workloads.federated.study import seed
 from workshop.report.cards import Card
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from workshop.report.figures import theme
-from workshop.study.ways.figures import COLOURS, NOW, Line, Points, by_seed, lines
+from workshop.workloads.federated.study.figures import COLOURS, NOW, Line, Points, by_seed, lines
 
 FEDERATED = Line(
     "federated", "federated", (1, 2, 3), (0.5, 0.7, 0.8), (0.4, 0.6, 0.7), (0.6, 0.8, 0.9), 3, {1: 0.45, 2: 0.66}, 4

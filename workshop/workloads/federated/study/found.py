@@ -10,7 +10,7 @@ from typing import Any
 from workshop.report.analysis.scores import number
 from workshop.store.records import Event, RunRecord, Trial
 from workshop.study.grid.seeds import SEED
-from workshop.study.ways.spread import Band, Paired, Spread, band, paired
+from workshop.workloads.federated.study.spread import Band, Paired, Spread, band, paired
 
 WAYS = ("federated", "centralised", "alone")  # in the order in which runs learn them
 ON = ("held_out", "own")  # data that no institution has, and each one's own

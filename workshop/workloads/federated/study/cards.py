@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from workshop.core import words as say
 from workshop.report.cards import Card, Part, code, figure, line, table, words
 from workshop.study.card_parts import about, runs_card, runs_cell, verdict
-from workshop.study.ways import figures, saying
-from workshop.study.ways.figures import Line, Points
-from workshop.study.ways.found import ON, WAYS, Seeded
-from workshop.study.ways.kind import PAIRS, WaysReport
-from workshop.study.ways.peers import OURS, Peer, start_command
-from workshop.study.ways.verdict import ALONE, summary
 from workshop.workloads.federated.round_panels import NAMES
+from workshop.workloads.federated.study import figures, saying
+from workshop.workloads.federated.study.figures import Line, Points
+from workshop.workloads.federated.study.found import ON, WAYS, Seeded
+from workshop.workloads.federated.study.kind import PAIRS, WaysReport
+from workshop.workloads.federated.study.peers import OURS, Peer, start_command
+from workshop.workloads.federated.study.verdict import ALONE, summary
 from workshop.workloads.federated.verdict import PUBLISHED
 
 TITLES = {"held_out": "On held-out images", "own": "On their own"}

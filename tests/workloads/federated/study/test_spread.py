@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from workshop.study.ways.spread import Spread, band, paired
+from workshop.workloads.federated.study.spread import Spread, band, paired
 
 SCORES = st.floats(0.01, 1.0)
 PAIRS = st.lists(st.tuples(SCORES, SCORES), min_size=2, max_size=30)

@@ -16,7 +16,6 @@ from workshop.study.scaling.efficiency import Row
 
 WIDE = 16  # ratio of the most to the fewest ranks from which axes are logarithmic
 SYMBOLS = ("diamond-open", "square-open", "triangle-up-open", "pentagon-open")
-IDEAL = {"color": theme.MUTED, "width": 2, "dash": "dash"}
 NOTHING = "Nothing has been measured yet"
 
 
@@ -83,7 +82,9 @@ def efficiency(rows: Sequence[Row], height: int = 300) -> go.Figure:
         showlegend=False,
         xaxis={"title": {"text": "ranks"}, "type": "category", "showgrid": False, "tickfont": {"color": theme.INK}},
         yaxis={"title": {"text": "efficiency"}, "tickformat": ".0%", "range": [0, 1.08 * highest], "nticks": 6},
-        shapes=[{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 1, "y1": 1, "line": IDEAL, "layer": "above"}],
+        shapes=[
+            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 1, "y1": 1, "line": theme.IDEAL, "layer": "above"}
+        ],
     )
 
 
@@ -136,7 +137,7 @@ def _ideal(measured: Sequence[Row], values: Sequence[float]) -> go.Scatter:
         y=list(values),
         name="ideal",
         mode="lines",
-        line=IDEAL,
+        line=theme.IDEAL,
         hovertemplate="ideal: %{y:.4g}<extra></extra>",
     )
 

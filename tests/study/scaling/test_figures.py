@@ -7,8 +7,9 @@ import json
 import pytest
 
 from tests.study.scaling.test_efficiency import ONE, of
-from workshop.report.figures import scaling, theme
+from workshop.report.figures import theme
 from workshop.study.published import references
+from workshop.study.scaling import figures as scaling
 from workshop.study.scaling.efficiency import Measurement, Row, rows
 
 ROWS = rows([*ONE, *of(2, 180.0, 193.0, 195.0), *of(4, 300.0, 310.0, 305.0)])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workshop.study.guided.guesses import Answer, Number
-from workshop.study.ways.found import ON
-from workshop.study.ways.kind import WaysReport
-from workshop.study.ways.spread import Paired
+from workshop.workloads.federated.study.found import ON
+from workshop.workloads.federated.study.kind import WaysReport
+from workshop.workloads.federated.study.spread import Paired
 
 LEAST = 0.02  # of a score: a guess within two points was right, however small what came out
 # By what federated learning is compared with: its question.

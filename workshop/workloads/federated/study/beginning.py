@@ -13,7 +13,7 @@ from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study.estimate import seconds_each
 from workshop.study.grid.seeds import SEED
-from workshop.study.ways.plan import KIND, WaysStudy, plan
+from workshop.workloads.federated.study.plan import KIND, WaysStudy, plan
 
 
 def checked(

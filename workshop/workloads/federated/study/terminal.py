@@ -8,9 +8,9 @@ from rich.text import Text
 
 from workshop.core import words
 from workshop.study.terminal import show_head, show_verdict
-from workshop.study.ways import saying
-from workshop.study.ways.found import ON, WAYS
-from workshop.study.ways.kind import PAIRS, WaysReport
+from workshop.workloads.federated.study import saying
+from workshop.workloads.federated.study.found import ON, WAYS
+from workshop.workloads.federated.study.kind import PAIRS, WaysReport
 from workshop.workloads.federated.verdict import PUBLISHED
 
 LISTED = 20  # seeds with a line of their own

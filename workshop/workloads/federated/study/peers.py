@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workshop.core.forms import applies
 from workshop.extension import Params
 from workshop.registry import workloads
 from workshop.report.analysis.scores import number
@@ -14,8 +15,7 @@ from workshop.report.command_line import params_of
 from workshop.store.records import Event, RunRecord
 from workshop.store.store import Store
 from workshop.study.grid.seeds import SEED
-from workshop.study.ways.found import ON, Curve, curve, names
-from workshop.workloads.forms import applies
+from workshop.workloads.federated.study.found import ON, Curve, curve, names
 
 OPENFL = "openfl"
 OURS = "federated"  # the workload whose runs compare with its runs

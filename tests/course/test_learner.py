@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 import workshop
 from workshop.core.errors import BadInput
-from workshop.notebook import learner
+from workshop.course import learner
 from workshop.server import auth
-from workshop.server.nicknames import checked_nickname
 from workshop.store.identities import LONGEST_NICKNAME
+from workshop.store.nicknames import checked_nickname
 from workshop.store.store import Store
 
 LONG = "anna-sophie.von-und-zu-hohenberg"  # longer than a nickname, as accounts may be

@@ -17,12 +17,12 @@ from workshop.study.kinds import Kind, Sofar, read
 from workshop.study.report import study_json, trial_json
 from workshop.study.results import failure
 from workshop.study.trials import missing, remaining, status
-from workshop.study.ways import found as of
-from workshop.study.ways import plan, saying
-from workshop.study.ways.found import ON, WAYS, Seeded
-from workshop.study.ways.peers import Peer, peers
-from workshop.study.ways.spread import Band, Paired, Spread
-from workshop.study.ways.verdict import verdict
+from workshop.workloads.federated.study import found as of
+from workshop.workloads.federated.study import plan, saying
+from workshop.workloads.federated.study.found import ON, WAYS, Seeded
+from workshop.workloads.federated.study.peers import Peer, peers
+from workshop.workloads.federated.study.spread import Band, Paired, Spread
+from workshop.workloads.federated.study.verdict import verdict
 from workshop.workloads.federated.verdict import PUBLISHED
 
 # What is compared, the better one by expectation first.
