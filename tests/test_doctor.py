@@ -24,7 +24,7 @@ from workshop import doctor
 from workshop.core import config
 from workshop.core.memory import Gauge
 from workshop.core.ports import free_port
-from workshop.doctor import Check
+from workshop.extension import Check
 from workshop.mpi import horovod
 from workshop.runtime.supervisor import only_one
 from workshop.store import tables
@@ -167,8 +167,3 @@ def test_the_store_is_named_without_its_password(workshop_home: Path, monkeypatc
     monkeypatch.delenv("WORKSHOP_DATABASE_URL")
     with Store.open() as store:
         assert store.where == str(workshop_home / "workshop.db")
-
-
-def test_without_openfl(workshop_home: Path) -> None:
-    check = doctor._openfl()
-    assert not check.ok and not check.needed and "workshop federation install" in check.fix

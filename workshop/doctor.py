@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,16 +22,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from workshop import registry
 from workshop.core import config, processes, topology, words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.memory import Gauge, size
 from workshop.core.placement import Host, Placement
+from workshop.extension import Check, load
 from workshop.mpi import horovod, openmpi
 from workshop.runtime import loopback
 from workshop.runtime.launchers import ssh as sites
 from workshop.runtime.supervisor import check_port, only_one
 from workshop.store.store import Store
-from workshop.workloads.openfl import environment
 
 GIB = 2**30
 MPI_SECONDS = 12.0  # 2 ranks start in 1 to 2 s on an idle machine
@@ -51,22 +52,12 @@ if world.rank == 0:
 """
 
 
-@dataclass(frozen=True)
-class Check:
-    """What one check found. One that isn't `needed` may fail without harm to sessions and runs."""
-
-    name: str
-    ok: bool
-    detail: str  # what was found
-    fix: str = ""  # one sentence, where it isn't ok
-    needed: bool = True
-
-
 def checks(port: int = PORT) -> list[Check]:
     """Look at everything; takes a few seconds, and never more than about 15. Nothing is left running."""
     looks: list[Callable[[], Check]] = [
         _python, _cores, _memory, _shared_memory, _compiler, _mpi, _horovod,
-        _state_folder, _store, lambda: _port(port), _loopback, _jupyterlab, _openfl, _chromium,
+        _state_folder, _store, lambda: _port(port), _loopback, _jupyterlab,
+        *map(load, registry.checks()), _chromium,
     ]  # fmt: skip
     with ThreadPoolExecutor(len(looks)) as pool:
         return list(pool.map(lambda look: look(), looks))
@@ -242,14 +233,6 @@ def _jupyterlab() -> Check:
         fix = "Install the environment again (make up); until then, `workshop up` goes on without JupyterLab."
         return Check("JupyterLab", False, f"{words.listed(lacking)} not installed", fix, needed=False)
     return Check("JupyterLab", True, f"JupyterLab {version('jupyterlab')}", needed=False)
-
-
-def _openfl() -> Check:
-    there = environment.installed()
-    if there:
-        return Check("OpenFL", True, f"{environment.OPENFL}, in an environment of its own", needed=False)
-    fix = "Run `workshop federation install` (about 2 minutes) before the lab on federated learning reaches OpenFL."
-    return Check("OpenFL", False, "not installed", fix, needed=False)
 
 
 def _chromium() -> Check:

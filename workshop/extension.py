@@ -85,7 +85,9 @@ class Tuning:
     two cores. `length` names the one of them that says for how long (steps), `seconds` the part of the metric `seconds`
     in which it is measured. `load` are params of the work itself that are better to tune on than the usual ones.
     `knobs` are params that change how fast the work is done and nothing of what comes out, each with its values, those
-    that are known to be good first.
+    that are known to be good first. `missing` is a reference to a function that takes the MPIs that are installed
+    besides Open MPI and returns the values of knobs that this machine can't have, each with the reason; empty: it can
+    have them all.
     """
 
     short: Mapping[str, Any]
@@ -93,6 +95,7 @@ class Tuning:
     seconds: str
     load: Mapping[str, Any] = field(default_factory=dict)
     knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    missing: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,8 @@ class Workload:
     the metrics that are shown before all others. `notes` says of events by name what their curve means, in a sentence.
     `scaling` is None where the workload can't be compared over numbers of
     ranks, `tuning` where the tuner can't try it. `trains` says that its ranks import TensorFlow.
+    `compile` is a reference to a function that the installation calls, so that the first run doesn't wait for what it
+    compiles; empty: there is nothing to compile.
 
     `verdict` is a reference to a `Verdict`, `panels` to a sequence of `Panel`s, `failures` to a function that returns
     guided failures; all may be empty.
@@ -127,6 +132,7 @@ class Workload:
     scaling: Scaling | None = None
     tuning: Tuning | None = None
     trains: bool = False
+    compile: str = ""
     verdict: str = ""
     panels: str = ""
     failures: str = ""
@@ -273,8 +279,20 @@ class Command:
 
 
 @dataclass(frozen=True)
+class Check:
+    """What `workshop doctor` found about one thing. One that isn't `needed` may fail without harm to sessions and
+    runs."""
+
+    name: str
+    ok: bool
+    detail: str  # what was found
+    fix: str = ""  # one sentence, where it isn't ok
+    needed: bool = True
+
+
+@dataclass(frozen=True)
 class Extension:
-    """All that a package brings."""
+    """All that a package brings. `checks` are references to functions that return a `Check` for `workshop doctor`."""
 
     workloads: Sequence[Workload] = ()
     studies: Sequence[Study] = ()
@@ -285,6 +303,7 @@ class Extension:
     launchers: Sequence[Launcher] = ()
     mpis: Sequence[MPI] = ()
     commands: Sequence[Command] = ()
+    checks: Sequence[str] = ()
 
 
 def help_of(name: str, field: FieldInfo) -> str:

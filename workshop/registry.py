@@ -91,6 +91,12 @@ def decks() -> Sequence[Decks]:
 
 
 @cache
+def checks() -> Sequence[str]:
+    """References to all checks that extensions bring."""
+    return [one for each in extensions() for one in each.checks]
+
+
+@cache
 def formats() -> Mapping[str, QuizFormat]:
     """Every format of quizzes by name."""
     return _by_name("format of quizzes", (one for each in extensions() for one in each.formats))

@@ -1,8 +1,8 @@
 """Compile what a first visit would wait for; as a program, the last step of the installation.
 
-That is k-means' kernels, into the state folder's cache, and the Python modules that the dashboard, ranks and JupyterLab
-import, beside their sources. Those of training come later (`TRAINING`). All modules that are installed would take
-200 MB more, and most of them nobody imports.
+That is what workloads compile for their ranks (`Workload.compile`), into the state folder's cache, and the Python
+modules that the dashboard, ranks and JupyterLab import, beside their sources. Those of training come later
+(`training`). All modules that are installed would take 200 MB more, and most of them nobody imports.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from importlib import import_module
 
 from workshop.core import config
 from workshop.core.parent_death import guarded
+from workshop.registry import workloads
 
 GENTLY = (
     "nice",
@@ -24,39 +25,28 @@ GENTLY = (
     "10",
 )  # a tenth of a core beside what wants it all; 19 would be next to nothing on a busy machine
 SECONDS = 600.0  # half a minute on a busy machine
-# Those that are compiled side by side, in processes of their own. What ends with a dot is a package with its modules.
-FIRST = (
-    (
-        *("workshop.engine.host", "workshop.workloads.kmeans.run", "ipyparallel.engine.app"),
-        "workshop.installation.compiled:kernels",
-    ),
-    (
-        *("workshop.cli.main", "workshop.runtime.conductor", "ipyparallel.controller.app", "ipyparallel.engine.nanny"),
-        *(
-            "workshop.server.",
-            "workshop.report.figures.",
-            "streamlit.starlette",
-            "streamlit.web.bootstrap",
-            "pyarrow",
-            "pandas",
-        ),
-        *("workshop.jupyter.", "ipykernel.kernelapp", "workshop.notebook."),
-    ),
+# What ends with a dot is a package with its modules.
+PAGES = (
+    *("workshop.cli.main", "workshop.runtime.conductor", "ipyparallel.controller.app", "ipyparallel.engine.nanny"),
+    *("workshop.server.", "workshop.report.figures.", "streamlit.starlette", "streamlit.web.bootstrap"),
+    *("pyarrow", "pandas", "workshop.jupyter.", "ipykernel.kernelapp", "workshop.notebook."),
 )
 PROGRAM = "import sys; from workshop.installation import compiled; compiled.import_all(sys.argv[1:])"
-TRAINING = (("workshop.workloads.mnist.run", "workshop.workloads.sgan.run", "keras", "tensorflow"),)
 
 
-def kernels() -> None:
-    """Compile k-means' kernels for photos and for blobs as its form has them, as the ranks of a session find them."""
-    import numpy as np
+def first() -> Sequence[Sequence[str]]:
+    """What the installation compiles, in groups that are compiled side by side."""
+    ranks = ["workshop.engine.host", "ipyparallel.engine.app", *_modules_of_workloads(trains=False)]
+    return [*ranks, *(one.compile for one in workloads().values() if one.compile)], PAGES
 
-    from workshop.workloads.kmeans import KMeansParams
-    from workshop.workloads.kmeans.shards import compile_for, kernel
 
-    params = KMeansParams()
-    for features in (3, params.features):
-        compile_for(kernel(params.backend), np.zeros((1, features), params.dtype))
+def training() -> Sequence[Sequence[str]]:
+    """What is compiled later, for ranks that train."""
+    return (["keras", "tensorflow", *_modules_of_workloads(trains=True)],)
+
+
+def _modules_of_workloads(trains: bool) -> list[str]:
+    return [one.function.partition(":")[0] for one in workloads().values() if one.trains == trains]
 
 
 def compile_all(groups: Sequence[Sequence[str]], begin: Sequence[str] = ()) -> list[str]:
@@ -111,5 +101,5 @@ def _modules(name: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    for failed in compile_all(FIRST):
+    for failed in compile_all(first()):
         print(f"Something could not be compiled ahead, and will be when it is needed: {failed}", file=sys.stderr)

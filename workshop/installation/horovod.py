@@ -25,7 +25,7 @@ from pathlib import Path
 from workshop.core import config
 from workshop.core.errors import WorkshopError
 from workshop.core.parent_death import guarded, kill_trees
-from workshop.installation.compiled import GENTLY, TRAINING, compile_all
+from workshop.installation.compiled import GENTLY, compile_all, training
 from workshop.mpi import horovod, openmpi, prefix
 from workshop.runtime.managed_processes import ChildProcess, serve
 from workshop.runtime.measurement_lock import measured_now
@@ -267,7 +267,7 @@ def main() -> None:
         install(BESIDE, gives_way=True)
     except WorkshopError as error:
         failed = str(error)
-    compile_all(TRAINING, GENTLY)  # which the installation has left out
+    compile_all(training(), GENTLY)  # which the installation has left out
     sys.exit(failed)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import psutil
 
@@ -18,19 +18,34 @@ from workshop.runtime import memory_policy
 from workshop.runtime.engines import EnginesFailed
 from workshop.runtime.launchers import site as sites
 from workshop.runtime.memory_monitor import Lookout
-from workshop.runtime.run_monitor import death
+from workshop.runtime.run_monitor import WatchedSession, death
 from workshop.store.records import Lease
 
 if TYPE_CHECKING:
-    from workshop.runtime.conductor import Conductor
+    from workshop.store.records import SessionRecord, SessionState
 
 LOOK = 0.2  # seconds between looks, which take processor time from the ranks
 SILENT = 10.0  # seconds without a heartbeat after which a holder on another host counts as gone
 BEGAN = 2.0  # seconds by which two readings of when a process began may differ: they depend on the clock
 
 
+class LentSession(WatchedSession, Protocol):
+    """What lending has to know of the session whose ranks it lends."""
+
+    session: SessionRecord
+    memory_limit: int | None
+
+    def say(self, state: SessionState, message: str) -> None:
+        """Tell everybody the session's state."""
+        ...
+
+    def bring_up(self, placement: Placement, state: SessionState, message: str) -> None:
+        """Start new ranks, and tell everybody in which state the session is then."""
+        ...
+
+
 class Lending:
-    def __init__(self, conductor: Conductor) -> None:
+    def __init__(self, conductor: LentSession) -> None:
         self._conductor = conductor
         self._holders: dict[int, psutil.Process] = {}  # of leases, on this host
         self._heard: dict[int, tuple[float, float]] = {}  # lease -> its last heartbeat, and when we saw that first

@@ -5,9 +5,10 @@ from __future__ import annotations
 import queue
 import signal
 import socket
+import threading
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from workshop.core import processes, rank_map
 from workshop.core.errors import OUT_OF_MEMORY
@@ -19,12 +20,37 @@ from workshop.runtime.memory_policy import Shortage
 from workshop.store.records import RunRecord, RunStatus
 
 if TYPE_CHECKING:
-    from workshop.runtime.conductor import Conductor
+    from workshop.runtime.channel import Channel
+    from workshop.runtime.cluster import Cluster
+    from workshop.runtime.launchers.site import Site
+    from workshop.runtime.watchdog import Watchdog
+    from workshop.store.store import Store
 
 LOOK = 0.1  # seconds between looks at the ranks
 ASK = 0.3  # seconds between looks for a reason to end, which take processor time from the ranks
 GRACE = 2.0  # seconds that the other ranks get to end by themselves after one has failed
 CANCEL = 5.0  # seconds that ranks get to end after a stop request, before their engines are ended
+
+
+class WatchedSession(Protocol):
+    """What a watch has to know of the session whose ranks it watches."""
+
+    id: int
+    store: Store
+    site: Site
+    channel: Channel
+    cluster: Cluster
+    watchdog: Watchdog
+    ending: threading.Event
+
+    @property
+    def asked(self) -> bool:
+        """Whether a session that ends was meant to."""
+        ...
+
+    def lost(self) -> str | None:
+        """Why ranks can't run at the session's site any longer, in one sentence; None while they can."""
+        ...
 
 
 @dataclass
@@ -50,13 +76,13 @@ def _out_of_memory(found: Shortage) -> Outcome:
 class Watch:
     """Watches one run until it has ended, whichever way."""
 
-    def __init__(self, conductor: Conductor, run: RunRecord, ranks: int, result: Any, lookout: Lookout) -> None:
-        self.conductor = conductor
+    def __init__(self, session: WatchedSession, run: RunRecord, ranks: int, result: Any, lookout: Lookout) -> None:
+        self.session = session
         self.run = run
         self.ranks = ranks
         self.result = result
         self.lookout = lookout
-        self.killed = conductor.site.kills()
+        self.killed = session.site.kills()
         self.silence = silence.Silence()
         self.finished: dict[int, dict[str, Any]] = {}
         self.failed: dict[int, dict[str, Any]] = {}
@@ -66,7 +92,7 @@ class Watch:
 
     def until_ended(self) -> Outcome:
         while True:
-            self.conductor.watchdog.feed()
+            self.session.watchdog.feed()
             self._hear()
             outcome = self._ended()
             if outcome is not None:
@@ -75,9 +101,9 @@ class Watch:
                 self.asked = time.monotonic()
                 self._ask_to_end()
         threads = {rank: body["threads"] for rank, body in (self.finished | self.failed).items()}
-        engines = self.conductor.cluster.engines
+        engines = self.session.cluster.engines
         if engines is not None:
-            self.conductor.store.set_run(self.run.id, rank_map=rank_map.with_threads(engines.rank_map, threads))
+            self.session.store.set_run(self.run.id, rank_map=rank_map.with_threads(engines.rank_map, threads))
         return outcome
 
     def _hear(self) -> None:
@@ -85,7 +111,7 @@ class Watch:
         wait = LOOK
         while True:
             try:
-                word = self.conductor.channel.words.get(timeout=wait)
+                word = self.session.channel.words.get(timeout=wait)
             except queue.Empty:
                 return
             wait = 0.0
@@ -98,20 +124,20 @@ class Watch:
 
     def _ended(self) -> Outcome | None:
         """The outcome, once there is one."""
-        cluster = self.conductor.cluster
+        cluster = self.session.cluster
         if len(self.finished) + len(self.failed) == self.ranks:
             return self._last_words()
         if self.lookout.found:
             return _out_of_memory(self.lookout.found)
         if not cluster.alive:
-            return self._last_words() if self.failed else death(self.conductor, self.lookout, self.killed)
+            return self._last_words() if self.failed else death(self.session, self.lookout, self.killed)
         engines = cluster.engines
         lost = engines is not None and engines.lost
         if lost or (self.result.ready() and not self.result.successful()):
             # The kernel and the controller know of a rank's death before the launcher has said so. The launcher never
             # says so while the process is stopped from which the rank was forked.
             if (engines is not None and engines.died.wait(patient(GRACE))) or lost:
-                return self._last_words() if self.failed else death(self.conductor, self.lookout, self.killed)
+                return self._last_words() if self.failed else death(self.session, self.lookout, self.killed)
             # The engine itself gave up, for instance because the conductor could not store what it said.
             failure = problem("EngineError", str(self.result.exception() or "a rank gave up without a word"))
             return Outcome("failed", error=failure, reusable=False)
@@ -135,22 +161,22 @@ class Watch:
 
     def _ask_to_end(self) -> None:
         """Look for a reason to end the run early, and ask the ranks to."""
-        conductor, run = self.conductor, self.run
-        session = conductor.store.session(conductor.id)
-        minutes, limited = session.limits.minutes, session.limits.everybody or run.identity_id is not None
-        if conductor.store.run(run.id).cancel_requested:
+        session, run = self.session, self.run
+        asked = session.store.session(session.id)
+        minutes, limited = asked.limits.minutes, asked.limits.everybody or run.identity_id is not None
+        if session.store.run(run.id).cancel_requested:
             because = Outcome("cancelled")
-        elif conductor.ending.is_set() or session.stop_requested:
-            conductor.ending.set()
-            because = stopped(conductor)
-        elif lost := conductor.lost():
+        elif session.ending.is_set() or asked.stop_requested:
+            session.ending.set()
+            because = stopped(session)
+        elif lost := session.lost():
             because = Outcome("failed", error=problem("SiteLost", lost), reusable=False)
-        elif session.reset_requested:
+        elif asked.reset_requested:
             because = Outcome("cancelled", error=problem("SessionReset", "the instructor reset the session"))
         elif limited and time.monotonic() - self.started > minutes * 60:
             words = f"the run took longer than the {minutes:g} minutes that this session allows"
             because = Outcome("failed", error=problem("TimeLimit", words))
-        elif short := memory_policy.elsewhere(dict(conductor.channel.hosts), socket.gethostname()):
+        elif short := memory_policy.elsewhere(dict(session.channel.hosts), socket.gethostname()):
             because = _out_of_memory(short)
         elif silent := self._silent():
             because = silent
@@ -159,15 +185,15 @@ class Watch:
         self.because = because
         hopeless = because.error is not None and because.error["type"] in (OUT_OF_MEMORY, "SiteLost", "RankSilent")
         self.deadline = time.monotonic() + (0.0 if hopeless else CANCEL)
-        conductor.channel.stop(run.id)
+        session.channel.stop(run.id)
 
     def _silent(self) -> Outcome | None:
         """What becomes of a run one of whose ranks is not heard of any longer."""
-        engines = self.conductor.cluster.engines
+        engines = self.session.cluster.engines
         if engines is None:
             return None
         local, hosts = engines.local, {report["rank"]: report["host"] for report in engines.rank_map["ranks"]}
-        heard = {rank: last for rank, last in dict(self.conductor.channel.heard).items() if rank in hosts}
+        heard = {rank: last for rank, last in dict(self.session.channel.heard).items() if rank in hosts}
         rank = self.silence.look(heard, lambda rank: processes.is_stopped(local.get(rank)))
         if rank is None:
             return None
@@ -175,9 +201,9 @@ class Watch:
         return Outcome("failed", error=problem("RankSilent", words, rank, hosts[rank]), reusable=False)
 
 
-def stopped(conductor: Conductor) -> Outcome:
+def stopped(session: WatchedSession) -> Outcome:
     """Of a run that ends, or doesn't begin, because its session ends."""
-    if conductor.asked:
+    if session.asked:
         return Outcome(
             "cancelled", error=problem("SessionStopped", "the session was stopped during the run"), reusable=False
         )
@@ -185,24 +211,24 @@ def stopped(conductor: Conductor) -> Outcome:
     return Outcome("interrupted", error=problem("ConductorTerminated", words), reusable=False)
 
 
-def death(conductor: Conductor, lookout: Lookout, killed: int) -> Outcome:
-    """Of what a conductor's ranks have died. `killed` is what `Site.kills` said before."""
-    engines = conductor.cluster.engines
+def death(session: WatchedSession, lookout: Lookout, killed: int) -> Outcome:
+    """Of what a session's ranks have died. `killed` is what `Site.kills` said before."""
+    engines = session.cluster.engines
     died = engines.death() if engines is not None else None
     here = died is None or died.host == socket.gethostname()
     by_force = died is None or died.signal == signal.SIGKILL
     if here and by_force and (found := lookout.killed(died.rank if died else None)):
         return _out_of_memory(found)
-    if not conductor.cluster.controller_alive:
+    if not session.cluster.controller_alive:
         failure = problem("ControllerDied", "the session's controller died")
         return Outcome("failed", error=failure, reusable=False)
-    if lost := conductor.lost():
+    if lost := session.lost():
         return Outcome("failed", error=problem("SiteLost", lost), reusable=False)
     assert engines is not None, "whoever watches ranks has some"
     if engines.parent is not None and not processes.alive(engines.parent):
         message = f"process {engines.parent.pid}, from which the ranks are forked, has ended, and the ranks with it"
         return Outcome("failed", error=problem("RankServerDied", message), reusable=False)
-    if died is not None and by_force and not here and conductor.site.kills() > killed:
+    if died is not None and by_force and not here and session.site.kills() > killed:
         return _out_of_memory(memory_policy.killed(died.host, died.rank, {}))
     if died is None and (left := engines.mpi.left(engines.output)):
         rank, code = left

@@ -102,7 +102,9 @@ WORKLOAD = Workload(
         seconds="fit",
         load={"data": "blobs", "clusters": 100},
         knobs={"backend": ("numba", "numpy", "daal4py")},
+        missing="workshop.workloads.kmeans.daal:missing",
     ),
+    compile="workshop.workloads.kmeans.compilation:kernels",
     panels="workshop.workloads.kmeans.panels:PANELS",
 )
 

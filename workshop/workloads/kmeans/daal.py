@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,17 @@ def check_here() -> None:
         raise BadInput(f"daal4py runs on x86-64 alone, this is {platform.machine()}; choose the backend numba.")
     if path() is None:
         raise BadInput(f"daal4py is not installed; `{INSTALL}` does that. Or choose the backend numba.")
+
+
+def missing(mpis: Collection[str]) -> dict[str, str]:
+    """Why the tuner can't try daal4py here, where it can't. `mpis` are those that are installed besides Open MPI."""
+    if not mpis:
+        return {"daal4py": "it needs MPICH or Intel MPI; `workshop mpi install mpich` installs one"}
+    try:
+        check_here()
+    except BadInput:
+        return {"daal4py": f"it is not installed; `{INSTALL}` does that"}
+    return {}
 
 
 def load(ctx: RankContext, points: int, clusters: int) -> Any:

@@ -106,4 +106,5 @@ WORKLOAD = Workload(
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
     commands=(Command("", "federation", "workshop.workloads.openfl.command:app"),),
+    checks=("workshop.workloads.openfl.check:openfl",),
 )
