@@ -292,7 +292,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Extension:
-    """All that a package brings. `checks` are references to functions that return a `Check` for `workshop doctor`."""
+    """All that a package brings. `checks` are references to functions that return a `Check` for `workshop doctor`.
+
+    `libraries` are what `workshop mpi install NAME` installs beside MPIs, each with a reference to a function that does
+    it and returns the folder.
+    """
 
     workloads: Sequence[Workload] = ()
     studies: Sequence[Study] = ()
@@ -304,6 +308,7 @@ class Extension:
     mpis: Sequence[MPI] = ()
     commands: Sequence[Command] = ()
     checks: Sequence[str] = ()
+    libraries: Mapping[str, str] = field(default_factory=dict)
 
 
 def help_of(name: str, field: FieldInfo) -> str:

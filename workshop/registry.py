@@ -97,6 +97,12 @@ def checks() -> Sequence[str]:
 
 
 @cache
+def libraries() -> Mapping[str, str]:
+    """What `workshop mpi install` installs beside MPIs, by name: references to functions that do it."""
+    return {name: reference for each in extensions() for name, reference in each.libraries.items()}
+
+
+@cache
 def formats() -> Mapping[str, QuizFormat]:
     """Every format of quizzes by name."""
     return _by_name("format of quizzes", (one for each in extensions() for one in each.formats))

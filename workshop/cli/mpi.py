@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,23 +17,17 @@ def install(
     as_json: common.JSON = False,
 ) -> None:
     """Install an MPI into its prefix under the state folder, and try it with two ranks."""
+    from workshop.extension import load
     from workshop.mpi import prefix
+    from workshop.registry import libraries
 
     err = common.stderr()
     with err.status(f"Installing {name}"):
-        folder = _install_daal4py() if name == "daal4py" else prefix.install(name)
+        folder = load(libraries()[name])() if name in libraries() else prefix.install(name)
     if as_json:
         common.answer({"mpi": prefix.ALIASES.get(name, name), "prefix": str(folder)})
     else:
         err.print(f"{name} is in {folder}")
-
-
-def _install_daal4py() -> Path:
-    from workshop.mpi import prefix
-    from workshop.workloads.kmeans import daal
-
-    prefix.install_packages(daal.folder(), daal.PACKAGES)
-    return daal.folder()
 
 
 @app.command("list")

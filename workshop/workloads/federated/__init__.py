@@ -106,6 +106,5 @@ EXTENSION = Extension(
             "workshop.workloads.federated.study.command:ways",
             {"context_settings": {"ignore_unknown_options": True, "allow_extra_args": True}},
         ),
-        Command("bench", "federated", "workshop.workloads.federated.bench_command:federated"),
     ),
 )

@@ -114,4 +114,5 @@ EXTENSION = Extension(
         Command("bench", "kmeans", "workshop.workloads.kmeans.bench_command:kmeans"),
         Command("bench", "peers", "workshop.workloads.kmeans.bench_command:peers"),
     ),
+    libraries={"daal4py": "workshop.workloads.kmeans.daal:install"},
 )

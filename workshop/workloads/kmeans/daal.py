@@ -35,6 +35,14 @@ def folder() -> Path:
     return config.cache_folder("bench") / "daal4py"
 
 
+def install() -> Path:
+    """Install daal4py and return its folder. Raises WorkshopError."""
+    from workshop.mpi import prefix
+
+    prefix.install_packages(folder(), PACKAGES)
+    return folder()
+
+
 def path() -> str | None:
     """The folder that Python finds daal4py in, where it is installed."""
     found = [package.parent for package in folder().glob("lib*/python*/site-packages/daal4py")]

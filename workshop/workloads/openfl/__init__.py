@@ -105,6 +105,9 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    commands=(Command("", "federation", "workshop.workloads.openfl.command:app"),),
+    commands=(
+        Command("", "federation", "workshop.workloads.openfl.command:app"),
+        Command("bench", "federated", "workshop.workloads.openfl.bench_command:federated"),
+    ),
     checks=("workshop.workloads.openfl.check:openfl",),
 )

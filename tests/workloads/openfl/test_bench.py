@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.workloads.federated import bench
-from workshop.workloads.openfl import environment
+from workshop.workloads.openfl import bench, environment
 
 SMALL = {"data": "digits", "images": 300, "model": "dense", "partition": "iid", "rounds": 2, "epochs": 1}
 

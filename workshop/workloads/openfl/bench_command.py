@@ -21,7 +21,7 @@ def federated(
     Takes about ten minutes on two cores; without OpenFL (workshop federation install) less, and it says so.
     95 % intervals of medians need 6 repeats or more.
     """
-    from workshop.workloads.federated import bench
+    from workshop.workloads.openfl import bench
 
     chosen = bench.read_institutions(institutions)
     bench_output.show(
