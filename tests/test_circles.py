@@ -1,4 +1,4 @@
-"""No module of the package imports itself through others; import-linter's contracts leave out a package's own module."""
+"""No module of the package imports itself through others, also not through its own package, as contracts would allow."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ import pytest
 from workshop.cli import foreground
 from workshop.cli.main import run
 from workshop.core.ports import free_port, free_ports
-from workshop.runtime import managed_processes
-from workshop.runtime.managed_processes import Dashboard
+from workshop.server import child
+from workshop.server.child import Dashboard
 from workshop.store.store import Store
 
 
@@ -41,7 +41,7 @@ def test_a_hubs_pages_can_frame_the_dashboard(workshop_home: Path, monkeypatch: 
         dashboard.start()
 
     monkeypatch.setattr(foreground, "keep_up", kept)
-    monkeypatch.setattr(managed_processes, "serve", lambda command, log: given.append(command))
+    monkeypatch.setattr(child, "serve", lambda command, log: given.append(command))
     mine, labs = map(str, free_ports(2))
     hub = "https://lab.example.org:8000"
     assert run(["up", "--port", mine, "--framed-by", f"{hub}/", "--lab-port", labs]) == 0

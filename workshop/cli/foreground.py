@@ -10,8 +10,8 @@ from workshop.cli import common
 
 if TYPE_CHECKING:
     from workshop.jupyter.child import JupyterLab
-    from workshop.runtime.managed_processes import Dashboard
     from workshop.runtime.supervisor import Child
+    from workshop.server.child import Dashboard
     from workshop.store.store import Store
 
 

@@ -24,8 +24,8 @@ def show(context: typer.Context, file: str | None, host: str, port: str, as_json
     """Show a recording (None: the one that comes with the project) until somebody asks for an end. Raises BadInput."""
     from workshop.quiz.results import recorded as rounds
     from workshop.runtime import replay
-    from workshop.runtime.managed_processes import Dashboard
     from workshop.runtime.supervisor import check_port
+    from workshop.server.child import Dashboard
     from workshop.store.recorded import recorded
 
     if file == "":

@@ -15,8 +15,8 @@ from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
     from workshop.jupyter.child import JupyterLab
-    from workshop.runtime.managed_processes import Dashboard
     from workshop.runtime.supervisor import Child
+    from workshop.server.child import Dashboard
 
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?", re.I)
 
@@ -75,8 +75,9 @@ def up(
 
     from workshop.installation.horovod import HorovodBuild
     from workshop.mpi import horovod
-    from workshop.runtime.managed_processes import Conductor, Dashboard
+    from workshop.runtime.managed_processes import Conductor
     from workshop.runtime.supervisor import check_port, only_one
+    from workshop.server.child import Dashboard
     from workshop.store.store import Store
 
     placement = common.placement_from(

@@ -1,4 +1,4 @@
-"""Two children of `workshop up`: a session's conductor, and the dashboard."""
+"""The processes that `workshop up` keeps up: what they have in common, and a session's conductor."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import http.client
 import os
 import subprocess
-import sys
 import threading
 import time
 import urllib.error
@@ -16,19 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workshop.core import config, processes
+from workshop.core import processes
 from workshop.core.errors import WorkshopError
-from workshop.core.parent_death import guarded
 from workshop.core.placement import Placement
 from workshop.runtime import lifecycle
 from workshop.runtime.launchers import site
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
-DASHBOARD_READY = 60.0  # seconds
 ENDED = 5.0  # seconds within which a server must have ended
 _DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy knows another 127.0.0.1
-_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # who listens everywhere is here under this name
 
 
 class ChildProcess:
@@ -104,45 +100,6 @@ class Conductor(ChildProcess):
     def end(self) -> None:
         if self._process is not None:
             lifecycle.end_conductor(self._process)
-
-
-@dataclass
-class Dashboard(ChildProcess):
-    """The dashboard's server. Only pages of `framed_by` (origins) may show it in a frame, and only a `proxy` (an
-    address) is believed from where requests come."""
-
-    host: str
-    port: int
-    say: Callable[[str], None]
-    framed_by: str = ""
-    proxy: str = ""
-    name = "dashboard"
-    answers = "The dashboard answers"
-    needed = True
-
-    @property
-    def url(self) -> str:
-        return url_of(self.host, self.port)
-
-    @property
-    def url_here(self) -> str:
-        """Its address for this machine, also where it listens on all of its addresses."""
-        return url_of(_ANYWHERE.get(self.host, self.host), self.port)
-
-    def start(self) -> None:
-        if self._process is None:
-            self.say("Starting the dashboard")
-        command = [sys.executable, "-m", "workshop.server", "--host", self.host, "--port", str(self.port)]
-        if self.framed_by:
-            command += ["--framed-by", self.framed_by]
-        if self.proxy:
-            command += ["--proxy", self.proxy]
-        self._process = serve(guarded(command), config.home() / "dashboard.log")
-
-    def wait_ready(self, ending: threading.Event) -> None:
-        assert self._process is not None, "started before"
-        log = config.home() / "dashboard.log"
-        wait_answer("The dashboard", f"{self.url_here}/join", self._process, DASHBOARD_READY, log, ending)
 
 
 def url_of(host: str, port: int) -> str:

@@ -28,7 +28,7 @@ from workshop.study.kinds import Report, expected, kind, read, report, title
 from workshop.study.report import trial_json
 from workshop.study.unknown import unknown
 
-STYLE = files("workshop.server") / "static" / "export.css"
+STYLE = files("workshop.study") / "export.css"
 SENTENCE = 40  # characters from which a cell holds one
 COLUMNS = ("number", "label", "repeat", "status", "run", "rate", "unit", "why")
 
