@@ -1,4 +1,4 @@
-"""No module of the package imports itself through others, also not through its own package, as contracts would allow."""
+"""No module of the package imports itself through others, not through its own package either."""
 
 from __future__ import annotations
 
