@@ -334,7 +334,7 @@ def test_whatever_is_wrong_with_a_question_is_told(good: Any, wrong: dict[str, A
     else:
         assert not found.mistakes and found.question is not None and not found.mended
     assert all(mistake.text and "\n" not in mistake.text for mistake in found.mistakes)
-    told = list(reader.problems.problems(found.question, None)) if found.question else []
+    told = list(reader.content_errors.problems(found.question, None)) if found.question else []
     assert all(mistake.text for mistake in told)
 
 
