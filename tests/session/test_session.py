@@ -19,7 +19,7 @@ from tests.sessions import Session
 from tests.support import limit, until
 from workshop.errors import BadInput, WorkshopError
 from workshop.placement import Placement
-from workshop.session import client, lifecycle, processes
+from workshop.session import client, conductor, lifecycle, processes
 from workshop.session.fork import stub
 from workshop.store.records import Identity, Limits, RunRecord
 from workshop.store.store import Store
@@ -177,6 +177,21 @@ def test_ranks_that_were_stopped_or_asked_to_end_are_replaced(session: Session) 
     second.kill()
     until(lambda: session.now.state == "restarting", 60, "the loss to be noticed")
     until(lambda: session.now.state == "ready", 240, "new ranks")
+
+
+def test_a_run_begins_again_whose_launcher_was_ending_already(session: Session) -> None:
+    before = session.run("tell", events=1)
+    pids = [rank["pid"] for rank in before.rank_map["ranks"]]
+    (launcher,) = (one for one in psutil.Process(session.now.conductor_pid).children(True) if one.name() == "prterun")
+    launcher.suspend()
+    launcher.terminate()  # which it learns when it goes on
+    run = session.submit("tell", events=1, after=5)
+    until(lambda: session.store.run(run.id).status == "running", 60, "the run to begin")
+    launcher.resume()
+    ended = session.wait(run)
+    assert ended.status == "completed", ended.error
+    assert not {rank["pid"] for rank in ended.rank_map["ranks"]} & set(pids)
+    assert conductor.NEW_RANKS in ended.notices
 
 
 def test_a_conductor_that_is_terminated_keeps_its_queue(session: Session) -> None:
