@@ -85,9 +85,8 @@ class Tuning:
     two cores. `length` names the one of them that says for how long (steps), `seconds` the part of the metric `seconds`
     in which it is measured. `load` are params of the work itself that are better to tune on than the usual ones.
     `knobs` are params that change how fast the work is done and nothing of what comes out, each with its values, those
-    that are known to be good first. `missing` is a reference to a function that takes the MPIs that are installed
-    besides Open MPI and returns the values of knobs that this machine can't have, each with the reason; empty: it can
-    have them all.
+    that are known to be good first. `missing` is a reference to a function of the installed MPIs, which returns those
+    values that can't be had on this machine, each with the reason; empty: all can be had.
     """
 
     short: Mapping[str, Any]
@@ -265,6 +264,18 @@ class MPI:
 
 
 @dataclass(frozen=True)
+class Software:
+    """Software that a capability can use, and that `workshop mpi install NAME` puts into a folder of its own.
+
+    `install` is a reference to a function without parameters that does so and returns the folder. It raises
+    WorkshopError.
+    """
+
+    name: str
+    install: str
+
+
+@dataclass(frozen=True)
 class Command:
     """A command of the command line: `workshop GROUP NAME`, or `workshop NAME` without a group.
 
@@ -292,11 +303,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Extension:
-    """All that a package brings. `checks` are references to functions that return a `Check` for `workshop doctor`.
-
-    `libraries` are what `workshop mpi install NAME` installs beside MPIs, each with a reference to a function that does
-    it and returns the folder.
-    """
+    """All that a package brings. `checks` are references to functions that return a `Check` for `workshop doctor`."""
 
     workloads: Sequence[Workload] = ()
     studies: Sequence[Study] = ()
@@ -306,9 +313,9 @@ class Extension:
     formats: Sequence[QuizFormat] = ()
     launchers: Sequence[Launcher] = ()
     mpis: Sequence[MPI] = ()
+    software: Sequence[Software] = ()
     commands: Sequence[Command] = ()
     checks: Sequence[str] = ()
-    libraries: Mapping[str, str] = field(default_factory=dict)
 
 
 def help_of(name: str, field: FieldInfo) -> str:

@@ -13,7 +13,19 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
 from workshop.core.errors import BadInput
-from workshop.extension import MPI, Command, Decks, Extension, Lab, Launcher, Page, QuizFormat, Study, Workload
+from workshop.extension import (
+    MPI,
+    Command,
+    Decks,
+    Extension,
+    Lab,
+    Launcher,
+    Page,
+    QuizFormat,
+    Software,
+    Study,
+    Workload,
+)
 
 GROUP = "workshop.extensions"
 OWN = "workshop."  # begins the modules of the workshop itself
@@ -97,12 +109,6 @@ def checks() -> Sequence[str]:
 
 
 @cache
-def libraries() -> Mapping[str, str]:
-    """What `workshop mpi install` installs beside MPIs, by name: references to functions that do it."""
-    return {name: reference for each in extensions() for name, reference in each.libraries.items()}
-
-
-@cache
 def formats() -> Mapping[str, QuizFormat]:
     """Every format of quizzes by name."""
     return _by_name("format of quizzes", (one for each in extensions() for one in each.formats))
@@ -120,6 +126,12 @@ def mpis() -> Mapping[str, MPI]:
     return _by_name("MPI", (one for each in extensions() for one in each.mpis))
 
 
+@cache
+def software() -> Mapping[str, Software]:
+    """All software that `workshop mpi install` knows beside MPIs, by name."""
+    return _by_name("software", (one for each in extensions() for one in each.software))
+
+
 def commands(group: str) -> Mapping[str, Command]:
     """The commands of a group of the command line by name; of `workshop` itself with an empty group."""
     return _by_name("command", (one for each in extensions() for one in each.commands if one.group == group))
@@ -127,5 +139,5 @@ def commands(group: str) -> Mapping[str, Command]:
 
 def forget() -> None:
     """Look for extensions anew the next time, for those that were installed meanwhile."""
-    for known in (extensions, workloads, studies, pages, labs, decks, formats, launchers, mpis):
+    for known in (extensions, workloads, studies, pages, labs, decks, formats, launchers, mpis, software, checks):
         known.cache_clear()

@@ -17,13 +17,14 @@ def install(
     as_json: common.JSON = False,
 ) -> None:
     """Install an MPI into its prefix under the state folder, and try it with two ranks."""
+    from workshop import registry
     from workshop.extension import load
     from workshop.mpi import prefix
-    from workshop.registry import libraries
 
     err = common.stderr()
     with err.status(f"Installing {name}"):
-        folder = load(libraries()[name])() if name in libraries() else prefix.install(name)
+        other = registry.software().get(name)
+        folder = load(other.install)() if other is not None else prefix.install(name)
     if as_json:
         common.answer({"mpi": prefix.ALIASES.get(name, name), "prefix": str(folder)})
     else:

@@ -17,6 +17,7 @@ def here(workload: Workload) -> Offer:
     if horovod.working() is None:
         why = horovod.build().why_not or "it can't be loaded"
         missing["horovod"] = f"{why}; `workshop horovod install` builds it"
-    if workload.tuning and workload.tuning.missing:
-        missing |= load(workload.tuning.missing)(others)
-    return Offer(("openmpi", *others), missing)
+    mpis: tuple[MPI, ...] = ("openmpi", *others)
+    if workload.tuning is not None and workload.tuning.missing:
+        missing |= load(workload.tuning.missing)(mpis)
+    return Offer(mpis, missing)

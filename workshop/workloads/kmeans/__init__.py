@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from workshop.extension import Artifacts, Command, Extension, Params, Scaling, Tuning, Workload
+from workshop.extension import Artifacts, Command, Extension, Params, Scaling, Software, Tuning, Workload
 
 PHOTO = {"when": {"data": "photo"}}
 BLOBS = {"when": {"data": "blobs"}}
@@ -110,9 +110,9 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
+    software=(Software("daal4py", "workshop.workloads.kmeans.daal:install"),),
     commands=(
         Command("bench", "kmeans", "workshop.workloads.kmeans.bench_command:kmeans"),
         Command("bench", "peers", "workshop.workloads.kmeans.bench_command:peers"),
     ),
-    libraries={"daal4py": "workshop.workloads.kmeans.daal:install"},
 )

@@ -20,6 +20,7 @@ from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext
 from workshop.engine.library import library
+from workshop.mpi import prefix
 
 if TYPE_CHECKING:
     from workshop.workloads.kmeans.lloyd import Step
@@ -36,11 +37,20 @@ def folder() -> Path:
 
 
 def install() -> Path:
-    """Install daal4py and return its folder. Raises WorkshopError."""
-    from workshop.mpi import prefix
-
+    """Put daal4py into its folder, and return that. Raises WorkshopError."""
     prefix.install_packages(folder(), PACKAGES)
     return folder()
+
+
+def missing(mpis: Collection[str]) -> dict[str, str]:
+    """Which backend can't be had on this machine under any of these MPIs, and why."""
+    if not set(mpis) & {"mpich", "intelmpi"}:
+        return {"daal4py": "it needs MPICH or Intel MPI; `workshop mpi install mpich` installs one"}
+    try:
+        check_here()
+    except BadInput:
+        return {"daal4py": f"it is not installed; `{INSTALL}` does that"}
+    return {}
 
 
 def path() -> str | None:
@@ -55,17 +65,6 @@ def check_here() -> None:
         raise BadInput(f"daal4py runs on x86-64 alone, this is {platform.machine()}; choose the backend numba.")
     if path() is None:
         raise BadInput(f"daal4py is not installed; `{INSTALL}` does that. Or choose the backend numba.")
-
-
-def missing(mpis: Collection[str]) -> dict[str, str]:
-    """Why the tuner can't try daal4py here, where it can't. `mpis` are those that are installed besides Open MPI."""
-    if not mpis:
-        return {"daal4py": "it needs MPICH or Intel MPI; `workshop mpi install mpich` installs one"}
-    try:
-        check_here()
-    except BadInput:
-        return {"daal4py": f"it is not installed; `{INSTALL}` does that"}
-    return {}
 
 
 def load(ctx: RankContext, points: int, clusters: int) -> Any:
