@@ -12,7 +12,6 @@ from pathlib import Path
 from tests.affected import ROOT, imports, module_of
 
 PACKAGE = "workshop"
-REGISTRY = "workshop.registry"  # loads what pyproject.toml names as extensions
 WORD = re.compile(rf"\b{PACKAGE}\.[a-z_.]+")
 
 
@@ -31,7 +30,7 @@ def reached(tests: Iterable[str]) -> set[str]:
             continue
         found.add(module)
         waiting |= graph.find_modules_directly_imported_by(module) | _named(module)
-        if module == REGISTRY:
+        if module == f"{PACKAGE}.registry":
             waiting |= entry_points(ROOT / "pyproject.toml")
     # A package is imported before its modules, but not all that it could load.
     packages = {module[:end] for module in found for end in range(len(module)) if module[end] == "."}
