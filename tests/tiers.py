@@ -28,7 +28,6 @@ MACHINE = (
     "browser/test_tuning.py",
     "cli/test_demo.py",
     "cli/test_study",
-    "cli/test_tune.py",
     "demo",
     "labs/test_notebooks.py",
     "runtime/launchers/test_ssh.py",

@@ -1,7 +1,10 @@
 """The course of notebooks: from one source per lab to what learners get, and the checks of their exercises.
 
-`source` reads labs/<lab>/notebook.md, `shape` says what a lab's notebook has to have, `describe` reads lab.yaml,
-`build` makes notebooks, `course` puts all labs together, `copies` hands notebooks out, `checking` judges answers.
+`source` reads labs/<lab>/notebook.md, `notebook_checks` says what a lab's notebook has to have, `description` reads
+lab.yaml, and `catalogue` puts all labs together. `build` makes notebooks from the sources. `copies` hands notebooks out
+to learners; `learner_folder` and `links` reach a learner's folder without following any link. `exercise_checks` judges
+what learners wrote, `rank_checks` does so on ranks, and `simulated_ranks` stands in for ranks where there are none.
+`class_progress` says how far a class is, `stuck` who needs help, and `progress_reset` lets a learner begin a lab anew.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class Exercise:
     """Somebody's way with an exercise; `tries` is 0 before the first check. While it is empty it isn't wrong."""
 
     id: str
-    state: str = ""  # of the last check, as labs.checking has it
+    state: str = ""  # of the last check, as `course.exercise_checks` names it
     tries: int = 0
     wrong: int = 0  # checks in a row that weren't right, until now
     said: str = ""  # the last hint

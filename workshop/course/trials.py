@@ -71,7 +71,7 @@ def rehearsed(given: Any, arguments: Sequence[Sequence[Any]], case: str = "", ad
 @contextmanager
 def together(comm: Any) -> Iterator[None]:
     """What is found wrong in here on some rank ends the check on all of them, before any goes on and waits for it.
-    Collective: whoever raises in here meets the others at the end of its check (`checking.run_on_ranks`).
+    Collective: whoever raises in here meets the others at the end of its check (`exercise_checks.run_on_ranks`).
     """
     yield
     told = comm.allgather((RIGHT.kind, RIGHT.said))

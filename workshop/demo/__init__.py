@@ -1,1 +1,6 @@
-"""Several hosts on one machine, for learners who have one, and for tests."""
+"""Several hosts on one machine, for learners who have one machine, and for tests.
+
+`hosts` makes them of `namespaces`, `switch` runs their bridge, `link` limits and counts what goes over their links, and
+`remote` stands in for ssh. `compare` runs the same
+training on one host and on two.
+"""

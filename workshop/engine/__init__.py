@@ -1,1 +1,8 @@
-"""What runs on ranks: the context a workload is given, and the ways its events leave the rank."""
+"""What runs on ranks.
+
+`context` is what a workload is given, `reporter` sends its events to the conductor and brings back the wish to stop,
+`host` is the program of a session's rank, and `python -m workshop.engine` runs a workload under plain mpirun. `data`
+has data sets and what each rank owns of them. `training` trains any Keras model data-parallel: `exchange`
+(communication) apart from `step`, `loop`, `batches` and `measure` (arithmetic). `cells` runs a notebook's cells on
+ranks.
+"""

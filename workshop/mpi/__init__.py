@@ -1,4 +1,8 @@
-"""One module per MPI: its command line, its reports, its quirks, its prefix."""
+"""One module per MPI (`openmpi`, `mpich`, `intelmpi`), all with the same functions: see `of`.
+
+`mapper` asks an MPI where ranks would go; `advice` proposes changes to what an MPI refuses. `command_lines` writes
+commands and `words` reads what people type. `reports` reads what MPIs print. `prefix` keeps other MPIs apart.
+"""
 
 from __future__ import annotations
 

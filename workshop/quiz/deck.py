@@ -1,5 +1,5 @@
-"""Decks and their questions, as they are written. `reading` reads them from YAML; `asked` is a question as somebody
-gets it, with its numbers drawn and its options shuffled."""
+"""Decks and their questions, as authors write them. `reader` reads them from YAML. `question_view` shows a question as
+a learner gets it: `randomisation` has drawn its numbers and shuffled its options."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ FILE = "quiz.schema.json"
 
 
 def schema() -> dict[str, Any]:
-    """The schema of a deck. What it can't say (that one option is right, that names are known) `reading` checks."""
+    """The schema of a deck. `reader` checks what a schema can't say: that one option is right, that names are known."""
     made = Deck.model_json_schema()
     return {"$schema": DIALECT, **made, "title": "A quiz's deck"}
 

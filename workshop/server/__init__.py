@@ -1,1 +1,9 @@
-"""The dashboard's server: one ASGI process with the door, live pages, artifacts and the Streamlit pages."""
+"""The dashboard's server: one ASGI process with Streamlit's pages and everything beside them.
+
+`server` puts the application together. Who is in: `auth_middleware`, `auth`, `cookies`, `logins`, `login_attempts`,
+`join`, `logout`. How much a visitor may ask: `limits`, `limit_middleware`, `connections`, `worker_gate` (questions to
+an MPI's mapper). Live pages: `live` has the WebSockets, `push` one poller for each thing that somebody watches. Files
+of runs: `artifacts`. Studies that the dashboard started: `study_processes`. Pages without a script: `plain_pages`,
+`code_form`. Changes in pages on their way out: `loading_screen` and `recording_notice`, both through `page_rewriter`.
+Live rounds of quizzes: `quiz`.
+"""

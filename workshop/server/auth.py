@@ -1,7 +1,7 @@
 """Who may come in, and as whom: the instructor's token, the class code, and the cookies they are exchanged for.
 
 The store keeps hashes of tokens, never tokens. The class code is short because people type it, so it is kept as it is
-and guessing is slowed down, see `attempts`.
+and guessing is slowed down, see `login_attempts`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ from workshop.store.records import Progress
 from workshop.store.tables import progress
 
 LARGEST_VALUE = 10_000  # characters of a guess or of what was measured, as JSON
-RIGHT, EMPTY = "right", "empty"  # states of exercises, as labs.checking has them: solved; nothing there to be wrong
+# States of exercises, named as in `course.exercise_checks`: solved; nothing is there that could be wrong.
+RIGHT, EMPTY = "right", "empty"
 
 
 class Progresses:

@@ -1,4 +1,10 @@
-"""Studies: runs that are compared with each other, planned, run one after the other and reported."""
+"""Studies: runs that are compared with each other, planned, run one after the other and reported.
+
+`kinds` says what a kind of study has to bring. `runner` submits what is missing and goes on where it stopped; it knows
+no kind. `trial_monitor` waits for one run and may end it early. `place` refuses hosts on which runs would not compare.
+`results` compares cells. A folder for each kind: `scaling`, `grid` (also sampled, also from a file), `tune`, `guided`
+(the guided study) and `ways` (three ways of learning, seed by seed).
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def write(
     """Write what was asked for: a page, a folder of pictures, a table. Returns the files.
 
     Raises BadInput for a file that is there already, unless it may be overwritten, and for a place where nobody can
-    write; nothing is written then. PNG needs a browser, see `rendering`.
+    write; nothing is written then. PNG needs a browser, see `report.png_renderer`.
     """
     found = read_report(store, study)
     shown = cards_of(found)

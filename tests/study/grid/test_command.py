@@ -1,4 +1,4 @@
-"""Grid studies on the command line; what takes real sessions is in tests/study/test_grid_runs.py."""
+"""Grid studies on the command line; tests with real sessions are in tests/study/grid/test_runs.py."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Guided failures of federations: their commands can be typed, and what each says is about what it runs. That they fail
-and are mended as they say is tested in tests/session/test_federated.py, and for OpenFL's with its environment."""
+and are mended as they say is tested in tests/runtime/test_federated.py, and for OpenFL's with its environment."""
 
 from __future__ import annotations
 

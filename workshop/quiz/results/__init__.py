@@ -1,4 +1,7 @@
-"""What the instructor learns from a round. `record` is what is known of it, `reading` makes that from the store, all
-else is computed from it: `items` (questions), `learners`, `again` (what to go over again), `comparing` (two rounds),
-`verdict`; `findings` is all of it together. `rows`, `csv`, `xlsx` and `report` write it down, `removing` takes somebody
-out."""
+"""What the instructor learns from a round.
+
+`record` is what is known of a round; `reader` makes the record from the store. Everything else is computed from the
+record: `items` (questions), `learners`, `revision` (what to go over again), `comparison` (two rounds) and `verdict`.
+`findings` is all of that together. `rows`, `csv`, `xlsx` and `report` write it down. `removal` removes a learner's
+data.
+"""

@@ -1,1 +1,1 @@
-"""Verdicts and reckonings: pure functions of records and events."""
+"""Findings about a run, as pure functions of records and events: balance, oversubscription, waiting, training."""

@@ -1,1 +1,5 @@
-"""Ranks that are forked, on this machine, by a process that has imported already what they import."""
+"""Ranks of this machine that are forked by a process which has already imported their libraries.
+
+The launcher starts a `stub` for each rank, `server` forks the rank, `child` is what the rank does first, and `handle`
+is the conductor's end. `request` is what a stub asks of the server.
+"""

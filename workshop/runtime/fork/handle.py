@@ -30,7 +30,8 @@ ALONE = {name: "1" for name in THREAD_VARIABLES if not name.startswith("TF_")}
 
 
 class RankServer:
-    """Of one session, on this machine. To be started by a thread that lives as long as it (`guard`)."""
+    """The process that forks the ranks of one session on this machine. The thread that starts it has to live as long as
+    the server does (`core.parent_death`)."""
 
     def __init__(self, folder: Path) -> None:
         """`folder` is the session's own, which nobody else may enter."""

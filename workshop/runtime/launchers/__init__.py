@@ -1,4 +1,5 @@
-"""Where ranks are started: on this machine, on several hosts over ssh, by Slurm."""
+"""Where ranks are started: on this machine, on several hosts over ssh (`ssh`), by Slurm (`slurm`). `site` describes
+what each of them has."""
 
 from __future__ import annotations
 

@@ -1,5 +1,10 @@
 """A real federation with OpenFL: an aggregator and collaborators that are processes of their own, each with its key and
-certificate, and everything between them over mutual TLS. This file only describes it."""
+certificate, and everything between them over mutual TLS. This file only describes it.
+
+`environment` installs OpenFL in an environment of its own, whose Python runs the files in `inside`. `fx` runs OpenFL's
+commands, `workspace` writes what they read, and `log_reader` reads what they write. `pki` has the order in which keys,
+requests and certificates come about. `backends` and `status` are what the command line has to know.
+"""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def certify_federation(side: Side, described: Mapping[str, Any], initial: bytes)
 
 def request(side: Side, name: str, archive: bytes, images: tuple[Mapping[str, NDArray[np.generic]], int]) -> Steps:
     """An institution's part: unpack the workspace, say where the images are, make a key and a request for a
-    certificate; returns the request. `images` are its arrays (see `plan.write_images`) and its number."""
+    certificate; returns the request. `images` are its arrays (see `workspace.write_images`) and its number."""
     side.folder.mkdir(mode=0o700, exist_ok=True)
     (side.folder / f"{WORKSPACE}.zip").write_bytes(archive)
     yield from side.run(f"fx workspace import --archive {WORKSPACE}.zip", side.folder)
