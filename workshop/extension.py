@@ -210,9 +210,14 @@ class Page:
 
 @dataclass(frozen=True)
 class Lab:
-    """A folder with a notebook, its exercises' checks, and a deck; see `workshop new workload`."""
+    """A folder with a notebook, its exercises' checks, and what else `workshop labs check` asks for. The folder's name
+    is that of the lab. The lab's deck comes through `Decks`."""
 
     folder: Path
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
 
 
 @dataclass(frozen=True)
