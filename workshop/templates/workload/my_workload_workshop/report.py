@@ -38,8 +38,8 @@ def estimate(snapshot: Snapshot) -> list[Card]:
     last = told[0].means[-1]
     shown = {"Estimate": f"{last:.5f}", "Off by": f"{abs(last - math.pi):.1e}"}
     parts = tiles([{"label": label, "value": value} for label, value in shown.items()]), figure(drawn)
-    return [Card("estimate", "Estimate of pi", parts)]
+    return [Card("pi", "Estimate of pi", parts)]
 
 
-VERDICT = Verdict(measured)
-PANELS = (Panel("estimate", estimate, lambda snapshot: snapshot.events, beside=estimate, told=("estimate", "error")),)
+VERDICT = Verdict(measured, first=True)  # what kept the run from being faster comes behind it
+PANELS = (Panel("pi", estimate, lambda snapshot: snapshot.events, beside=estimate, told=("estimate", "error")),)

@@ -18,20 +18,17 @@ def estimate(comm, given):
             raise Hint("Only rank 0 has the estimate; every rank should know it.")
         right, shares = 4 * sum(h for h, _ in darts) / sum(t for _, t in darts), [4 * h / t for h, t in darts]
         for answer, share in zip(answers, shares, strict=True):
-            if not isinstance(answer, int | float):
-                raise Hint(f"Your estimate returns {answer!r}; it should return a number.")
             if abs(answer - right) > 1e-9:
                 raise Hint(_why(answer, right, share, shares))
     confirmed(comm, given, (3, 4), lambda answer: abs(answer - 3) < 1e-9)
 
 
 def _why(answer, right, share, shares):
-    if abs(answer - share) < 1e-9:
-        return "Each rank has the estimate of its own darts only; the counts of all ranks belong together."
-    if abs(answer - sum(shares)) < 1e-9:
-        return "The estimates of all ranks were added up; add up hits and darts first, and divide once."
-    if abs(answer - sum(shares) / len(shares)) < 1e-9:
-        return "This is the mean of the ranks' estimates; a rank with few darts counts as much as one with many."
-    if abs(answer - right / 4) < 1e-9:
-        return "This is the share of hits; the circle's quarter has the area pi / 4."
-    return f"{answer:g} comes out where {right:g} is right; look again what is added up, and what is divided."
+    typical = {
+        share: "Each rank has the estimate of its own darts only; the counts of all ranks belong together.",
+        sum(shares): "The estimates of all ranks were added up; add up hits and darts first, and divide once.",
+        sum(shares) / len(shares): "This is the mean of the ranks' estimates; few darts count as much as many there.",
+        right / 4: "This is the share of hits; the circle's quarter has the area pi / 4.",
+    }
+    near = [said for value, said in typical.items() if abs(answer - value) < 1e-9]
+    return near[0] if near else f"{answer:g} comes out where {right:g} is right; look again at what is divided by what."

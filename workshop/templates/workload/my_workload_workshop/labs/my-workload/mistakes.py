@@ -9,15 +9,6 @@ MISTAKES = {
         Mistake("is empty", code=_CELL.format("..."), hint="Nothing is there yet"),
         Mistake("keeps its own", code=_CELL.format("return 4 * hits / thrown"), hint="its own darts only"),
         Mistake("adds estimates", code=_CELL.format("return comm.allreduce(4 * hits / thrown)"), hint="divide once"),
-        Mistake(
-            "averages estimates",
-            code=_CELL.format("return comm.allreduce(4 * hits / thrown) / comm.Get_size()"),
-            hint="a rank with few darts counts as much",
-        ),
-        Mistake(
-            "forgets the four",
-            code=_CELL.format("return comm.allreduce(hits) / comm.allreduce(thrown)"),
-            hint="the share of hits",
-        ),
+        Mistake("is on rank 0", code=_CELL.format("return comm.reduce(4 * hits / thrown)"), hint="Only rank 0 has"),
     ]
 }
