@@ -13,6 +13,8 @@ and builds it from the descriptions in this file:
 A description says what there is, in plain data. The work itself is named by a reference, `"module:name"`, and is
 imported when somebody needs it. So a description costs nothing, and `workshop --help` stays fast. All built-in
 capabilities use this file and nothing else. An extension that is broken is named on standard error and left out.
+
+`workshop new workload NAME` writes such a package; docs/extending.md has an example of everything that it can bring.
 """
 
 from __future__ import annotations
