@@ -6,7 +6,6 @@ import json
 import tomllib
 from pathlib import Path
 
-import jupytext  # noqa: F401 - it starts a process when it is imported for the first time
 import pytest
 
 from workshop import templates

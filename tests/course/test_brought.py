@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import jupytext  # noqa: F401 - it starts a process when it is imported for the first time
 import pytest
 
 from tests.course import labs
