@@ -13,6 +13,8 @@ and builds it from the descriptions in this file:
 A description says what there is, in plain data. The work itself is named by a reference, `"module:name"`, and is
 imported when somebody needs it. So a description costs nothing, and `workshop --help` stays fast. All built-in
 capabilities use this file and nothing else. An extension that is broken is named on standard error and left out.
+
+`workshop new workload NAME` writes such a package; docs/extending.md has an example of everything that it can bring.
 """
 
 from __future__ import annotations
@@ -215,9 +217,14 @@ class Page:
 
 @dataclass(frozen=True)
 class Lab:
-    """A folder with a notebook, its exercises' checks, and a deck; see `workshop new workload`."""
+    """A folder with a notebook, its exercises' checks, and what else `workshop labs check` asks for. The folder's name
+    is that of the lab. The lab's deck comes through `Decks`."""
 
     folder: Path
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
 
 
 @dataclass(frozen=True)

@@ -92,8 +92,8 @@ def pages() -> Sequence[Page]:
 
 @cache
 def labs() -> Sequence[Lab]:
-    """All labs that extensions bring."""
-    return [one for each in extensions() for one in each.labs]
+    """All labs, each of another name."""
+    return list(_by_name("lab", (one for each in extensions() for one in each.labs)).values())
 
 
 @cache

@@ -8,14 +8,18 @@ from pathlib import Path
 import pytest
 
 from tests.course import labs
+from workshop import registry
 from workshop.cli.main import run
 from workshop.core import config
+from workshop.extension import Lab
 
 
 @pytest.fixture
 def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A course of one lab, in place of the real one: the folder with labs/, notebooks/ and mine/."""
     labs.small(tmp_path / "labs")
+    there = (tmp_path / "labs").glob
+    monkeypatch.setattr(registry, "labs", lambda: [Lab(file.parent) for file in there("*/notebook.md")])
     for name, folder in (("labs_folder", "labs"), ("notebooks_folder", "notebooks"), ("learners_folder", "mine")):
         monkeypatch.setattr(config, name, lambda folder=folder: tmp_path / folder)
     return tmp_path

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.course import labs
 from tests.notebook.kernel import Kernel, kernel
 from tests.support import limit, starts_processes
-from workshop.core import config
+from workshop import extension, registry
 from workshop.core.errors import BadInput
 from workshop.course.exercise_checks import MISSING
 from workshop.notebook import guesses
@@ -30,9 +30,10 @@ NOTEBOOK = labs.NOTEBOOK.replace("How much is it?\n", 'How much is it?\n\n```pyt
 @pytest.fixture
 def folder(tmp_path: Path, workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A course of one lab, in place of the real one, for a learner called ada."""
-    monkeypatch.setattr(config, "labs_folder", lambda: tmp_path / "labs")
     monkeypatch.setenv("WORKSHOP_LEARNER", "ada")
-    return labs.small(tmp_path / "labs", notebook=NOTEBOOK)
+    made = labs.small(tmp_path / "labs", notebook=NOTEBOOK)
+    monkeypatch.setattr(registry, "labs", lambda: [extension.Lab(made)])
+    return made
 
 
 @pytest.fixture
@@ -160,8 +161,8 @@ def test_too_high_and_too_low(guess: float, measured: float) -> None:
 OPEN = """
 import sys
 from pathlib import Path
-from workshop import config
-config.labs_folder = lambda: Path(sys.argv[1])
+from workshop import extension, registry
+registry.labs = lambda: [extension.Lab(Path(sys.argv[1]) / "small")]
 import workshop
 print(repr(workshop.lab("small")), flush=True)
 print("end", flush=True)
@@ -271,13 +272,14 @@ def test_exercises_on_ranks(notebook: Kernel) -> None:
 def test_a_rank_that_told_before_the_others_were_stuck(notebook: Kernel, tmp_path: Path) -> None:
     labs.small(tmp_path, checks=STUCK)
     notebook.run(
-        "from pathlib import Path\nfrom workshop import config\nfrom workshop.course import checking\n"
-        f"kept = config.labs_folder, checking.SECONDS\nconfig.labs_folder = lambda: Path({str(tmp_path)!r})\n"
+        "from pathlib import Path\nfrom workshop import extension, registry\n"
+        "from workshop.course import exercise_checks as checking\nkept = registry.labs, checking.SECONDS\n"
+        f"registry.labs = lambda: [extension.Lab(Path({str(tmp_path / 'small')!r}))]\n"
         "checking.SECONDS = 2.0\nsmall = workshop.lab('small')"
     )
     notebook.run("%%ranks\ndef total(comm):\n    comm.recv(source=0)")
     said = notebook.run('small.check("total")')
-    notebook.run("config.labs_folder, checking.SECONDS = kept")
+    notebook.run("registry.labs, checking.SECONDS = kept")
     assert "total is not right yet. Rank 0: This is rank 0's own hint." in said
     assert "were replaced" in said and "run the cells above again" in said
     assert "Nothing is there yet" in notebook.run('lab.check("whoami")')  # names are gone, all else goes on

@@ -26,20 +26,27 @@ def list_(as_json: common.JSON = False) -> None:
     from rich.text import Text
 
     from workshop.core import config
+    from workshop.core.errors import BadInput
     from workshop.course import catalogue, description
 
-    found = [(folder, description.read(folder)) for folder in catalogue.folders(config.labs_folder())]
+    found = []
+    for folder in catalogue.folders():
+        try:
+            found.append((folder, description.read(folder)))
+        except BadInput as error:
+            common.stderr().print(str(error), soft_wrap=True)  # all other labs are listed
     if as_json:
         notebooks = config.notebooks_folder()
         common.answer(
             [
                 {
                     "name": folder.name,
-                    "notebook": str(notebooks / catalogue.file_name(lab, folder)),
+                    "notebook": str(notebooks / name) if catalogue.is_own(folder) else None,
                     "folder": str(folder),
                 }
                 | lab.model_dump(mode="json")
                 for folder, lab in found
+                for name in [catalogue.file_name(lab, folder)]
             ]
         )
         return
@@ -116,12 +123,11 @@ def check(
     as_json: common.JSON = False,
 ) -> int:
     """Check labs, and tell everything that is wrong, also with their notebooks; 2 is returned where something is."""
-    from workshop.core import config
     from workshop.course import catalogue
 
-    folders = catalogue.folders(config.labs_folder())
+    folders = catalogue.folders()
     names = labs or [folder.name for folder in folders]
-    wanted = [catalogue.find(config.labs_folder(), name) for name in names]
+    wanted = [catalogue.find(name) for name in names]
     problems = list(_problems(wanted))
     if as_json:
         common.answer({"labs": [folder.name for folder in wanted], "problems": problems})
@@ -140,13 +146,13 @@ def _problems(folders: list[Path]) -> Iterator[str]:
     from workshop.course import build as building
     from workshop.course import catalogue, description
 
-    yield from catalogue.problems(config.labs_folder(), folders)
+    yield from catalogue.problems(only=folders)
     names = set()
     for folder in folders:
         try:
             names.add(catalogue.file_name(description.read(folder), folder))
         except BadInput:
-            return  # told already
+            continue  # told already
     try:
         yield from building.stale(config.notebooks_folder(), only=names)
     except BadInput:
@@ -155,12 +161,11 @@ def _problems(folders: list[Path]) -> Iterator[str]:
 
 def _notebook(name: str) -> str:
     """What is handed out under a lab's name, or under its own."""
-    from workshop.core import config
     from workshop.course import catalogue, description
 
     if "." in name:
         return name
-    folder = catalogue.find(config.labs_folder(), name)
+    folder = catalogue.find(name)
     return catalogue.file_name(description.read(folder), folder)
 
 

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from workshop.cli import bench, demo, extensions, horovod, labs, mpi, place, quiz, runs, session, study, up
+from workshop.cli import bench, demo, extensions, horovod, labs, mpi, new, place, quiz, runs, session, study, up
 from workshop.cli import record as record_commands
 from workshop.cli import run as run_commands
 from workshop.core.errors import WorkshopError
@@ -35,6 +35,7 @@ app.add_typer(bench.app, name="bench")
 app.add_typer(demo.app, name="demo")
 app.add_typer(mpi.app, name="mpi")
 app.add_typer(horovod.app, name="horovod")
+app.add_typer(new.app, name="new")
 extensions.add_commands(app, "")
 
 

@@ -30,7 +30,12 @@ def list_(as_json: common.JSON = False) -> None:
     from workshop.cli.show_quiz import decks_table
     from workshop.quiz import reader
 
-    decks = [(reader.read(path), path) for path in reader.shipped().values()]
+    decks = []
+    for path in reader.shipped().values():
+        try:
+            decks.append((reader.read(path), path))
+        except reader.BadDeck as error:
+            common.stderr().print(str(error), soft_wrap=True)  # all other decks are listed
     if as_json:
         common.answer([_summary(deck, path) for deck, path in decks])
     elif decks:

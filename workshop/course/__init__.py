@@ -10,8 +10,11 @@ what learners wrote, `rank_checks` does so on ranks, and `simulated_ranks` stand
 from __future__ import annotations
 
 from workshop.core import config
-from workshop.extension import Decks, Extension
+from workshop.extension import Decks, Extension, Lab
 
 ORDER = ("first", "kmeans", "mnist", "placement", "sgan", "federated", "failures")
 
-EXTENSION = Extension(decks=(Decks(config.labs_folder(), ORDER),))
+EXTENSION = Extension(
+    labs=tuple(Lab(notebook.parent) for notebook in sorted(config.labs_folder().glob("*/notebook.md"))),
+    decks=(Decks(config.labs_folder(), ORDER),),
+)

@@ -1,4 +1,5 @@
-"""The folder of notebooks: it is made of the labs' sources, and told where it isn't what they say."""
+"""The folder of notebooks: it is made of the workshop's own labs, and told where it isn't what their sources say. The
+notebooks of other packages' labs are made whenever they are handed out."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +47,18 @@ def all_of(labs: Path) -> dict[str, str]:
             problems.append(str(error))
     if problems:
         raise BadInput("\n".join(problems))
+    return made
+
+
+def brought() -> dict[str, str]:
+    """The learners' notebooks of labs that other packages bring: their texts by their names. A notebook that can't be
+    made is left out; `workshop labs check` says why."""
+    made: dict[str, str] = {}
+    for folder, lab in catalogue.readable():
+        if not catalogue.is_own(folder):
+            with suppress(BadInput):
+                text = source.text_of(folder / source.FILE)
+                made[catalogue.file_name(lab, folder)] = notebook.dumped(notebook.of(text, lab, folder.name))
     return made
 
 

@@ -1,13 +1,18 @@
-"""All labs together: which there are, and everything that is wrong with them."""
+"""All labs together: which there are, and everything that is wrong with them.
+
+Functions that take a folder `labs` look at the labs in it; without one, at all labs that extensions bring.
+"""
 
 from __future__ import annotations
 
 import difflib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from workshop.core import words
+from workshop import registry
+from workshop.core import config, words
 from workshop.core.errors import BadInput
 from workshop.course import description, exercise_checks, links, notebook, notebook_checks, source
 from workshop.course.description import Lab
@@ -17,10 +22,26 @@ MISTAKES = 3  # typical wrong answers of an exercise, at least
 NEEDED = (description.FILE, source.FILE, exercise_checks.CHECKS, exercise_checks.MISTAKES, "runsheet.md")
 
 
-def folders(labs: Path) -> list[Path]:
-    """The folders of the labs that have a notebook, in the order of the course where it can be told."""
-    found = [path.parent for path in labs.glob(f"*/{source.FILE}")]
+def folders(labs: Path | None = None) -> list[Path]:
+    """The folders of the labs, in the order of the course where it can be told."""
+    if labs is None:
+        found = [lab.folder for lab in registry.labs()]
+    else:
+        found = [path.parent for path in labs.glob(f"*/{source.FILE}")]
     return sorted(found, key=lambda folder: (_number(folder), folder.name))
+
+
+def is_own(folder: Path) -> bool:
+    """Whether a lab is the workshop's own. `workshop labs build` keeps its notebook in a file; the notebook of another
+    package's lab is made when it is handed out."""
+    return folder.parent == config.labs_folder()
+
+
+def readable() -> Iterator[tuple[Path, Lab]]:
+    """Labs whose description can be read, with their folders; `workshop labs check` says what is wrong with others."""
+    for folder in folders():
+        with suppress(BadInput):
+            yield folder, description.read(folder)
 
 
 def _number(folder: Path) -> int:
@@ -35,17 +56,17 @@ def file_name(lab: Lab, folder: Path) -> str:
     return f"{lab.number}-{folder.name}.ipynb"
 
 
-def find(labs: Path, name: str) -> Path:
+def find(name: str) -> Path:
     """The folder of the lab of this name. Raises BadInput with the nearest name where there is none."""
-    there = [folder.name for folder in folders(labs)]
+    there = {folder.name: folder for folder in folders()}
     if name in there:
-        return labs / name
+        return there[name]
     near = difflib.get_close_matches(name, there, 1, 0.6)
     right = f"did you mean {near[0]}?" if near else f"there are {words.listed(there) or 'none'}."
     raise BadInput(f"There is no lab {name!r:.60}; {right}")
 
 
-def problems(labs: Path, only: Sequence[Path] | None = None) -> list[str]:
+def problems(labs: Path | None = None, only: Sequence[Path] | None = None) -> list[str]:
     """A sentence for everything that is wrong in any lab (or in those of some folders), with its file and line."""
     told: list[str] = []
     numbers: Counter[int] = Counter()
@@ -63,15 +84,15 @@ def problems(labs: Path, only: Sequence[Path] | None = None) -> list[str]:
             numbers[lab.number] += 1
             if numbers[lab.number] > 1:
                 told.append(f"{folder / description.FILE}: number {lab.number} is that of another lab already.")
-            if not (folder.parent / lab.deck / reader.FILE).is_file():
+            if not (folder.parent / lab.deck / reader.FILE).is_file() and lab.deck not in reader.shipped():
                 told.append(f"{folder / description.FILE}: there is no deck {lab.deck!r}.")
-        told += _notebook(folder, lab)
+        told += _notebook(folder, lab, labs)
         if lab is not None:
             told += _answers(folder, lab)
     return told
 
 
-def _notebook(folder: Path, lab: Lab | None) -> Iterator[str]:
+def _notebook(folder: Path, lab: Lab | None, labs: Path | None) -> Iterator[str]:
     path = folder / source.FILE
     try:
         text = source.text_of(path)
@@ -80,14 +101,14 @@ def _notebook(folder: Path, lab: Lab | None) -> Iterator[str]:
         return
     cells, found = source.look(text)
     if lab is not None:
-        found = [*found, *notebook_checks.problems(cells, lab), *_links(cells, folder.parent)]
+        found = [*found, *notebook_checks.problems(cells, lab), *_links(cells, labs)]
         if not found:
             found = list(notebook_checks.size(len(notebook.dumped(notebook.of(text, lab, folder.name)).encode())))
     for problem in sorted(found, key=lambda one: one.line or 0):
         yield source.worded(str(path), problem)
 
 
-def _links(cells: Sequence[source.Cell], labs: Path) -> Iterator[source.Problem]:
+def _links(cells: Sequence[source.Cell], labs: Path | None) -> Iterator[source.Problem]:
     """Links to what learners haven't got beside their notebook."""
     for cell in cells:
         if cell.kind == "markdown":

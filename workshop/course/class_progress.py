@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.course import catalogue, description
 from workshop.course.progress import Class, Outline, Quiz, standing
@@ -17,7 +16,7 @@ from workshop.store.store import Store
 SAME = 10.0  # seconds for which the labs' descriptions are taken for the same
 
 
-def outlines(labs: Path) -> tuple[list[Outline], list[str]]:
+def outlines(labs: Path | None = None) -> tuple[list[Outline], list[str]]:
     """The labs in the order of the course, and a sentence for each one whose description can't be read."""
     found, problems = [], []
     for folder in catalogue.folders(labs):
@@ -35,7 +34,7 @@ class Classroom:
 
     def __init__(self, store: Store, labs: Path | None = None) -> None:
         self.store = store
-        self.labs = labs or config.labs_folder()
+        self.labs = labs  # a folder of labs; None: all that there are
         self.problems: list[str] = []  # of labs that can't be read
         self._outlines: list[Outline] = []
         self._read_at: float | None = None

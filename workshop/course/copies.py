@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from workshop.core import config, words
 from workshop.core.errors import BadInput
-from workshop.course import links
+from workshop.course import build, links
 from workshop.course.learner_folder import Folder, opened
 
 LEDGER = ".handed-out.json"  # names and hashes of what a learner has been given
@@ -58,49 +58,60 @@ class Copied:
 def hand_out(originals: Path, mine: Path, labs: Path | None = None) -> list[Copied]:
     """Bring a learner's folder up to date with the notebooks in another folder, and with the files of labs that they
     link to. Notebooks come first. Raises BadInput."""
-    wanted = _wanted(originals, labs or config.labs_folder())
+    wanted = _wanted(originals, labs)
     with _opened(originals, mine.resolve()) as (folder, ledger):
-        return [_copied(original, name, folder, ledger) for name, original in wanted.items()]
+        return [_copied(data, name, folder, ledger) for name, data in wanted.items()]
 
 
 def again(originals: Path, mine: Path, name: str, labs: Path | None = None, make: bool = True) -> Copied:
     """Give one of them anew; `make` the folder where it isn't there. What the learner has written is set aside under
     another name. Raises BadInput, also where there is a link in the path of the learner's folder: it may lead whoever
     else does this elsewhere."""
-    wanted = _wanted(originals, labs or config.labs_folder())
+    wanted = _wanted(originals, labs)
     if name not in wanted:
         known = words.listed(wanted)
         raise BadInput(f"There is no notebook {name!r:.60} in {originals}; there are {known}.")
     with _opened(originals, mine, make) as (folder, ledger):
         aside = None
         with _place(folder, name) as (place, file):
-            if _hash(place, file) not in (None, _digest(wanted[name].read_bytes())):
+            if _hash(place, file) not in (None, _digest(wanted[name])):
                 aside = _set_aside(place, file)
         return replace(_copied(wanted[name], name, folder, ledger), aside=aside)
 
 
 def linked(originals: Path, name: str, lab: str) -> list[str]:
     """The files of a lab, by their paths below a learner's folder, that a notebook's copy comes with."""
-    files = {link for link in _links(originals / name) if links.file(link, config.labs_folder()) is not None}
+    files = {link for link in _links(_notebooks(originals).get(name, b"")) if links.file(link) is not None}
     return sorted(link for link in files if PurePosixPath(link).parent == PurePosixPath(links.FOLDER, lab))
 
 
-def _wanted(originals: Path, labs: Path) -> dict[str, Path]:
+def _wanted(originals: Path, labs: Path | None) -> dict[str, bytes]:
     """What is handed out, by its path below a learner's folder. Raises BadInput."""
-    found = {path.name: path for path in sorted(originals.glob(PATTERN)) if path.is_file()}
+    try:
+        found = _notebooks(originals)
+        linked = {link for data in found.values() for link in _links(data)}
+        beside = {link: path for link in sorted(linked) if (path := links.file(link, labs)) is not None}
+        return found | {link: path.read_bytes() for link, path in beside.items()}
+    except OSError as error:
+        raise BadInput(f"{error.filename} can't be read ({error.strerror}).") from None
+
+
+def _notebooks(originals: Path) -> dict[str, bytes]:
+    """The notebooks in a folder by their names; beside the workshop's own also those of other packages' labs. Raises
+    BadInput and OSError."""
+    found = {path.name: path.read_bytes() for path in sorted(originals.glob(PATTERN)) if path.is_file()}
     if not found:
         raise BadInput(f"There are no notebooks in {originals}; make them with workshop labs build.")
-    linked = {link for path in found.values() for link in _links(path)}
-    beside = {link: path for link in sorted(linked) if (path := links.file(link, labs)) is not None}
-    return found | beside
+    others = build.brought() if originals == config.notebooks_folder() else {}
+    return {name: text.encode() for name, text in others.items()} | found
 
 
-def _links(path: Path) -> Iterator[str]:
+def _links(notebook: bytes) -> Iterator[str]:
     """The relative links in a notebook's texts; none where it is no notebook."""
     try:
-        cells = json.loads(path.read_bytes())["cells"]
+        cells = json.loads(notebook)["cells"]
         texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return
     for text in texts:
         for _, link in links.relative(text):
@@ -124,9 +135,8 @@ def _opened(originals: Path, mine: Path, make: bool = True) -> Iterator[tuple[Fo
         raise BadInput(f"The notebooks can't be copied to {mine} ({where}{error.strerror or error}).") from None
 
 
-def _copied(original: Path, name: str, mine: Folder, ledger: dict[str, str]) -> Copied:
+def _copied(data: bytes, name: str, mine: Folder, ledger: dict[str, str]) -> Copied:
     """One file, three ways: what the original is, what was handed out, and what is there."""
-    data = original.read_bytes()
     wanted, before = _digest(data), ledger.get(name)
     path, saved = PurePosixPath(name), None
     with _place(mine, name) as (folder, file):

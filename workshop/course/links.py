@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
+from workshop import registry
+
 FOLDER = "labs"  # beside the notebooks
 KEPT = ("lab.yaml", "notebook.md", "checks.py", "mistakes.py", "runsheet.md", "quiz.yaml")  # by instructors
 
@@ -23,8 +25,8 @@ def relative(text: str) -> Iterator[tuple[int, str]]:
             yield shown.count("\n", 0, link.start()), unquote(parts.path)
 
 
-def problem(link: str, labs: Path) -> str | None:
-    """Why learners can't follow a relative link, without a full stop; None where they can."""
+def problem(link: str, labs: Path | None = None) -> str | None:
+    """Why learners can't follow a relative link, without a full stop; None where they can. See `file` for `labs`."""
     if file(link, labs) is not None:
         return None
     if PurePosixPath(link).name in KEPT and PurePosixPath(link).parts[:1] == (FOLDER,):
@@ -32,10 +34,12 @@ def problem(link: str, labs: Path) -> str | None:
     return f"the link {link} leads nowhere; a file of a lab is linked to as {FOLDER}/<lab>/<file>"
 
 
-def file(link: str, labs: Path) -> Path | None:
-    """The file that learners get for a link `labs/<lab>/<file>`; None where it is none of theirs."""
+def file(link: str, labs: Path | None = None) -> Path | None:
+    """The file that learners get for a link `labs/<lab>/<file>`; None where it is none of theirs. The lab is in the
+    folder `labs`, else it is any lab that an extension brings."""
     parts = PurePosixPath(link).parts
     if len(parts) != 3 or parts[0] != FOLDER or ".." in parts or parts[2] in KEPT:
         return None
-    path = labs / parts[1] / parts[2]
-    return path if path.is_file() and not path.is_symlink() else None
+    folders = {lab.name: lab.folder for lab in registry.labs()} if labs is None else {parts[1]: labs / parts[1]}
+    path = folders[parts[1]] / parts[2] if parts[1] in folders else None
+    return path if path is not None and path.is_file() and not path.is_symlink() else None

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.core.words import count, listed
-from workshop.course import catalogue, copies, description
+from workshop.course import catalogue, copies
 from workshop.course import learner as of_this_machine
 from workshop.store.recorded import refuse_in
 from workshop.store.store import Store
@@ -116,8 +116,8 @@ def folder_of(learner: str) -> Path | None:
 def _notebooks(lab: str | None) -> dict[str, str]:
     """The names of a lab's notebook, or of all, with the names of the labs."""
     return {
-        catalogue.file_name(description.read(folder), folder): folder.name
-        for folder in catalogue.folders(config.labs_folder())
+        catalogue.file_name(described, folder): folder.name
+        for folder, described in catalogue.readable()
         if lab in (None, folder.name)
     }
 

@@ -17,9 +17,8 @@ from jupyter_server.utils import url_path_join
 from tornado import web
 from tornado.ioloop import IOLoop
 
-from workshop.core import config
-from workshop.core.errors import BadInput, WorkshopError
-from workshop.course import catalogue, description, learner
+from workshop.core.errors import WorkshopError
+from workshop.course import catalogue, learner
 from workshop.jupyter.settings import DASHBOARD
 from workshop.server import auth
 from workshop.store.store import Store
@@ -28,11 +27,7 @@ from workshop.store.store import Store
 def labs(root: Path) -> Iterator[dict[str, str]]:
     """The labs whose notebook is in a learner's folder, in the order of the course. One that can't be read has no
     tile; `workshop labs check` says what is wrong with it."""
-    for folder in catalogue.folders(config.labs_folder()):
-        try:
-            lab = description.read(folder)
-        except BadInput:
-            continue
+    for folder, lab in catalogue.readable():
         path = catalogue.file_name(lab, folder)
         if (root / path).is_file():
             yield {"number": str(lab.number), "title": lab.title, "path": path}

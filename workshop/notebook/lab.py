@@ -37,7 +37,7 @@ _open: dict[Path, int] = {}  # locks that this kernel holds; they go with it
 def lab(name: str) -> Lab:
     """A lab by the name of its folder, like "kmeans": shows its goals and one's own progress. Raises BadInput where
     there is no such lab."""
-    folder = catalogue.find(config.labs_folder(), name)
+    folder = catalogue.find(name)
     found = description.read(folder)
     return Lab(folder, found, opened.store())
 

@@ -1,0 +1,92 @@
+"""What extensions bring, by name: of two with one name the workshop's own counts, and broken ones are left out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from workshop import registry
+from workshop.core.errors import BadInput
+from workshop.extension import Extension, Lab, Page, Params, Workload
+
+
+def brings(title: str, name: str = "one", **more: object) -> Extension:
+    return Extension(workloads=(Workload(name, title, "Does it.", Params, "nowhere:run"),), **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
+    """The only entry points that there are: an extension, or whatever else, by module and name."""
+    given: dict[str, object] = {}
+
+    def entry_points(group: str) -> list[EntryPoint]:
+        found = []
+        for place, value in given.items():
+            module, _, name = place.partition(":")
+            monkeypatch.setitem(sys.modules, module, ModuleType(module))
+            if value is not None:
+                setattr(sys.modules[module], name, value)
+            found.append(EntryPoint(name, f"{module}:{name}", group))
+        return found
+
+    monkeypatch.setattr(registry, "entry_points", entry_points)
+    registry.forget()
+    yield given
+    registry.forget()
+
+
+def test_of_two_with_one_name_our_own_counts(installed: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
+    installed |= {"other:aaa": brings("Theirs"), "workshop.own_thing:zzz": brings("Ours")}
+    assert [one.title for one in registry.workloads().values()] == ["Ours"]
+    assert capsys.readouterr().err == "There is another workload 'one', which is left out.\n"
+
+
+def test_of_two_other_packages_the_first_in_the_alphabet_counts(
+    installed: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed |= {"other:b": brings("Second"), "another:a": brings("First"), "third:c": brings("Else", "two")}
+    assert [one.title for one in registry.workloads().values()] == ["First", "Else"]
+    assert "another workload 'one'" in capsys.readouterr().err
+
+
+def test_a_broken_extension_is_named_and_left_out(
+    installed: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed |= {"gone:absent": None, "good:good": brings("Good"), "wrong:wrong": {"workloads": []}}
+    assert [one.title for one in registry.workloads().values()] == ["Good"]
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 2
+    assert "The extension absent (gone:absent) can't be loaded" in told[0]
+    assert "The extension wrong (wrong:wrong) can't be loaded: it is a dict, and should be" in told[1]
+    registry.workloads()
+    assert capsys.readouterr().err == "", "it is told once"
+
+
+def test_pages_have_an_order_and_labs_a_name_each(
+    installed: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pages = [Page("last", "Last", "home", "x:main", 900), Page("usual", "Usual", "home", "x:main")]
+    installed["a:a"] = Extension(pages=pages, labs=(Lab(Path("/here/rings")),))
+    installed["b:b"] = Extension(pages=(Page("first", "First", "home", "x:main", 1),), labs=(Lab(Path("/x/rings")),))
+    assert [page.name for page in registry.pages()] == ["first", "usual", "last"]
+    assert [lab.folder for lab in registry.labs()] == [Path("/here/rings")]
+    assert "another lab 'rings'" in capsys.readouterr().err
+
+
+def test_an_unknown_workload_is_told_with_the_known_ones(installed: dict[str, object]) -> None:
+    installed["a:a"] = brings("One")
+    with pytest.raises(BadInput, match="There is no workload 'two'; there are one"):
+        registry.workload("two")
+
+
+def test_what_was_installed_meanwhile_is_found(installed: dict[str, object]) -> None:
+    assert registry.workloads() == {}
+    installed["a:a"] = brings("One")
+    assert registry.workloads() == {}
+    registry.forget()
+    assert list(registry.workloads()) == ["one"]

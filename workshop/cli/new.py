@@ -1,0 +1,48 @@
+"""New packages that bring something to the workshop."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workshop.cli import common
+
+app = typer.Typer(help=__doc__, no_args_is_help=True)
+
+
+@app.callback()
+def _group() -> None:
+    """With a single command, Typer would leave out its name."""
+
+
+@app.command()
+def workload(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the workload: a Python identifier in small letters.")],
+    folder: Annotated[
+        Path, typer.Option("--folder", metavar="DIR", help="Where the package's folder is made; default: here.")
+    ] = Path(),
+    as_json: common.JSON = False,
+) -> None:
+    """Write a package with a workload, its verdict, panel, page, lab, deck and test; it runs once it is installed."""
+    from workshop import templates
+
+    package = templates.write_workload(name, folder.expanduser().absolute())
+    written = [str(path.relative_to(package)) for path in templates.files(package)]
+    pip = [sys.executable, "-m", "pip", "install"]
+    if find_spec("pip") is None:  # uv makes environments without it
+        pip = ["uv", "pip", "install", "--python", sys.executable]
+    following = [shlex.join([*pip, "-e", str(package)]), f"workshop run {name}"]
+    if as_json:
+        common.answer({"folder": str(package), "files": written, "next": following})
+        return
+    print(f"{package} is written:")
+    for path in written:
+        print(f"  {path}")
+    print("Next, type:")
+    for command in following:
+        print(f"  {command}")

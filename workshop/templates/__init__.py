@@ -1,0 +1,79 @@
+"""Packages that `workshop new` writes: the folders beside this file, with names in place of these.
+
+The files are a package that works as it stands. So they are checked like all other code.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+from workshop import registry
+from workshop.core.errors import BadInput
+from workshop.course import catalogue
+from workshop.quiz import reader
+
+WORKLOAD = Path(__file__).parent / "workload"
+LONGEST = 30  # characters of a name: a lab's name may have 40
+LAST = 99  # the highest number that a lab may have
+
+
+def write_workload(name: str, folder: Path) -> Path:
+    """Write the package of a new workload into a folder, and return the package's folder. Raises BadInput for a name
+    that can't be taken and for a folder that can't be written."""
+    _check(name)
+    lab = name.replace("_", "-")
+    package = folder / f"{lab}-workshop"
+    number = min(LAST, max([described.number for _, described in catalogue.readable()], default=0) + 1)
+    names = {
+        "my_workload": name,
+        "my-workload": lab,
+        "MyWorkload": "".join(word.capitalize() for word in name.split("_")),
+        "My workload": name.replace("_", " ").capitalize(),
+        "number: 99": f"number: {number}",
+        "ab 99": f"ab {number}",  # Lab 99 and lab 99
+    }
+    try:
+        package.mkdir(parents=True)
+        for file in files(WORKLOAD):
+            target = package / _replaced(str(file.relative_to(WORKLOAD)), names)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(_replaced(file.read_text(encoding="utf-8"), names), encoding="utf-8")
+    except FileExistsError:
+        raise BadInput(f"{package} is there already; take another name, or another folder with --folder.") from None
+    except OSError as error:
+        raise BadInput(f"{package} can't be written ({error.strerror}).") from None
+    return package
+
+
+def files(folder: Path) -> list[Path]:
+    """The files of a package, without what Python or an installation has left beside them."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    left = ("__pycache__", ".egg-info", ".pytest_cache")
+    return sorted(path for path in found if not any(part.endswith(left) for part in path.relative_to(folder).parts))
+
+
+def _check(name: str) -> None:
+    """Refuse what can't be the name of a new workload, with its lab, deck and page. Raises BadInput."""
+    if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or keyword.iskeyword(name) or len(name) > LONGEST:
+        raise BadInput(
+            f"{name[:60]!r} can't be the name of a workload; it should be small letters, digits and underscores, like "
+            f"heat_flow, with at most {LONGEST} characters, and no word of Python's own."
+        )
+    taken: dict[str, Collection[str]] = {
+        "workload": registry.workloads(),
+        "lab": [lab.name for lab in registry.labs()],
+        "deck": reader.shipped(),
+        "page": [page.name for page in registry.pages()],
+    }
+    for what, known in taken.items():
+        if name in known or name.replace("_", "-") in known:
+            raise BadInput(f"There is a {what} {name!r} already; a new workload needs another name.")
+
+
+def _replaced(text: str, names: dict[str, str]) -> str:
+    for old, new in names.items():
+        text = text.replace(old, new)
+    return text

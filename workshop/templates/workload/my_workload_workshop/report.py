@@ -1,0 +1,45 @@
+"""What a run says in words, and what its page shows."""
+
+from __future__ import annotations
+
+import math
+
+import plotly.graph_objects as go
+
+from workshop.core import words
+from workshop.extension import Panel, Verdict
+from workshop.report.analysis.findings import Facts, Finding
+from workshop.report.cards import Card, figure, tiles
+from workshop.report.figures import theme
+from workshop.report.snapshot import Snapshot
+
+
+def chance(darts: float) -> float:
+    """By how much an estimate of so many darts is off on average (its standard error)."""
+    return math.sqrt(math.pi * (4 - math.pi) / darts)
+
+
+def measured(facts: Facts) -> Finding | None:
+    """The verdict; None where the run told no estimate."""
+    estimate, darts = facts.metrics.get("estimate"), facts.metrics.get("darts")
+    if not isinstance(estimate, float) or not isinstance(darts, int):
+        return None
+    why = f"{words.thousands(darts)} darts were thrown. The estimate is off by {abs(estimate - math.pi):.1e}, "
+    why += f"and chance alone makes about {chance(darts):.1e}."
+    return Finding(f"Pi is about {estimate:.5f}.", why, "Throw four times as many darts: that halves what chance does.")
+
+
+def estimate(snapshot: Snapshot) -> list[Card]:
+    """How the estimate came closer to pi with every step, also while the run goes on."""
+    if not (told := snapshot.series("estimate")):
+        return []
+    drawn = theme.figure([go.Scatter(x=told[0].steps, y=told[0].means)], height=300, xaxis={"title": {"text": "step"}})
+    drawn.add_hline(math.pi, line_dash="dash", annotation_text="pi")
+    last = told[0].means[-1]
+    shown = {"Estimate": f"{last:.5f}", "Off by": f"{abs(last - math.pi):.1e}"}
+    parts = tiles([{"label": label, "value": value} for label, value in shown.items()]), figure(drawn)
+    return [Card("pi", "Estimate of pi", parts)]
+
+
+VERDICT = Verdict(measured, first=True)  # what kept the run from being faster comes behind it
+PANELS = (Panel("pi", estimate, lambda snapshot: snapshot.events, beside=estimate, told=("estimate", "error")),)
