@@ -17,6 +17,7 @@ capabilities use this file and nothing else. An extension that is broken is name
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -198,14 +199,23 @@ class Study:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the dashboard: `function` is a reference to one that draws it with Streamlit. Pages stand in the order
-    of their `order`."""
+    """A page of the dashboard.
 
-    name: str  # in its address
+    `function` is a reference to one without parameters that draws it with Streamlit and with the blocks of
+    `workshop.pages`. Pages stand in the order of their `order`, lowest first: the workshop's own have 100 to 450 and
+    600 to 800. `roles` are those who see it. Raises ValueError where the name can't be an address.
+    """
+
+    name: str  # in its address: small letters, digits, _ and -
     title: str
     icon: str  # of Material Symbols, such as "school"
     function: str
     order: int = 500
+    roles: Collection[Literal["learner", "instructor"]] = ("learner", "instructor")
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z][a-z0-9_-]*", self.name) or not self.title.strip():
+            raise ValueError(f"the page {self.name!r} needs a title, and a name like hello-2, which fits an address")
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 `?workload=NAME` begins with that one."""
 
 import streamlit as st
-from parts import frame
-from parts.fields import UPLOAD, Uploads, model_form
-from parts.live import run_view
-from parts.placing import placement_form
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.extension import Workload
+from workshop.pages import frame, links
+from workshop.pages.fields import UPLOAD, Uploads, model_form
+from workshop.pages.live import run_view
+from workshop.pages.placement import placement_form
 from workshop.registry import workloads
 from workshop.report.wording import who
 from workshop.server import actions
@@ -62,7 +62,7 @@ def _nothing_chosen(session: SessionRecord | None) -> None:
         st.markdown("**Watch one of the latest:**" if frame.recorded() else "**Or watch one of the latest:**")
     for run in latest:
         words = f"Run {run.id} · {run.workload} · {run.status} · {frame.plain(who(run))}"
-        st.page_link("views/run.py", label=words, icon=":material/monitoring:", query_params={"run": str(run.id)})
+        links.run_link(run.id, words)
 
 
 def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> None:

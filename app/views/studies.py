@@ -3,10 +3,11 @@
 import time
 
 import streamlit as st
-from parts import cards, frame, resting
 
 from workshop.core import words
 from workshop.core.errors import WorkshopError
+from workshop.pages import cards, frame
+from workshop.pages.studies import follow
 from workshop.registry import studies
 from workshop.report.cards import Card
 from workshop.report.wording import waiting
@@ -47,7 +48,7 @@ def main() -> None:
     every = EVERY if shown.state == "running" else None
     st.fragment(run_every=every)(_study)(shown.id, every is not None, identity)
     if shown.state == "interrupted":
-        resting.follow(shown)
+        follow(shown)
 
 
 def _wanted() -> StudyRecord | None:

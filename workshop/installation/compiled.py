@@ -34,6 +34,7 @@ FIRST = (
         *("workshop.cli.main", "workshop.runtime.conductor", "ipyparallel.controller.app", "ipyparallel.engine.nanny"),
         *(
             "workshop.server.",
+            "workshop.pages.",
             "workshop.report.figures.",
             "streamlit.starlette",
             "streamlit.web.bootstrap",

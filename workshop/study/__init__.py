@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workshop.extension import Command, Extension, Study
+from workshop.extension import Command, Extension, Page, Study
 
 _OWN_OPTIONS = {"context_settings": {"ignore_unknown_options": True, "allow_extra_args": True}}
 
@@ -45,6 +45,7 @@ EXTENSION = Extension(
             workload="federated",
         ),
     ),
+    pages=(Page("tuning", "Tuning", "tune", "workshop.study.guided.page:page", order=400),),
     commands=(
         Command("study run", "scaling", "workshop.study.scaling.command:scaling", _OWN_OPTIONS),
         Command("study run", "grid", "workshop.study.grid.command:grid"),

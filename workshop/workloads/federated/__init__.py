@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workshop.extension import Artifacts, Command, Extension, Params, Scaling, Workload
+from workshop.extension import Artifacts, Command, Extension, Page, Params, Scaling, Workload
 from workshop.workloads.federated.params import PRIVATE, Learning, Together
 from workshop.workloads.fields import ADVANCED, Data
 
@@ -89,5 +89,6 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
+    pages=(Page("federated", "Federated", "diversity_3", "workshop.workloads.federated.page:page", order=450),),
     commands=(Command("bench", "federated", "workshop.workloads.federated.bench_command:federated"),),
 )

@@ -1,11 +1,12 @@
 """Placement: compose one, see where its ranks would run and which commands say so, run it, and read reports."""
 
 import streamlit as st
-from parts import composing, failing, frame, predicting, reporting
-from parts.composing import Composed
-from parts.live import run_view
 
 from workshop.core.errors import WorkshopError
+from workshop.pages import frame
+from workshop.pages.live import run_view
+from workshop.placement_page import composition, failures, prediction, report
+from workshop.placement_page.composition import Composed
 from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
 
@@ -15,33 +16,33 @@ WORDS = (
 )
 
 
-def main() -> None:
+def page() -> None:
     identity = frame.heading("Placement", WORDS)
     session = frame.choose_session()
-    compose, failures = st.tabs([":material/grid_view: Compose", ":material/healing: Guided failures"])
+    compose, guided = st.tabs([":material/grid_view: Compose", ":material/healing: Guided failures"])
     with compose:
         _compose(session, identity)
-    with failures:
-        failing.guided(session, identity)
+    with guided:
+        failures.guided(session, identity)
 
 
 def _compose(session: SessionRecord | None, identity: Identity) -> None:
     form, shown = st.columns([6, 13], gap="medium")
     with form, st.container(border=True, key="compose"):
-        composed = composing.form()
+        composed = composition.form()
     with shown:
         predicted = None
         if composed is None:
             st.info("Mend what the form says is wrong, and the prediction comes back.", icon=":material/edit:")
         else:
-            predicted = predicting.prediction(composed, identity)
+            predicted = prediction.predict(composed, identity)
             st.markdown("#### Where the ranks would run")
-            predicting.show(composed, predicted)
+            prediction.show(composed, predicted)
             st.markdown("#### How to say it")
-            composing.commands(composed)
+            composition.commands(composed)
             _run(composed, session, identity)
         st.markdown("#### What did your MPI do?")
-        reporting.pasted(composed, predicted)
+        report.pasted(composed, predicted)
 
 
 def _run(composed: Composed, session: SessionRecord | None, identity: Identity) -> None:
@@ -57,6 +58,3 @@ def _run(composed: Composed, session: SessionRecord | None, identity: Identity) 
             st.error(frame.plain(str(error)))
     if run_id := st.session_state.get("place-run"):
         run_view(run_id, identity)
-
-
-main()
