@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
-from streamlit.errors import StreamlitAPIException
+from streamlit.errors import FragmentHandledException, StreamlitAPIException
 
 from workshop import registry
 from workshop.extension import Page, load
