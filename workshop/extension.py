@@ -86,7 +86,8 @@ class Tuning:
     two cores. `length` names the one of them that says for how long (steps), `seconds` the part of the metric `seconds`
     in which it is measured. `load` are params of the work itself that are better to tune on than the usual ones.
     `knobs` are params that change how fast the work is done and nothing of what comes out, each with its values, those
-    that are known to be good first.
+    that are known to be good first. `missing` is a reference to a function of the installed MPIs, which returns those
+    values that can't be had on this machine, each with the reason; empty: all can be had.
     """
 
     short: Mapping[str, Any]
@@ -94,6 +95,7 @@ class Tuning:
     seconds: str
     load: Mapping[str, Any] = field(default_factory=dict)
     knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    missing: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,8 @@ class Workload:
     do. `processes(params)` is how many processes a run starts beside its ranks; a learner's limit counts them like
     ranks. `curves` names the events that pages draw, the most important first; None: the page chooses. `results` names
     the metrics that are shown before all others. `notes` says of events by name what their curve means, in a sentence.
-    `scaling` is None where the workload can't be compared over numbers of
-    ranks, `tuning` where the tuner can't try it. `trains` says that its ranks import TensorFlow.
+    `scaling` is None where the workload can't be compared over numbers of ranks, `tuning` where the tuner can't try it.
+    `trains` says that its ranks import TensorFlow. Forms begin with the workload whose `order` is lowest.
 
     `verdict` is a reference to a `Verdict`, `panels` to a sequence of `Panel`s, `failures` to a function that returns
     guided failures; all may be empty.
@@ -128,6 +130,7 @@ class Workload:
     scaling: Scaling | None = None
     tuning: Tuning | None = None
     trains: bool = False
+    order: int = 500
     verdict: str = ""
     panels: str = ""
     failures: str = ""
@@ -269,6 +272,18 @@ class MPI:
 
 
 @dataclass(frozen=True)
+class Software:
+    """Software that a capability can use, and that `workshop mpi install NAME` puts into a folder of its own.
+
+    `install` is a reference to a function without parameters that does so and returns the folder. It raises
+    WorkshopError.
+    """
+
+    name: str
+    install: str
+
+
+@dataclass(frozen=True)
 class Command:
     """A command of the command line: `workshop GROUP NAME`, or `workshop NAME` without a group.
 
@@ -294,6 +309,7 @@ class Extension:
     formats: Sequence[QuizFormat] = ()
     launchers: Sequence[Launcher] = ()
     mpis: Sequence[MPI] = ()
+    software: Sequence[Software] = ()
     commands: Sequence[Command] = ()
 
 

@@ -13,7 +13,19 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
 from workshop.core.errors import BadInput
-from workshop.extension import MPI, Command, Decks, Extension, Lab, Launcher, Page, QuizFormat, Study, Workload
+from workshop.extension import (
+    MPI,
+    Command,
+    Decks,
+    Extension,
+    Lab,
+    Launcher,
+    Page,
+    QuizFormat,
+    Software,
+    Study,
+    Workload,
+)
 
 GROUP = "workshop.extensions"
 OWN = "workshop."  # begins the modules of the workshop itself
@@ -65,6 +77,13 @@ def workload(name: str) -> Workload:
         raise BadInput(f"There is no workload {name!r}; there are {', '.join(workloads())}.") from None
 
 
+def first_workload() -> Workload:
+    """The workload that forms begin with. Raises BadInput where there is none."""
+    if not workloads():
+        raise BadInput("No workload is installed.")
+    return min(workloads().values(), key=lambda one: one.order)
+
+
 @cache
 def studies() -> Mapping[str, Study]:
     """Every kind of study by name."""
@@ -108,6 +127,12 @@ def mpis() -> Mapping[str, MPI]:
     return _by_name("MPI", (one for each in extensions() for one in each.mpis))
 
 
+@cache
+def software() -> Mapping[str, Software]:
+    """All software that `workshop mpi install` knows beside MPIs, by name."""
+    return _by_name("software", (one for each in extensions() for one in each.software))
+
+
 def commands(group: str) -> Mapping[str, Command]:
     """The commands of a group of the command line by name; of `workshop` itself with an empty group."""
     return _by_name("command", (one for each in extensions() for one in each.commands if one.group == group))
@@ -115,5 +140,5 @@ def commands(group: str) -> Mapping[str, Command]:
 
 def forget() -> None:
     """Look for extensions anew the next time, for those that were installed meanwhile."""
-    for known in (extensions, workloads, studies, pages, labs, decks, formats, launchers, mpis):
+    for known in (extensions, workloads, studies, pages, labs, decks, formats, launchers, mpis, software):
         known.cache_clear()

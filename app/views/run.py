@@ -9,14 +9,12 @@ from workshop.pages import frame, links
 from workshop.pages.fields import UPLOAD, Uploads, model_form
 from workshop.pages.live import run_view
 from workshop.pages.placement import placement_form
-from workshop.registry import workloads
+from workshop.registry import first_workload, workloads
 from workshop.report.wording import who
 from workshop.server import actions
 from workshop.server.numbers import number
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.workloads.forms import going_on, param_of_runs
-
-FIRST = "kmeans"  # the workload that the form begins with, where it is there: it answers at once, with a picture
 
 
 def main() -> None:
@@ -69,8 +67,8 @@ def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> 
     st.markdown("#### New run")
     known = workloads()
     names = list(known)
-    wanted = run.workload if run is not None else st.query_params.get("workload", FIRST)
-    begin = names.index(wanted) if wanted in names else names.index(FIRST) if FIRST in names else 0
+    wanted = run.workload if run is not None else st.query_params.get("workload")
+    begin = names.index(wanted if wanted in names else first_workload().name)
     name = names[0] if len(names) == 1 else st.selectbox("Workload", names, begin, format_func=lambda n: known[n].title)
     st.caption(known[name].summary)
     try:

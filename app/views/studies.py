@@ -18,7 +18,7 @@ from workshop.study.cards import cards as cards_of
 from workshop.study.guided import guesses
 from workshop.study.guided.cards import guessed
 from workshop.study.guided.kind import PathReport
-from workshop.study.kinds import Report, expected, read, report, title
+from workshop.study.kinds import Report, example, expected, read, report, title
 from workshop.study.trials import remaining
 from workshop.study.unknown import unknown
 from workshop.study.ways.guesses import ASKS
@@ -33,7 +33,6 @@ STATE = {
     "failed": ":red[:material/error:] failed",
     "recorded": ":gray[:material/history:] recorded",
 }
-COMMAND = "workshop study run scaling --workload mnist --ranks 1,2,4"
 
 
 def main() -> None:
@@ -42,7 +41,7 @@ def main() -> None:
     wanted = _wanted()
     if not studies:
         st.info("No study yet. On the command line, this runs one:", icon=":material/info:")
-        st.code(COMMAND, language="bash")
+        st.code(example(), language="bash")
         return
     shown = _list(studies, wanted or studies[0])
     every = EVERY if shown.state == "running" else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,23 +17,18 @@ def install(
     as_json: common.JSON = False,
 ) -> None:
     """Install an MPI into its prefix under the state folder, and try it with two ranks."""
+    from workshop import registry
+    from workshop.extension import load
     from workshop.mpi import prefix
 
     err = common.stderr()
     with err.status(f"Installing {name}"):
-        folder = _install_daal4py() if name == "daal4py" else prefix.install(name)
+        other = registry.software().get(name)
+        folder = load(other.install)() if other is not None else prefix.install(name)
     if as_json:
         common.answer({"mpi": prefix.ALIASES.get(name, name), "prefix": str(folder)})
     else:
         err.print(f"{name} is in {folder}")
-
-
-def _install_daal4py() -> Path:
-    from workshop.mpi import prefix
-    from workshop.workloads.kmeans import daal
-
-    prefix.install_packages(daal.folder(), daal.PACKAGES)
-    return daal.folder()
 
 
 @app.command("list")

@@ -7,6 +7,7 @@ from workshop.pages import frame
 from workshop.pages.live import run_view
 from workshop.placement_page import composition, failures, prediction, report
 from workshop.placement_page.composition import Composed
+from workshop.registry import first_workload
 from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
 
@@ -46,13 +47,15 @@ def _compose(session: SessionRecord | None, identity: Identity) -> None:
 
 
 def _run(composed: Composed, session: SessionRecord | None, identity: Identity) -> None:
-    """k-means on this placement, in the session."""
+    """The workload that forms begin with on this placement, in the session."""
     st.markdown("#### Run it here")
     if frame.recorded() or session is None or session.state in ("stopped", "failed"):
         st.markdown(frame.plain(frame.not_up(session)))
-    elif st.button("Run k-means on this placement", icon=":material/play_arrow:", type="primary"):
+        return
+    workload = first_workload()
+    if st.button(f"Run {workload.title} on this placement", icon=":material/play_arrow:", type="primary"):
         try:
-            run = actions.submit(frame.store(), identity, session, "kmeans", {}, composed.placement.as_json())
+            run = actions.submit(frame.store(), identity, session, workload.name, {}, composed.placement.as_json())
             st.session_state["place-run"] = run.id
         except WorkshopError as error:
             st.error(frame.plain(str(error)))

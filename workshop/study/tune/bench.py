@@ -80,7 +80,7 @@ def run(
     chosen = workload_of(name)
     with own_state(), Store.open() as store:
         where = bench.machine(PACKAGES)
-        asked = plan(chosen, given, machines.this(), offer=offer.here(), limits=grid).asked
+        asked = plan(chosen, given, machines.this(), offer=offer.here(chosen), limits=grid).asked
         first = asked.space.cell(asked.begin[0], {asked.length.param: asked.length.value})
         with private_session(store, client.placement_in(None, first.placement)) as session:
             runs = Runs(store, session, chosen.name, asked)

@@ -68,7 +68,7 @@ def tune(
         chosen,
         given,
         here,
-        offer=offer.here(),
+        offer=offer.here(chosen),
         placement=base,
         memory=memory,
         budget=seconds,

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from workshop.extension import Artifacts, Command, Extension, Params, Scaling, Tuning, Workload
+from workshop.extension import Artifacts, Command, Extension, Params, Scaling, Software, Tuning, Workload
 
 PHOTO = {"when": {"data": "photo"}}
 BLOBS = {"when": {"data": "blobs"}}
@@ -102,12 +102,15 @@ WORKLOAD = Workload(
         seconds="fit",
         load={"data": "blobs", "clusters": 100},
         knobs={"backend": ("numba", "numpy", "daal4py")},
+        missing="workshop.workloads.kmeans.daal:missing",
     ),
+    order=100,  # it answers at once, with a picture
     panels="workshop.workloads.kmeans.panels:PANELS",
 )
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
+    software=(Software("daal4py", "workshop.workloads.kmeans.daal:install"),),
     commands=(
         Command("bench", "kmeans", "workshop.workloads.kmeans.bench_command:kmeans"),
         Command("bench", "peers", "workshop.workloads.kmeans.bench_command:peers"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext
 from workshop.engine.library import library
+from workshop.mpi import prefix
 
 if TYPE_CHECKING:
     from workshop.workloads.kmeans.lloyd import Step
@@ -33,6 +34,23 @@ NUMBERS = {"float32": "float", "float64": "double"}
 def folder() -> Path:
     """Where `INSTALL` puts it."""
     return config.cache_folder("bench") / "daal4py"
+
+
+def install() -> Path:
+    """Put daal4py into its folder, and return that. Raises WorkshopError."""
+    prefix.install_packages(folder(), PACKAGES)
+    return folder()
+
+
+def missing(mpis: Collection[str]) -> dict[str, str]:
+    """Which backend can't be had on this machine under any of these MPIs, and why."""
+    if not set(mpis) & {"mpich", "intelmpi"}:
+        return {"daal4py": "it needs MPICH or Intel MPI; `workshop mpi install mpich` installs one"}
+    try:
+        check_here()
+    except BadInput:
+        return {"daal4py": f"it is not installed; `{INSTALL}` does that"}
+    return {}
 
 
 def path() -> str | None:
