@@ -187,8 +187,9 @@ class Study:
 
     `kind` names a `workshop.study.kinds.Kind`. `cards(report)` are the cards of its page, `show(report)` prints it in a
     terminal; empty: its trials are shown. `plan(store, session, workload, settings)` plans it from a notebook; empty:
-    notebooks can't ask for it, and `elsewhere` says who can. `workload` is the one that it is about unless somebody
-    says otherwise.
+    notebooks can't ask for it; `elsewhere` says who can. `visible(store, identity, report, cards)` returns the cards
+    that a learner may see before a guess, where `identity` is the learner's id; empty: all. `hidden` is the sentence
+    that is shown where it leaves some out. `workload` is the one that it is about unless somebody says otherwise.
     """
 
     name: str
@@ -197,6 +198,8 @@ class Study:
     show: str = ""
     plan: str = ""
     elsewhere: str = ""
+    visible: str = ""
+    hidden: str = ""
     workload: str = ""
 
 

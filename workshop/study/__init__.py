@@ -35,6 +35,9 @@ EXTENSION = Extension(
             cards="workshop.study.guided.cards:cards",
             show="workshop.study.guided.terminal:show_path",
             elsewhere="`workshop study run path`, or the dashboard's page Tuning",
+            visible="workshop.study.guided.cards:visible",
+            hidden="The page Tuning asks what you expect of each step; "
+            "what came out is shown to those who have guessed.",
         ),
         Study(
             name="ways",
@@ -42,6 +45,8 @@ EXTENSION = Extension(
             cards="workshop.study.ways.cards:cards",
             show="workshop.study.ways.terminal:show_ways",
             plan="workshop.study.ways.notebook:plan",
+            visible="workshop.study.ways.guesses:visible",
+            hidden="The page Federated asks what you expect; what came out is shown to those who have guessed.",
             workload="federated",
         ),
     ),
