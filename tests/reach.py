@@ -30,6 +30,8 @@ def reached(tests: Iterable[str]) -> set[str]:
             continue
         found.add(module)
         waiting |= graph.find_modules_directly_imported_by(module) | _named(module)
+        if module == f"{PACKAGE}.registry":
+            waiting |= entry_points(ROOT / "pyproject.toml")
     # A package is imported before its modules, but not all that it could load.
     packages = {module[:end] for module in found for end in range(len(module)) if module[end] == "."}
     return {module for module in found | packages if module.partition(".")[0] == PACKAGE}

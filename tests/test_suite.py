@@ -28,13 +28,13 @@ def test_the_first_tier_reaches_every_module() -> None:
 
 
 def test_a_module_that_nothing_names_is_not_reached() -> None:
-    assert "workshop.core.errors" in reach.reached(["tests/test_errors.py"])
-    assert "workshop.server.join" not in reach.reached(["tests/test_errors.py"])
+    assert "workshop.core.errors" in reach.reached(["tests/core/test_errors.py"])
+    assert "workshop.server.join" not in reach.reached(["tests/core/test_errors.py"])
 
 
 def test_a_program_is_reached_by_its_name() -> None:
     """No test imports the conductor: a session starts it as a program."""
-    assert "workshop.runtime.conductor" in reach.reached(["tests/session/test_session.py"])
+    assert "workshop.runtime.conductor" in reach.reached(["tests/runtime/test_session.py"])
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,14 @@ def test_which_files_are_of_the_first_tier(source: str, first: bool, tmp_path: P
     ("changed", "test", "concerned"),
     [
         ("workshop/quiz/deck.py", "tests/quiz/test_deck.py", True),  # imports it
-        ("workshop/runtime/conductor.py", "tests/session/test_session.py", True),  # the folder that mirrors it
-        ("workshop/quiz/deck.py", "tests/test_errors.py", False),
+        ("workshop/runtime/conductor.py", "tests/runtime/test_session.py", True),  # the folder that mirrors it
+        ("workshop/quiz/deck.py", "tests/core/test_errors.py", False),
         ("tests/notebook/kernel.py", "tests/notebook/test_px.py", True),
         ("tests/study/conftest.py", "tests/study/test_runner.py", True),
         ("labs/kmeans/notebook.md", "tests/labs/test_notebooks.py", True),
         ("workshop/pages/live/cards.js", "tests/app/test_pages.py", True),
         ("workshop/workloads/federated/page.py", "tests/browser/test_federated.py", True),
-        ("README.md", "tests/test_errors.py", False),
+        ("README.md", "tests/core/test_errors.py", False),
     ],
 )
 def test_which_tests_a_changed_file_affects(changed: str, test: str, concerned: bool) -> None:
@@ -85,7 +85,7 @@ def test_no_limit_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_stays_together() -> None:
-    assert tiers.group_of("tests/web/test_join.py::test_a") == "web/test_join.py"
+    assert tiers.group_of("tests/server/test_auth.py::test_a") == "server/test_auth.py"
     assert tiers.group_of("tests/demo/test_hosts.py::test_a[1]@machine") == "machine"
     assert tiers.group_of("tests/workloads/openfl/test_session.py::test_a") == "workloads/openfl"
 

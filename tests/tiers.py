@@ -47,7 +47,7 @@ SHARING = ("workloads/openfl",)  # folders whose files look at the same runs of 
 STARTS = {"subprocess.Popen": 1, "os.posix_spawn": 0, "os.fork": None, "os.forkpty": None}
 # Short questions that start nothing: what libraries ask of the machine, and what the mapper is asked. A process keeps
 # the answers, so that the order of tests decides which of them asks.
-QUESTIONS = ("lscpu", "uname", "--do-not-launch")
+QUESTIONS = ("lscpu", "uname", "pandoc", "--do-not-launch")
 
 _started: list[str] = []
 

@@ -14,12 +14,14 @@ from workshop.extension import Extension, Params, Scaling, Workload
 class TellParams(Params):
     events: int = Field(10, ge=0)
     every: float = Field(0.0, ge=0)  # seconds between events
+    after: float = Field(0.0, ge=0)  # seconds before the first one
     obedient: bool = True  # whether it heeds stop requests
 
 
 def tell(ctx, params):
     """Every rank tells its events; rank 0 keeps a file and returns figures."""
     told = 0
+    time.sleep(params.after)
     for step in range(params.events):
         with ctx.phase("compute"):
             ctx.emit("value", step * 10 + ctx.rank, step)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.quiz.decks import decks
@@ -322,6 +322,7 @@ FIELDS = sorted({name for kind in validation.TYPES.values() for name in kind.mod
     st.dictionaries(st.sampled_from([*FIELDS, "nonsense"]), PARTS, max_size=4),
     st.sets(st.sampled_from(FIELDS), max_size=2),
 )
+@example(DECK.questions[0], {"numbers": {"text": {"values": None, "text": None}}}, set())
 def test_whatever_is_wrong_with_a_question_is_told(good: Any, wrong: dict[str, Any], without: set[str]) -> None:
     """A question is as pydantic sees it, or there is at least one mistake; nothing breaks, and no mistake is empty."""
     raw = {**good.model_dump(mode="json", exclude_defaults=True), **wrong}
@@ -334,7 +335,7 @@ def test_whatever_is_wrong_with_a_question_is_told(good: Any, wrong: dict[str, A
     else:
         assert not found.mistakes and found.question is not None and not found.mended
     assert all(mistake.text and "\n" not in mistake.text for mistake in found.mistakes)
-    told = list(reader.problems.problems(found.question, None)) if found.question else []
+    told = list(reader.content_errors.problems(found.question, None)) if found.question else []
     assert all(mistake.text for mistake in told)
 
 

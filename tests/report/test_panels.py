@@ -181,7 +181,7 @@ def test_only_what_has_changed_is_made_again(store: Store, session: SessionRecor
     training.tell(store, run.id, 2)
     assert look().keys() == {"panels", "run", "verdict", "curves", "memory", "told"}
     store.put_artifact(run.id, "checkpoint.npz", "application/octet-stream", b"other weights")
-    assert look().keys() == {"panels", "run", "again", "photo", "files"}, "the timeline is the same"
+    assert look().keys() == {"panels", "run", "again", "files"}, "the timeline is the same"
 
 
 def test_cards_become_json_with_their_figures() -> None:

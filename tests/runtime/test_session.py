@@ -20,7 +20,7 @@ from tests.support import limit, until
 from workshop.core import processes
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
-from workshop.runtime import client, lifecycle
+from workshop.runtime import client, conductor, lifecycle
 from workshop.runtime.fork import stub
 from workshop.store.records import Identity, Limits, RunRecord
 from workshop.store.store import Store
@@ -178,6 +178,21 @@ def test_ranks_that_were_stopped_or_asked_to_end_are_replaced(session: Session) 
     second.kill()
     until(lambda: session.now.state == "restarting", 60, "the loss to be noticed")
     until(lambda: session.now.state == "ready", 240, "new ranks")
+
+
+def test_a_run_begins_again_whose_launcher_was_ending_already(session: Session) -> None:
+    before = session.run("tell", events=1)
+    pids = [rank["pid"] for rank in before.rank_map["ranks"]]
+    (launcher,) = (one for one in psutil.Process(session.now.conductor_pid).children(True) if one.name() == "prterun")
+    launcher.suspend()
+    launcher.terminate()  # which it learns when it goes on
+    run = session.submit("tell", events=1, after=5)
+    until(lambda: session.store.run(run.id).status == "running", 60, "the run to begin")
+    launcher.resume()
+    ended = session.wait(run)
+    assert ended.status == "completed", ended.error
+    assert not {rank["pid"] for rank in ended.rank_map["ranks"]} & set(pids)
+    assert conductor.NEW_RANKS in ended.notices
 
 
 def test_a_conductor_that_is_terminated_keeps_its_queue(session: Session) -> None:

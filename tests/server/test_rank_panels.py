@@ -65,7 +65,7 @@ def test_what_the_time_went_into_once_it_is_over(store: Store, session: SessionR
 
 
 def test_generated_digits(store: Store, session: SessionRecord) -> None:
-    run = training.running(store, session, epochs=1)
+    run = training.running(store, session, epochs=1, workload="sgan")
     assert "generated" not in shown(store, run)
     made = [{"png": training.digit(number), "label": label} for number, label in enumerate((3, None))]
     store.put_artifact(run.id, "generated.json", "application/json", json.dumps(made).encode())

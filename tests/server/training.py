@@ -22,12 +22,17 @@ PARAMS = {"data": "digits", "exchange": "auto", "epochs": EPOCHS, "batch": 64, "
 
 
 def running(
-    store: Store, of: SessionRecord, identity: Identity | None = None, epochs: int = 3, **params: Any
+    store: Store,
+    of: SessionRecord,
+    identity: Identity | None = None,
+    epochs: int = 3,
+    workload: str = "mnist",
+    **params: Any,
 ) -> RunRecord:
     """A run that has trained for some epochs."""
     nickname, number = (identity.nickname, identity.id) if identity else ("", None)
     given = PARAMS | params
-    run = store.submit(of.id, "mnist", given, PLACEMENT, submitted_by=nickname, identity_id=number)
+    run = store.submit(of.id, workload, given, PLACEMENT, submitted_by=nickname, identity_id=number)
     taken = store.take_next(of.id)
     assert taken is not None
     assert taken.id == run.id, "the queue was empty"

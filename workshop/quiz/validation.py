@@ -134,7 +134,7 @@ def _mend(work: dict[str, Any], mistake: Mistake, kind: type[Base], fresh: _Fres
         holder.pop(last, None)
         return [path]
     if mistake.kind == "extra_forbidden":
-        del holder[last]
+        holder.pop(last, None)  # an earlier mistake may have replaced what held it
         return []
     if path[0] == "numbers" and len(path) > 1:
         work["numbers"][path[1]] = {"values": [1]}  # its name must stay: expressions use it

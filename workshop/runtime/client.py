@@ -216,7 +216,9 @@ def wait(
         lost_since = None if session.state != "lost" else lost_since or time.monotonic()
         given_up = lost_since is not None and time.monotonic() - lost_since > REVIVED
         if run.ended and (run.status != "interrupted" or given_up or not has_conductor(session)):
-            return read(store, run_id)
+            ended = read(store, run_id)
+            if ended.ended:  # else a conductor that was slow has gone on meanwhile
+                return ended
         if run.status == "queued" and (given_up or session.state in ("stopped", "failed")):
             raise WorkshopError(
                 f"Run {run_id} waits in session {session.name}, which is {session.state}; it is taken when somebody "

@@ -44,6 +44,7 @@ from workshop.store.store import Store
 
 LOOK = 0.1  # seconds between looks at the store
 HEARTBEAT = 1.0  # seconds
+NEW_RANKS = "The ranks that were up ended before the run had begun; it was started again, on new ones."
 TRIES = 3  # failures in a row, PAUSE seconds apart, after which a session gives up
 PAUSE = 2.0
 AHEAD = 5.0  # seconds without a run after which what training needs is imported, for whoever comes
@@ -276,12 +277,23 @@ class Conductor:
         self.log(f"run {run.id} {outcome.status}")
 
     def _run(self, run: RunRecord) -> Outcome:
+        outcome, fresh = self._attempt(run)
+        if fresh or not outcome.unexplained or self.store.last_event_id(run.id) or self._given_up(run):
+            return outcome
+        # The launcher of ranks that were there before was ending already, for instance since somebody had asked it to.
+        self.cluster.stop_engines()
+        self.store.set_run(run.id, notices=[*self.store.run(run.id).notices, NEW_RANKS])
+        return self._attempt(run)[0]
+
+    def _attempt(self, run: RunRecord) -> tuple[Outcome, bool]:
+        """Run it on ranks that suit it; returns how that ended, and whether the ranks were started for it."""
+        before = self.cluster.engines
         try:
             self._engines_for(run)
         except EnginesFailed as refused:
             if self.ending.is_set():  # nothing is wrong with the run
-                return stopped(self)
-            return Outcome("failed", error=problem(type(refused).__name__, str(refused)), reusable=False)
+                return stopped(self), True
+            return Outcome("failed", error=problem(type(refused).__name__, str(refused)), reusable=False), True
         engines = self.cluster.engines
         assert engines is not None, "just brought up"
         self.store.set_run(run.id, rank_map=engines.rank_map, machine=engines.machine)
@@ -295,7 +307,7 @@ class Conductor:
             outcome = Watch(self, run, engines.placement.ranks, result, lookout).until_ended()
         if lookout.found:  # perhaps just when all had finished
             outcome.reusable = False
-        return outcome
+        return outcome, engines is not before
 
     def _engines_for(self, run: RunRecord) -> None:
         """Equal placements share engines that answer until they have grown; whoever measures gets fresh ones."""

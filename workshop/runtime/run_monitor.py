@@ -36,6 +36,11 @@ class Outcome:
     error: dict[str, Any] | None = None
     reusable: bool = True  # whether the engines are fit for another run
 
+    @property
+    def unexplained(self) -> bool:
+        """Whether the launcher of the ranks has ended, and no rank before it."""
+        return self.error is not None and self.error["type"] == "EnginesDied"
+
 
 def problem(
     type_: str, message: str, rank: int | None = None, host: str | None = None, trace: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -143,5 +144,5 @@ def test_html_as_markdown(html: str, markdown: str, lost: list[str]) -> None:
 
 def test_each_format_has_what_the_registry_says() -> None:
     for format in registry.formats().values():
-        module = format.module()
+        module = import_module(format.module)
         assert callable(module.write) and hasattr(module, "read") == format.read

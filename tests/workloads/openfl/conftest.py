@@ -8,7 +8,10 @@ import pytest
 
 from tests import openfl
 from tests.ranks import run_ranks
+from tests.server import seed as class_seed
 from tests.support import starts_processes
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
 
 PROGRAM = "tests.workloads.openfl.program"
 
@@ -28,3 +31,8 @@ def faults() -> dict[str, Any]:
     openfl.python()
     cases = ("foreign-certificate", "other-name", "expired-certificate", "dies", "restart")
     return run_ranks(PROGRAM, 2, *cases, seconds=560)
+
+
+@pytest.fixture
+def session(store: Store) -> SessionRecord:
+    return class_seed.session(store)
