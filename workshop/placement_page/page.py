@@ -48,12 +48,11 @@ def _compose(session: SessionRecord | None, identity: Identity) -> None:
 
 def _run(composed: Composed, session: SessionRecord | None, identity: Identity) -> None:
     """The workload that forms begin with on this placement, in the session."""
+    workload = first_workload()
     st.markdown("#### Run it here")
     if frame.recorded() or session is None or session.state in ("stopped", "failed"):
         st.markdown(frame.plain(frame.not_up(session)))
-        return
-    workload = first_workload()
-    if st.button(f"Run {workload.title} on this placement", icon=":material/play_arrow:", type="primary"):
+    elif st.button(f"Run {workload.title} on this placement", icon=":material/play_arrow:", type="primary"):
         try:
             run = actions.submit(frame.store(), identity, session, workload.name, {}, composed.placement.as_json())
             st.session_state["place-run"] = run.id
