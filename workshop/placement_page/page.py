@@ -18,6 +18,7 @@ WORDS = (
 
 
 def page() -> None:
+    """Draw the page Placement."""
     identity = frame.heading("Placement", WORDS)
     session = frame.choose_session()
     compose, guided = st.tabs([":material/grid_view: Compose", ":material/healing: Guided failures"])

@@ -16,6 +16,7 @@ RECENT = 20  # guided studies to choose from
 
 
 def page() -> None:
+    """Draw the page Tuning."""
     identity = frame.heading("Tuning", WORDS)
     session = frame.choose_session()
     studies = frame.store().studies(kind=KIND, limit=RECENT)

@@ -18,6 +18,7 @@ RECENT = 20  # studies to choose from
 
 
 def page() -> None:
+    """Draw the page Federated."""
     identity = frame.heading("Federated", WORDS)
     session = frame.choose_session()
     studies = frame.store().studies(kind=KIND, limit=RECENT)
