@@ -1,21 +1,23 @@
-"""The dashboard: this file only declares the pages. Served by `python -m workshop.server`."""
+"""The dashboard: this file only declares its own pages. Served by `python -m workshop.server`."""
 
-import streamlit as st
-from parts import frame
+from workshop.extension import Page
+from workshop.pages import frame, navigation
+
+
+def own(name: str, title: str, icon: str, order: int) -> Page:
+    """A page of the dashboard itself, which is drawn by a file."""
+    return Page(name, title, icon, function="", order=order)
+
 
 frame.set_up()
-st.navigation(
-    [
-        st.Page("views/home.py", title="Welcome", icon=":material/home:", url_path="welcome", default=True),
-        st.Page("views/session.py", title="Session", icon=":material/memory:", url_path="session"),
-        st.Page("views/placement.py", title="Placement", icon=":material/grid_view:", url_path="placement"),
-        st.Page("views/run.py", title="Run", icon=":material/play_circle:", url_path="run"),
-        st.Page("views/studies.py", title="Studies", icon=":material/ssid_chart:", url_path="studies"),
-        st.Page("views/tuning.py", title="Tuning", icon=":material/tune:", url_path="tuning"),
-        st.Page("views/federated.py", title="Federated", icon=":material/diversity_3:", url_path="federated"),
-        st.Page("views/quizzes.py", title="Quizzes", icon=":material/quiz:", url_path="quizzes"),
-        st.Page("views/progress.py", title="Class", icon=":material/groups:", url_path="progress"),
-        st.Page("views/history.py", title="History", icon=":material/history:", url_path="history"),
-    ],
-    position="top",
-).run()
+navigation.navigate(
+    {
+        "views/home.py": own("welcome", "Welcome", "home", 100),
+        "views/session.py": own("session", "Session", "memory", 150),
+        "views/run.py": own("run", "Run", "play_circle", 250),
+        "views/studies.py": own("studies", "Studies", "ssid_chart", 300),
+        "views/quizzes.py": own("quizzes", "Quizzes", "quiz", 600),
+        "views/progress.py": own("progress", "Class", "groups", 700),
+        "views/history.py": own("history", "History", "history", 800),
+    }
+)

@@ -16,6 +16,13 @@ FOLDERS = {
     "labs": ("tests/labs/", "tests/course/"),
     "notebooks": ("tests/labs/", "tests/course/"),
 }
+# Pages of the dashboard, which the navigation finds by name: what their paths begin with.
+PAGES = (
+    "workshop/pages/",
+    "workshop/placement_page/",
+    "workshop/study/guided/page",
+    "workshop/workloads/federated/page",
+)
 
 
 @cache
@@ -53,7 +60,7 @@ def affected(changed: Iterable[str], tests: Collection[str]) -> frozenset[str]:
         users = graph.find_downstream_modules(module) | {module} if module in graph.modules else {module}
         folders: tuple[str, ...] = FOLDERS.get(first, ())
         if first == "workshop" and "/" in rest:
-            folders = (f"tests/{rest.rpartition('/')[0]}/",)
+            folders = (f"tests/{rest.rpartition('/')[0]}/", *(FOLDERS["app"] if file.startswith(PAGES) else ()))
         elif first == "tests" and not file.endswith(".py"):
             folders = (f"{file.rpartition('/')[0]}/",)
         elif file.endswith("/conftest.py"):

@@ -62,6 +62,8 @@ def test_which_files_are_of_the_first_tier(source: str, first: bool, tmp_path: P
         ("tests/notebook/kernel.py", "tests/notebook/test_px.py", True),
         ("tests/study/conftest.py", "tests/study/test_runner.py", True),
         ("labs/kmeans/notebook.md", "tests/labs/test_notebooks.py", True),
+        ("workshop/pages/live/cards.js", "tests/app/test_pages.py", True),
+        ("workshop/workloads/federated/page.py", "tests/browser/test_federated.py", True),
         ("README.md", "tests/core/test_errors.py", False),
     ],
 )

@@ -19,6 +19,7 @@ capabilities use this file and nothing else. An extension that is broken is name
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -110,10 +111,10 @@ class Workload:
     do. `processes(params)` is how many processes a run starts beside its ranks; a learner's limit counts them like
     ranks. `curves` names the events that pages draw, the most important first; None: the page chooses. `results` names
     the metrics that are shown before all others. `notes` says of events by name what their curve means, in a sentence.
-    `scaling` is None where the workload can't be compared over numbers of
-    ranks, `tuning` where the tuner can't try it. `trains` says that its ranks import TensorFlow.
-    `compile` is a reference to a function that the installation calls, so that the first run doesn't wait for what it
-    compiles; empty: there is nothing to compile.
+    `scaling` is None where the workload can't be compared over numbers of ranks, `tuning` where the tuner can't try it.
+    `trains` says that its ranks import TensorFlow. `compile` is a reference to a function that the installation calls,
+    so that the first run doesn't wait for what it compiles; empty: there is nothing to compile. Forms begin with the
+    workload whose `order` is lowest.
 
     `verdict` is a reference to a `Verdict`, `panels` to a sequence of `Panel`s, `failures` to a function that returns
     guided failures; all may be empty.
@@ -134,6 +135,7 @@ class Workload:
     tuning: Tuning | None = None
     trains: bool = False
     compile: str = ""
+    order: int = 500
     verdict: str = ""
     panels: str = ""
     failures: str = ""
@@ -190,8 +192,9 @@ class Study:
 
     `kind` names a `workshop.study.kinds.Kind`. `cards(report)` are the cards of its page, `show(report)` prints it in a
     terminal; empty: its trials are shown. `plan(store, session, workload, settings)` plans it from a notebook; empty:
-    notebooks can't ask for it, and `elsewhere` says who can. `workload` is the one that it is about unless somebody
-    says otherwise.
+    notebooks can't ask for it; `elsewhere` says who can. `visible(store, identity, report, cards)` returns the cards
+    that a learner may see before a guess, where `identity` is the learner's id; empty: all. `hidden` is the sentence
+    that is shown where it leaves some out. `workload` is the one that it is about unless somebody says otherwise.
     """
 
     name: str
@@ -200,19 +203,30 @@ class Study:
     show: str = ""
     plan: str = ""
     elsewhere: str = ""
+    visible: str = ""
+    hidden: str = ""
     workload: str = ""
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the dashboard: `function` is a reference to one that draws it with Streamlit. Pages stand in the order
-    of their `order`."""
+    """A page of the dashboard.
 
-    name: str  # in its address
+    `function` is a reference to one without parameters that draws it with Streamlit and with the blocks of
+    `workshop.pages`. Pages stand in the order of their `order`, lowest first: the workshop's own have 100 to 450 and
+    600 to 800. `roles` are those who see it. Raises ValueError where the name can't be an address.
+    """
+
+    name: str  # in its address: small letters, digits, _ and -
     title: str
     icon: str  # of Material Symbols, such as "school"
     function: str
     order: int = 500
+    roles: Collection[Literal["learner", "instructor"]] = ("learner", "instructor")
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z][a-z0-9_-]*", self.name) or not self.title.strip():
+            raise ValueError(f"the page {self.name!r} needs a title, and a name like hello-2, which fits an address")
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,13 @@ def workload(name: str) -> Workload:
         raise BadInput(f"There is no workload {name!r}; there are {', '.join(workloads())}.") from None
 
 
+def first_workload() -> Workload:
+    """The workload that forms begin with. Raises BadInput where there is none."""
+    if not workloads():
+        raise BadInput("No workload is installed.")
+    return min(workloads().values(), key=lambda one: one.order)
+
+
 @cache
 def studies() -> Mapping[str, Study]:
     """Every kind of study by name."""

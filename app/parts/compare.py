@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import streamlit as st
-from parts import cards, frame
 
+from workshop.pages import cards, frame, links
 from workshop.report.figures.curves import by_time, overlay
 from workshop.report.panels import side_by_side
 from workshop.report.panels.told import HELD_OUT, curve_names
@@ -23,11 +23,7 @@ def compare(left: RunRecord, right: RunRecord) -> None:
     sights = tuple(Snapshot(frame.store(), run) for run in pair)
     for column, run in zip(st.columns(2, gap="medium"), pair, strict=True):
         with column, st.container(border=True):
-            st.page_link(
-                "views/run.py",
-                label=f"**Run {run.id}** · {run.workload} · {frame.plain(who(run))}",
-                query_params={"run": str(run.id)},
-            )
+            links.run_link(run.id, f"**Run {run.id}** · {run.workload} · {frame.plain(who(run))}", icon=None)
             said = run.verdict or {"verdict": run.status.capitalize(), "why": "", "next": ""}
             st.markdown(f"##### {frame.plain(said['verdict'])}\n\n{frame.plain(said['why'])}")
     _set_differently(left, right)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
-from parts import frame
 
 from workshop.core import words
 from workshop.core.errors import WorkshopError
+from workshop.pages import frame
 from workshop.quiz import catalogue, reader
 from workshop.quiz.deck import Deck
 from workshop.quiz.live import scoring

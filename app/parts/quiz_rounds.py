@@ -6,10 +6,10 @@ import time
 from urllib.parse import urlencode
 
 import streamlit as st
-from parts import frame
 
 from workshop.core import words
 from workshop.core.errors import WorkshopError
+from workshop.pages import frame
 from workshop.server.quiz import round_end
 from workshop.store.records import Identity, QuizRound
 

@@ -4,12 +4,12 @@ import time
 from contextlib import suppress
 
 import streamlit as st
-from parts import frame
 from parts.compare import compare
 
 from workshop.core import words
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
+from workshop.pages import frame
 from workshop.report.wording import STATUS, dumps, seen, who
 from workshop.server.numbers import number
 from workshop.store.records import RunRecord

@@ -1,8 +1,8 @@
 """Welcome: what this is, in a minute, and where to go."""
 
 import streamlit as st
-from parts import frame
 
+from workshop.pages import frame, links
 from workshop.report.wording import state_words
 
 identity = frame.heading("Distributed Training Workshop")
@@ -25,9 +25,9 @@ through MPI. You choose what they compute and where they are put; then you see w
     with st.container(horizontal=True):
         label = "See a run" if frame.recorded() else "Set up a run"
         if st.button(label, type="primary", icon=":material/play_circle:"):
-            st.switch_page("views/run.py")
+            links.go("run")
         if st.button("See the ranks", icon=":material/memory:"):
-            st.switch_page("views/session.py")
+            links.go("session")
 with right, st.container(border=True):
     st.markdown("#### Right now")
     if session is None:
@@ -39,7 +39,7 @@ with right, st.container(border=True):
     latest = frame.store().runs(session_id=session.id if session else None, limit=5)
     for run in latest:
         words = f"Run {run.id} · {run.workload} · {run.status}"
-        st.page_link("views/run.py", label=words, icon=":material/monitoring:", query_params={"run": str(run.id)})
+        links.run_link(run.id, words)
     if not latest:
         st.markdown("Nobody has run anything yet: be the first.")
 st.divider()

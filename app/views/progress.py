@@ -1,11 +1,11 @@
 """The class in the labs, for the instructor: who is stuck, everybody's marks, one learner's way, and beginning anew."""
 
 import streamlit as st
-from parts import frame
-from parts.live import class_view, learner_view
 
 from workshop.core.errors import WorkshopError
 from workshop.course import progress_reset
+from workshop.pages import frame
+from workshop.pages.live import class_view, learner_view
 from workshop.server import actions
 from workshop.store.records import Identity
 

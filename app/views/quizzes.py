@@ -1,9 +1,10 @@
 """Quizzes: to learn from alone, lab by lab; rounds to join; and for the instructor to begin, follow and end them."""
 
 import streamlit as st
-from parts import frame, quiz_begin, quiz_rounds
+from parts import quiz_begin, quiz_rounds
 
 from workshop.core import words
+from workshop.pages import frame
 from workshop.quiz import alone, catalogue
 from workshop.quiz.alone import Score, Whose
 from workshop.quiz.deck import Deck

@@ -2,21 +2,19 @@
 `?workload=NAME` begins with that one."""
 
 import streamlit as st
-from parts import frame
-from parts.fields import UPLOAD, Uploads, model_form
-from parts.live import run_view
-from parts.placing import placement_form
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.forms import going_on, param_of_runs
 from workshop.extension import Workload
-from workshop.registry import workloads
+from workshop.pages import frame, links
+from workshop.pages.fields import UPLOAD, Uploads, model_form
+from workshop.pages.live import run_view
+from workshop.pages.placement import placement_form
+from workshop.registry import first_workload, workloads
 from workshop.report.wording import who
 from workshop.server import actions
 from workshop.server.numbers import number
 from workshop.store.records import Identity, RunRecord, SessionRecord
-
-FIRST = "kmeans"  # the workload that the form begins with, where it is there: it answers at once, with a picture
 
 
 def main() -> None:
@@ -62,15 +60,15 @@ def _nothing_chosen(session: SessionRecord | None) -> None:
         st.markdown("**Watch one of the latest:**" if frame.recorded() else "**Or watch one of the latest:**")
     for run in latest:
         words = f"Run {run.id} · {run.workload} · {run.status} · {frame.plain(who(run))}"
-        st.page_link("views/run.py", label=words, icon=":material/monitoring:", query_params={"run": str(run.id)})
+        links.run_link(run.id, words)
 
 
 def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> None:
     st.markdown("#### New run")
     known = workloads()
     names = list(known)
-    wanted = run.workload if run is not None else st.query_params.get("workload", FIRST)
-    begin = names.index(wanted) if wanted in names else names.index(FIRST) if FIRST in names else 0
+    wanted = run.workload if run is not None else st.query_params.get("workload")
+    begin = names.index(wanted if wanted in names else first_workload().name)
     name = names[0] if len(names) == 1 else st.selectbox("Workload", names, begin, format_func=lambda n: known[n].title)
     st.caption(known[name].summary)
     try:

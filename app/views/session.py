@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import streamlit as st
-from parts import frame
-from parts.live import session_view
-from parts.placing import placement_form
 
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.mpi import horovod
+from workshop.pages import frame
+from workshop.pages.live import session_view
+from workshop.pages.placement import placement_form
 from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
 

@@ -3,10 +3,11 @@
 import time
 
 import streamlit as st
-from parts import cards, frame, resting
 
 from workshop.core import words
 from workshop.core.errors import WorkshopError
+from workshop.pages import cards, frame
+from workshop.pages.studies import follow
 from workshop.registry import studies
 from workshop.report.cards import Card
 from workshop.report.wording import waiting
@@ -14,14 +15,10 @@ from workshop.server.numbers import number
 from workshop.store.records import Identity, StudyRecord
 from workshop.study import export
 from workshop.study.cards import cards as cards_of
-from workshop.study.guided import guesses
-from workshop.study.guided.cards import guessed
-from workshop.study.guided.kind import PathReport
-from workshop.study.kinds import Report, expected, read, report, title
+from workshop.study.cards import visible
+from workshop.study.kinds import Report, example, expected, read, report, title
 from workshop.study.trials import remaining
 from workshop.study.unknown import unknown
-from workshop.workloads.federated.study.guesses import ASKS
-from workshop.workloads.federated.study.kind import WaysReport
 
 MOST = 100  # studies in the list
 EVERY = 3.0  # seconds after which a study that goes on is looked at again; all visitors share a look
@@ -32,7 +29,6 @@ STATE = {
     "failed": ":red[:material/error:] failed",
     "recorded": ":gray[:material/history:] recorded",
 }
-COMMAND = "workshop study run scaling --workload mnist --ranks 1,2,4"
 
 
 def main() -> None:
@@ -41,13 +37,13 @@ def main() -> None:
     wanted = _wanted()
     if not studies:
         st.info("No study yet. On the command line, this runs one:", icon=":material/info:")
-        st.code(COMMAND, language="bash")
+        st.code(example(), language="bash")
         return
     shown = _list(studies, wanted or studies[0])
     every = EVERY if shown.state == "running" else None
     st.fragment(run_every=every)(_study)(shown.id, every is not None, identity)
     if shown.state == "interrupted":
-        resting.follow(shown)
+        follow(shown)
 
 
 def _wanted() -> StudyRecord | None:
@@ -121,27 +117,13 @@ def _study(study_id: int, live: bool, identity: Identity) -> None:
 
 
 def _for(identity: Identity, found: Report, shown: list[Card]) -> list[Card]:
-    """What somebody sees: of what is predicted first, learners only that of which they have guessed, or wouldn't."""
+    """What somebody sees: of what is predicted first, learners see only that of which they have guessed, or looked."""
     if identity.role == "instructor":
         return shown
-    if isinstance(found, WaysReport):
-        return _of_ways(identity, found, shown)
-    if not isinstance(found, PathReport):
-        return shown
-    keys = [one.step.key for one in found.steps if one.state != "waiting"]
-    kept = {key for key in keys if frame.store().guess(identity.id, guesses.about(found.study.id, key))}
-    mine = guessed(found, shown, kept)
-    if len(mine) < len(shown):
-        st.info("The page Tuning asks what you expect of each step; what came out is shown to those who have guessed.")
+    mine, why = visible(frame.store(), identity.id, found, shown)
+    if why:
+        st.info(why)
     return mine
-
-
-def _of_ways(identity: Identity, found: WaysReport, shown: list[Card]) -> list[Card]:
-    """Of three ways side by side: nothing before a guess."""
-    if any(frame.store().guess(identity.id, guesses.about(found.study.id, other)) for other in ASKS):
-        return shown
-    st.info("The page Federated asks what you expect; what came out is shown to those who have guessed.")
-    return []
 
 
 def _progress(found: Report, total: int) -> None:

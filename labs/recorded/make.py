@@ -50,8 +50,8 @@ from workshop.study.guided.planning import found_of
 from workshop.study.guided.steps import STEPS
 from workshop.study.kinds import Sofar
 from workshop.study.runner import read as trials_of
+from workshop.workloads.federated.failures import federated_failures
 from workshop.workloads.federated.study.guesses import ASKS
-from workshop.workloads.openfl.failures import federated_failures
 
 NAME = "class"  # of the session
 LEARNERS = 8

@@ -8,15 +8,28 @@ from collections.abc import Callable, Iterator
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from tests.server import seed
 from tests.support import limit
 from workshop.core import config
+from workshop.extension import Page
+from workshop.pages import frame, navigation
 from workshop.server import auth
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
 
 Open = Callable[..., AppTest]
+
+
+def switch(page: AppTest, name: str) -> None:
+    """Have the next run show the page of that name. AppTest itself only knows pages that are files."""
+    page._page_hash = calc_hash(name)
+
+
+def _raise(page: Page, error: BaseException) -> None:
+    """A page that fails here is a failed test, not a sentence for a visitor."""
+    raise error
 
 
 @pytest.fixture
@@ -33,8 +46,7 @@ def open_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     AppTest knows nothing of."""
     logging.getLogger("streamlit").setLevel(logging.ERROR)
     monkeypatch.syspath_prepend(str(config.app_folder()))
-    from parts import frame
-
+    monkeypatch.setattr(navigation, "broken", _raise)
     frame.store.clear()
     st.cache_data.clear()  # what an earlier test has asked the mapper
     visitors: dict[str, Identity] = {}
@@ -45,7 +57,7 @@ def open_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
         monkeypatch.setattr(frame, "visitor", lambda: visitors[role])
         page = AppTest.from_file(str(config.app_folder() / "streamlit_app.py"), default_timeout=limit(30))
         page.query_params.update(query)
-        page.switch_page(f"views/{name}.py")
+        switch(page, name)
         page.run()
         assert not page.exception, page.exception
         return page

@@ -11,6 +11,7 @@ from tests.app.conftest import Open
 from tests.server import seed
 from workshop.mpi import horovod
 from workshop.mpi.horovod import Build
+from workshop.pages import frame
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
@@ -24,13 +25,13 @@ def labels(page: AppTest) -> list[str]:
     return [button.label for button in page.button]
 
 
-@pytest.mark.parametrize("name", ["home", "session", "run", "history"])
+@pytest.mark.parametrize("name", ["welcome", "session", "run", "history"])
 @pytest.mark.parametrize("role", ["learner", "instructor"])
 def test_every_page_stands_on_an_empty_store(open_page: Open, name: str, role: str) -> None:
     assert role.capitalize() in words(open_page(name, role))
 
 
-@pytest.mark.parametrize("name", ["home", "session", "run", "history"])
+@pytest.mark.parametrize("name", ["welcome", "session", "run", "history"])
 def test_every_page_stands_on_a_full_one(open_page: Open, store: Store, session: SessionRecord, name: str) -> None:
     seed.completed(store, session)
     seed.failed(store, session, "no <b>luck</b>")
@@ -180,11 +181,9 @@ def test_several_sessions_can_be_chosen(open_page: Open, store: Store, session: 
     assert box.options == ["class", "other"]
 
 
-def test_what_people_write_is_text(open_page: Open) -> None:
-    from parts.frame import plain
-
+def test_what_people_write_is_text() -> None:
     nasty = "![x](http://evil.example/x.png) <script> **b** `c` :material/home: $x$ [l](u)"
-    shown = plain(nasty)
+    shown = frame.plain(nasty)
     assert shown.replace("\\", "") == nasty
     for sign in "![]()<>*`:$":
         assert f"\\{sign}" in shown

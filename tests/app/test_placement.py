@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.app.conftest import Open
+from tests.app.conftest import Open, switch
 from tests.app.test_pages import words
 from workshop.store.records import Limits, SessionRecord
 from workshop.store.store import Store
@@ -65,8 +65,9 @@ def test_it_is_still_there_after_another_page(open_page: Open, session: SessionR
     field(page, "Hosts").set_value("hostZ:6").run()
     field(page, "Per resource").set_value(6).run()
     field(page, "Cores per rank").set_value(1).run()
-    page.switch_page("views/history.py").run()
-    page.switch_page("views/placement.py").run()
+    for name in ("history", "placement"):
+        switch(page, name)
+        page.run()
     assert not page.exception
     assert field(page, "Machine").value == "1x8"
     assert "rank 5  hostZ  [./././././B/./.]" in code(page)

@@ -12,6 +12,7 @@ from tests.app.test_pages import labels
 from tests.app.test_studies import plain
 from tests.app.test_tuning import click
 from tests.quiz.nine import DECK, YAML
+from workshop.pages import frame
 from workshop.quiz import alone, reader
 from workshop.quiz.alone import Whose
 from workshop.server.quiz import round_start
@@ -39,8 +40,6 @@ def test_learners_see_decks_and_how_far_they_are(open_page: Open, store: Store) 
     assert links(page)["/quiz/alone/nine"] == "Begin"
     assert "/quiz/mine" in links(page), "where one's data is removed"
     assert "Begin the round" not in labels(page)
-    from parts import frame
-
     mine = alone.begin(store, DECK, Whose.of(frame.visitor()))
     mine.answer("called", "MPI")
     page = open_page("quizzes")

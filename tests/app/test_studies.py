@@ -13,6 +13,7 @@ from tests.app.test_pages import words
 from tests.study import seed
 from tests.study.cards import seed as grids
 from tests.study.guided import world as path
+from workshop.pages import cards
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
@@ -115,12 +116,10 @@ def test_a_grid_that_goes_on(open_page: Open, store: Store, session: SessionReco
     ("points", "place"),
     [([], None), ([{"customdata": 1}], 1), ([{"customdata": [2]}], 2), ([{"customdata": 3}], None), ([{}], None)],
 )
-def test_the_mark_that_was_clicked_at(points: list[dict[str, object]], place: int | None, open_page: Open) -> None:
-    from parts import picking
-
+def test_the_mark_that_was_clicked_at(points: list[dict[str, object]], place: int | None) -> None:
     event = types.SimpleNamespace(selection=types.SimpleNamespace(points=points))
-    assert picking.place(event, 3) == place
-    assert picking.place(None, 3) is None
+    assert cards.picked_place(event, 3) == place
+    assert cards.picked_place(None, 3) is None
 
 
 def test_of_a_guided_study_learners_see_what_they_have_guessed(

@@ -15,7 +15,7 @@ from workshop.cli.main import app
 from workshop.core import config
 from workshop.registry import workloads
 from workshop.report.failures import failures
-from workshop.workloads.openfl.failures import federated_failures
+from workshop.workloads.federated.failures import federated_failures
 
 # The texts of a lab, and how many commands there are at least in one of them.
 LEAST = {"README.md": 10, "runsheet.md": 3, "notebook.md": 1, "quiz.yaml": 0}

@@ -17,7 +17,7 @@ from tests.support import limit, until
 from workshop.core.placement import Placement
 from workshop.mpi import openmpi
 from workshop.runtime import client
-from workshop.workloads.openfl.failures import federated_failures
+from workshop.workloads.federated.failures import federated_failures
 
 pytestmark = pytest.mark.real
 SMALL = {"data": "digits", "images": 300, "model": "dense", "partition": "label"}

@@ -15,7 +15,7 @@ from workshop.report.predictions import PREDICTIONS
 from workshop.report.run_sections import RunLook
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads.openfl.failures import FederatedFailure, federated_failures
+from workshop.workloads.federated.failures import FederatedFailure, federated_failures
 from workshop.workloads.openfl.panels import NOT_YET
 
 KEY = "-----BEGIN PRIVATE KEY-----"

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from workshop.report.figures import theme
 from workshop.server.page_rewriter import rewriting
 
-# On every page of ours, see app/parts/frame.py: what has it has begun to show itself, and keeps it.
+# On every page of ours, see workshop/pages/frame.py: what has it has begun to show itself, and keeps it.
 DRAWN = ".st-key-menu"
 LONGEST = 20  # seconds after which whatever there is shows, as where a page can't reach the server any more
 _PLACE = b'<div id="root"></div>'  # of Streamlit's page, and of no other

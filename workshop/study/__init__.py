@@ -2,13 +2,13 @@
 
 `kinds` says what a kind of study has to bring. `runner` submits what is missing and goes on where it stopped; it knows
 no kind. `trial_monitor` waits for one run and may end it early. `place` refuses hosts on which runs would not compare.
-`results` compares cells. A folder for each kind: `scaling`, `grid` (also sampled, also from a file), `tune`, `guided`
-(the guided study) and `ways` (three ways of learning, seed by seed).
+`results` compares cells. A folder for each kind: `scaling`, `grid` (also sampled, also from a file), `tune` and
+`guided` (the guided study). Other capabilities bring kinds of their own, as `workshop.workloads.federated.study` does.
 """
 
 from __future__ import annotations
 
-from workshop.extension import Command, Extension, Study
+from workshop.extension import Command, Extension, Page, Study
 
 _OWN_OPTIONS = {"context_settings": {"ignore_unknown_options": True, "allow_extra_args": True}}
 
@@ -41,8 +41,12 @@ EXTENSION = Extension(
             cards="workshop.study.guided.cards:cards",
             show="workshop.study.guided.terminal:show_path",
             elsewhere="`workshop study run path`, or the dashboard's page Tuning",
+            visible="workshop.study.guided.cards:visible",
+            hidden="The page Tuning asks what you expect of each step; "
+            "what came out is shown to those who have guessed.",
         ),
     ),
+    pages=(Page("tuning", "Tuning", "tune", "workshop.study.guided.page:page", order=400),),
     commands=(
         Command("study run", "scaling", "workshop.study.scaling.command:scaling", _OWN_OPTIONS),
         Command("study run", "grid", "workshop.study.grid.command:grid"),

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from workshop.core.errors import BadInput
 from workshop.extension import load
-from workshop.registry import studies
+from workshop.registry import studies, workloads
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 
@@ -124,3 +124,13 @@ def report(store: Store, study: StudyRecord) -> Report:
     if study.kind not in studies():
         raise BadInput(f"Study {study.id} is of the kind {study.kind!r}, which this workshop can't show.")
     return kind(study.kind).report(store, study)
+
+
+def example() -> str:
+    """A command that runs a study, for a page that has none to show yet. It takes a workload that trains, if there is
+    one: those gain most from more ranks."""
+    known = [workload for workload in workloads().values() if workload.scaling is not None]
+    if not known:
+        return "workshop study run --help"
+    chosen = min(known, key=lambda workload: (not workload.trains, workload.order))
+    return f"workshop study run scaling --workload {chosen.name} --ranks 1,2,4"

@@ -78,3 +78,15 @@ def test_ranks_of_open_mpi_say_which_mpi_it_needs(workshop_home):
     params = WORKLOAD.check({"data": "blobs", "points": 100, "backend": "daal4py"})
     with pytest.raises(BadInput, match="needs MPICH or Intel MPI, these ranks run under Open MPI"):
         WORKLOAD.load()(RankContext(MPI.COMM_SELF), params)
+
+
+def test_what_the_tuner_has_to_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daal, "check_here", lambda: None)
+    assert "needs MPICH or Intel MPI" in daal.missing(("openmpi",))["daal4py"]
+    assert daal.missing(("openmpi", "mpich")) == {}
+
+    def not_here() -> None:
+        raise BadInput("daal4py is not installed.")
+
+    monkeypatch.setattr(daal, "check_here", not_here)
+    assert daal.INSTALL in daal.missing(("intelmpi",))["daal4py"]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.report.analysis import cases
 from workshop.report.verdict import verdict
+from workshop.workloads.federated.failures import federated_failures, openfl_failure
 from workshop.workloads.openfl import OpenFLParams, command_tables
-from workshop.workloads.openfl.failures import federated_failures, openfl_failure
 
 AUTHORITY = "CN=Simple Signing CA (key 0011aabb)"
 LATER = "2027-11-21T10:00:00+00:00"

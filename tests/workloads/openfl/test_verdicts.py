@@ -10,7 +10,7 @@ import pytest
 from tests.report.analysis import cases
 from tests.support import limit
 from workshop.report.verdict import verdict
-from workshop.workloads.openfl.failures import federated_failures
+from workshop.workloads.federated.failures import federated_failures
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
 FAILURES = [one for one in federated_failures() if one.needs_openfl]

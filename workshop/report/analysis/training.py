@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workshop.core import words
@@ -10,6 +10,7 @@ from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number
 from workshop.report.analysis.timing import shares
 
+BASELINE = "Keep it as the baseline, and compare it with more ranks: how much sooner do they reach the target?"
 NAMES = {
     "horovod": "Horovod",
     "mpi": "one MPI all-reduce",
@@ -18,8 +19,9 @@ NAMES = {
 }
 
 
-def reached(facts: Facts) -> Finding | None:
-    """How far and how fast it trained; None for runs that trained nothing."""
+def reached(facts: Facts, following: Callable[[Facts], str] | None = None) -> Finding | None:
+    """How far and how fast a run trained; None for a run that trained nothing. `following` says what to do next, where
+    a workload knows better than this module."""
     told = facts.metrics
     if not facts.training or not told["updates"]:
         return None
@@ -34,7 +36,9 @@ def reached(facts: Facts) -> Finding | None:
     took += f", after {words.seconds(before)} in earlier runs," if took and number(before) and before > 0 else ""
     fast = f" at {words.thousands(speed)} images/s" if number(speed) else ""
     why = [_exchanged(facts), _labels(facts), _target(facts), shares(facts)]
-    return Finding(f"Trained {came}{took}{fast}.", " ".join(filter(None, why)), _following(facts), of_times=True)
+    return Finding(
+        f"Trained {came}{took}{fast}.", " ".join(filter(None, why)), (following or _following)(facts), of_times=True
+    )
 
 
 def remarks(facts: Facts) -> list[str]:
@@ -119,28 +123,27 @@ def _after(told: Mapping[str, Any]) -> str:
 
 
 def _following(facts: Facts) -> str:
-    told, params = facts.metrics, facts.run.params
-    epochs, iterations = params.get("epochs"), params.get("iterations")
-    missed = number(told.get("target")) and told.get("time_to_target") is None
-    if missed and params.get("method") != "supervised" and isinstance(iterations, int):
-        twice = 2 * iterations
-        return f"Train for longer (--iterations {twice}), and see whether it comes to its target."
-    if missed and isinstance(epochs, int):
+    params = facts.run.params
+    epochs = params.get("epochs")
+    if missed(facts) and isinstance(epochs, int):
         twice, word = (2 * params["steps"], "steps") if _cut_short(facts) else (2 * epochs, "epochs")
         return f"Train for longer (--{word} {twice}), and see whether it comes to its target."
-    if params.get("method") == "supervised":
-        return "Compare with the same labels and all unlabelled images (--method sgan): what do these add?"
     if facts.ranks == 1:
-        return "Keep it as the baseline, and compare it with more ranks: how much sooner do they reach the target?"
-    if params.get("method") == "sgan":
-        return (
-            f"Compare with {words.ranks(1)}: how close to {facts.ranks} times as fast is it? Or train the classifier "
-            "on the labelled images alone (--method supervised), and see what the others add."
-        )
+        return BASELINE
     return (
-        f"Compare with {words.ranks(1)}: how close to {facts.ranks} times as fast is it? Or switch off a step of the "
-        "recipe, such as the broadcast (--broadcast no), and see what breaks."
+        f"{against_one(facts)} Or switch off a step of the recipe, such as the broadcast (--broadcast no), and see "
+        "what breaks."
     )
+
+
+def missed(facts: Facts) -> bool:
+    """Whether the run had a target that it didn't reach."""
+    return number(facts.metrics.get("target")) and facts.metrics.get("time_to_target") is None
+
+
+def against_one(facts: Facts) -> str:
+    """The question how much the ranks gained."""
+    return f"Compare with {words.ranks(1)}: how close to {facts.ranks} times as fast is it?"
 
 
 def _cut_short(facts: Facts) -> bool:

@@ -16,11 +16,13 @@ from workshop.report.figures.shares import compared
 from workshop.report.figures.waterfall import Step as Stage
 from workshop.report.figures.waterfall import waterfall
 from workshop.store.records import RunRecord
+from workshop.store.store import Store
 from workshop.study.card_parts import about, cells_table, pick, point, rate_words, runs_card, verdict
 from workshop.study.grid.cards import picture
 from workshop.study.guided.cells import AFTER, BEFORE, left_out
 from workshop.study.guided.evidence import threads_of
 from workshop.study.guided.found import Found
+from workshop.study.guided.guesses import about as about_study
 from workshop.study.guided.kind import PathReport, StepReport
 from workshop.study.guided.places import AS_FOUND
 from workshop.study.guided.saying import name
@@ -45,6 +47,12 @@ def guessed(report: PathReport, shown: Sequence[Card], steps: Container[str]) ->
     if all(one.state == "waiting" or one.step.key in steps for one in report.steps):
         return list(shown)
     return [card for card in shown if (key := card.name.partition("-")[2]) and key in steps]
+
+
+def visible(store: Store, identity: int, report: PathReport, shown: Sequence[Card]) -> list[Card]:
+    """The cards of those steps in which somebody has guessed, or looked."""
+    keys = [one.step.key for one in report.steps if one.state != "waiting"]
+    return guessed(report, shown, {key for key in keys if store.guess(identity, about_study(report.study.id, key))})
 
 
 def step_cards(report: PathReport, key: str, titled: bool = True) -> list[Card]:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from workshop.engine.fields import ADVANCED, Data
-from workshop.extension import Artifacts, Command, Extension, Params, Scaling, Study, Workload
+from workshop.extension import Artifacts, Command, Extension, Page, Params, Scaling, Study, Workload
 from workshop.workloads.federated.params import PRIVATE, Learning, Together
 
 
@@ -96,9 +96,12 @@ EXTENSION = Extension(
             cards="workshop.workloads.federated.study.cards:cards",
             show="workshop.workloads.federated.study.terminal:show_ways",
             plan="workshop.workloads.federated.study.notebook:plan",
+            visible="workshop.workloads.federated.study.guesses:visible",
+            hidden="The page Federated asks what you expect; what came out is shown to those who have guessed.",
             workload="federated",
         ),
     ),
+    pages=(Page("federated", "Federated", "diversity_3", "workshop.workloads.federated.page:page", order=450),),
     commands=(
         Command(
             "study run",

@@ -119,6 +119,7 @@ WORKLOAD = Workload(
         seconds="train",
         knobs={"exchange": ("horovod", "mpi", "mpi-per-tensor", "parameter-server")},
     ),
+    order=200,
 )
 
 EXTENSION = Extension(

@@ -9,8 +9,8 @@ from workshop.extension import Panel
 from workshop.report.cards import Card, code, line, table, words
 from workshop.report.snapshot import Snapshot
 from workshop.workloads.federated import panels as federated
+from workshop.workloads.federated.failures import openfl_failure
 from workshop.workloads.openfl import command_tables
-from workshop.workloads.openfl.failures import openfl_failure
 
 ABOUT_CERTIFICATES = (
     "Before anything is sent, both sides of a connection show a certificate, and look who has signed the other's. Its "

@@ -16,9 +16,9 @@ from workshop.extension import Verdict
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number
 from workshop.workloads.federated import verdict as federated
+from workshop.workloads.federated.failures import openfl_failure
 from workshop.workloads.openfl import command_tables
 from workshop.workloads.openfl.command_tables import Told
-from workshop.workloads.openfl.failures import openfl_failure
 
 HEALTHY = (
     "Break it, and see who notices: --fault foreign-certificate, other-name, expired-certificate, dies or restart. Or "

@@ -103,6 +103,7 @@ WORKLOAD = Workload(
         seconds="train",
         knobs={"exchange": ("horovod", "mpi", "mpi-per-tensor", "parameter-server")},
     ),
+    verdict="workshop.workloads.sgan.verdict:VERDICT",
     panels="workshop.workloads.sgan.panels:PANELS",
 )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from workshop.study.guided.guesses import Answer, Number
+from workshop.report.cards import Card
+from workshop.store.store import Store
+from workshop.study.guided.guesses import Answer, Number, about
 from workshop.workloads.federated.study.found import ON
 from workshop.workloads.federated.study.kind import WaysReport
 from workshop.workloads.federated.study.spread import Paired
@@ -36,3 +38,8 @@ def answer(report: WaysReport, other: str) -> Answer | None:
 def _margin(apart: Paired) -> float:
     """Twice the standard error, since nobody can know better than that."""
     return max(2 * (apart.error or 0.0), LEAST)
+
+
+def visible(store: Store, identity: int, report: WaysReport, shown: Sequence[Card]) -> list[Card]:
+    """All cards for somebody who has guessed, or looked; none before."""
+    return list(shown) if any(store.guess(identity, about(report.study.id, other)) for other in ASKS) else []

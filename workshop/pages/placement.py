@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from parts.fields import model_form
-
 from workshop.core.placement import Placement
 from workshop.mpi import prefix
+from workshop.pages.fields import model_form
 
 FOLDED = ("mpi", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "environment")
 

@@ -12,7 +12,7 @@ import typer
 from workshop.cli.main import app
 from workshop.core.errors import BadInput
 from workshop.registry import workload
-from workshop.workloads.openfl.failures import FederatedFailure, federated_failure, federated_failures
+from workshop.workloads.federated.failures import FederatedFailure, federated_failure, federated_failures
 
 ALL = federated_failures()
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import streamlit as st
-from parts import cards, federated_failing, frame
 
+from workshop.pages import cards, frame, links
 from workshop.registry import workloads
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import Identity, RunRecord, SessionRecord
-from workshop.workloads.openfl import environment
+from workshop.workloads.federated import page_failures
 
 PROTECTED = (
     ("One institution with wrong labels", "workshop run federated --attack flip"),
@@ -39,7 +39,7 @@ def show(session: SessionRecord | None, identity: Identity) -> None:
     st.markdown("### Further")
     with st.container(border=True, key="federated-attack"):
         st.markdown("#### :material/security: Attack and protect")
-        federated_failing.guided(session, identity)
+        page_failures.guided(session, identity)
         with st.expander("More to try: attacks, masks, noise, fewer bytes", icon=":material/terminal:"):
             for title, command in PROTECTED:
                 st.markdown(title)
@@ -61,9 +61,8 @@ def show(session: SessionRecord | None, identity: Identity) -> None:
     with st.container(border=True, key="federated-openfl"):
         st.markdown("#### :material/vpn_key: A real federation, over OpenFL")
         st.markdown(OPENFL)
-        first = [] if environment.installed() else ["workshop federation install"]
         start = "workshop federation start --backend openfl --collaborators 3"
-        _commands("openfl", *first, start, "workshop federation status", form=False)
+        _commands("openfl", "workshop federation install  # once", start, "workshop federation status", form=False)
 
 
 def _commands(workload: str, *commands: str, form: bool = True) -> None:
@@ -72,11 +71,9 @@ def _commands(workload: str, *commands: str, form: bool = True) -> None:
     latest = frame.store().runs(workload=workload, limit=1)
     with st.container(horizontal=True):
         for run in latest:
-            label = f"Run {run.id} · {run.status}"
-            st.page_link("views/run.py", label=label, icon=":material/monitoring:", query_params={"run": str(run.id)})
+            links.run_link(run.id, f"Run {run.id} · {run.status}")
         if form and workload in workloads():
-            query = {"workload": workload}
-            st.page_link("views/run.py", label="Set one up", icon=":material/play_circle:", query_params=query)
+            links.link("run", "Set one up", ":material/play_circle:", {"workload": workload})
     if not latest:
         st.caption("Nobody has run it yet.")
     elif latest[0].verdict:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import streamlit as st
-from parts import frame, predicting
-from parts.composing import Composed
 
 from workshop.core.errors import BadInput
 from workshop.mpi import reports
 from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports import Read
+from workshop.pages import frame
+from workshop.placement_page import prediction
+from workshop.placement_page.composition import Composed
 from workshop.report.analysis.difference import AS_MEANT, Difference, aligned, difference, sentences
 from workshop.report.panels.predicted import LEGEND
 
@@ -47,10 +48,10 @@ def pasted(composed: Composed | None, predicted: Prediction | None) -> None:
     alike = not other and predicted is not None and predicted.rank_map is not None
     alike = alike and len(predicted.rank_map["ranks"]) == len(read.rank_map["ranks"])
     threads = composed.placement.threads_per_rank if composed is not None and alike else 1
-    predicting.picture(read.machine, read.rank_map, threads, "report", meant)
+    prediction.picture(read.machine, read.rank_map, threads, "report", meant)
     if meant:
         st.caption(LEGEND)
-    predicting.masks(read.rank_map, read.machine)
+    prediction.masks(read.rank_map, read.machine)
 
 
 def _compared(read: Read, predicted: Prediction) -> list[Difference]:

@@ -8,8 +8,6 @@ from hashlib import sha256
 from typing import Any
 
 import streamlit as st
-from parts import frame
-from parts.fields import model_form
 
 from workshop.core import machines
 from workshop.core.errors import BadInput, WorkshopError
@@ -17,6 +15,8 @@ from workshop.core.machines import Described
 from workshop.core.placement import Host, Placement, hosts_from
 from workshop.mpi import command_lines
 from workshop.mpi.words import parse
+from workshop.pages import frame
+from workshop.pages.fields import model_form
 from workshop.report.wording import dumps
 
 MACHINE = "2x4x2"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import streamlit as st
-from parts import frame
-from parts.cards import FIGURE
 
 from workshop.core.errors import WorkshopError
+from workshop.pages import frame
+from workshop.pages.cards import FIGURE
 from workshop.report.figures.guesses import guesses as drawn_guesses
 from workshop.store.records import Identity, StudyRecord
 from workshop.study.guided import guesses

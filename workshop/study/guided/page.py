@@ -1,9 +1,10 @@
 """Tuning: the article's path in nine steps, each with predict, run, see, explain. `?study=3&step=d` is a link."""
 
 import streamlit as st
-from parts import frame, resting, tuning, tuning_begin, tuning_step
-from parts.chosen import chosen
 
+from workshop.pages import frame
+from workshop.pages.studies import chosen, follow, live
+from workshop.study.guided import page_begin, page_step, page_study
 from workshop.study.guided.plan import KIND
 from workshop.study.guided.steps import SOURCE, STEPS
 
@@ -14,20 +15,21 @@ WORDS = (
 RECENT = 20  # guided studies to choose from
 
 
-def main() -> None:
+def page() -> None:
+    """Draw the page Tuning."""
     identity = frame.heading("Tuning", WORDS)
     session = frame.choose_session()
     studies = frame.store().studies(kind=KIND, limit=RECENT)
     study = chosen(studies, KIND, "these", "guided one")
     if study is None or st.query_params.get("new"):
-        tuning_begin.form(session, identity)
+        page_begin.form(session, identity)
         return
-    tuning.head(study, session, identity)
+    page_study.head(study, session, identity)
     step = _step(study.id)
     st.query_params["step"] = step
-    tuning_step.show(study.id, step, session, identity)
-    if not tuning.live(study):  # learners don't start what they wait for
-        resting.follow(study)
+    page_step.show(study.id, step, session, identity)
+    if not live(study):  # learners don't start what they wait for
+        follow(study)
 
 
 def _step(study_id: int) -> str:
@@ -43,6 +45,3 @@ def _step(study_id: int) -> str:
         label_visibility="collapsed",
     )
     return picked or "a"
-
-
-main()

@@ -6,11 +6,11 @@ from __future__ import annotations
 import time
 
 import streamlit as st
-from parts import cards, federated_predict, frame, tuning
-from parts.federated_begin import PARTITIONS
 
 from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
+from workshop.pages import cards, frame
+from workshop.pages.studies import live, stop_button
 from workshop.registry import workloads
 from workshop.report.cards import Card
 from workshop.report.wording import waiting
@@ -20,6 +20,8 @@ from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import export
 from workshop.study.kinds import Sofar
 from workshop.study.trials import remaining
+from workshop.workloads.federated import page_prediction
+from workshop.workloads.federated.page_begin import PARTITIONS
 from workshop.workloads.federated.study.cards import cards as cards_of
 from workshop.workloads.federated.study.kind import WaysReport, seconds, ways_report
 
@@ -39,7 +41,7 @@ EXPLAIN = (
 
 def head(study: StudyRecord, session: SessionRecord | None, identity: Identity) -> None:
     """How far it is; looked at again every few seconds while it goes on."""
-    going = tuning.live(study)
+    going = live(study)
     st.fragment(run_every=EVERY if going else None)(_head)(study.id, session, identity, going)
 
 
@@ -63,7 +65,7 @@ def _head(study_id: int, session: SessionRecord | None, identity: Identity, goin
         st.error(frame.plain(str(error)))
         return
     study = report.study
-    if going and not tuning.live(study):
+    if going and not live(study):
         st.rerun()  # the whole page once more, which no longer asks
     with st.container(border=True, key="federated-head"):
         st.markdown(_far(report, going))
@@ -120,7 +122,7 @@ def _buttons(report: WaysReport, session: SessionRecord | None, identity: Identi
     study = report.study
     with st.container(horizontal=True, vertical_alignment="center"):
         if going:
-            tuning.stop_button(study.id, identity)
+            stop_button(study.id, identity)
             return
         if study.finished_at is None:
             if session is None or not session.up:
@@ -138,7 +140,7 @@ def _run(study_id: int, session: SessionRecord, identity: Identity) -> None:
     """Have all seeds run that are missing; the page then follows."""
     try:
         actions.only_instructor(identity)
-        if tuning.live(frame.store().study(study_id)):  # another instructor was faster
+        if live(frame.store().study(study_id)):  # another instructor was faster
             raise BadInput(f"Study {study_id} goes on already.")
         RUNNERS.start(frame.store(), identity, study_id, session)
     except WorkshopError as error:
@@ -150,7 +152,7 @@ def _run(study_id: int, session: SessionRecord, identity: Identity) -> None:
 def see(study: StudyRecord, identity: Identity) -> None:
     """What it has found so far, drawn anew every few seconds while it goes on."""
     st.markdown("#### :material/visibility: See")
-    going = tuning.live(study)
+    going = live(study)
     st.fragment(run_every=EVERY if going else None)(_see)(study.id, identity)
 
 
@@ -163,12 +165,12 @@ def _see(study_id: int, identity: Identity) -> None:
     if not report.found and report.now is None:
         st.caption("Nothing has been learned yet.")
         return
-    federated_predict.score(report, identity)
+    page_prediction.score(report, identity)
     cards.show_page(shown, f"federated-{study_id}")
     if report.study.finished_at is None:
         return
     if identity.role == "instructor":
-        federated_predict.everybody(report)
+        page_prediction.everybody(report)
     _downloads(report, shown)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
-from parts import frame
 
 from workshop.core import topology, words
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Host, Placement
 from workshop.mpi import prefix
+from workshop.pages import frame, links
 from workshop.report.failures import Failure, failures
 from workshop.report.wording import STATUS
 from workshop.server import actions
@@ -82,8 +82,7 @@ def _one(
     broken, fixed = pair
     if broken is not None and fixed is not None and broken.ended and fixed.ended:
         st.markdown(f"**Look for:** {frame.plain(failure.look_for)}")
-        query = {"compare": f"{broken.id},{fixed.id}"}
-        st.page_link("views/history.py", label="Compare the two", icon=":material/compare:", query_params=query)
+        links.compare_link((broken.id, fixed.id))
 
 
 def _submit(failure: Failure, placement: Placement, session: SessionRecord, identity: Identity) -> None:
@@ -118,8 +117,7 @@ def _outcome(run: RunRecord | None) -> None:
     """How the newest run went, and the way to its page."""
     if run is None:
         return
-    label = f"Run {run.id} · {STATUS[run.status]}"
-    st.page_link("views/run.py", label=label, icon=":material/monitoring:", query_params={"run": str(run.id)})
+    links.run_link(run.id, f"Run {run.id} · {STATUS[run.status]}")
     if run.verdict:
         st.markdown(f"**{frame.plain(run.verdict['verdict'])}** {_took(run)}{frame.plain(run.verdict['why'])}")
 

@@ -1,9 +1,10 @@
 """Federated: three ways to learn side by side, then what attacks, leaks and protects. `?study=3` is a link to one."""
 
 import streamlit as st
-from parts import federated, federated_begin, federated_further, federated_predict, frame, resting, tuning
-from parts.chosen import chosen
 
+from workshop.pages import frame
+from workshop.pages.studies import chosen, follow, live
+from workshop.workloads.federated import page_begin, page_further, page_prediction, page_study
 from workshop.workloads.federated.study.plan import KIND
 
 WORDS = (
@@ -16,21 +17,19 @@ WORDS = (
 RECENT = 20  # studies to choose from
 
 
-def main() -> None:
+def page() -> None:
+    """Draw the page Federated."""
     identity = frame.heading("Federated", WORDS)
     session = frame.choose_session()
     studies = frame.store().studies(kind=KIND, limit=RECENT)
     study = chosen(studies, KIND, "three ways", "one of three ways")
     if study is None or st.query_params.get("new"):
-        federated_begin.form(session, identity)
+        page_begin.form(session, identity)
     else:
-        federated.head(study, session, identity)
-        if federated_predict.asked(study, identity):
-            federated.see(study, identity)
-            federated.explain()
-        if not tuning.live(study):
-            resting.follow(study)
-    federated_further.show(session, identity)
-
-
-main()
+        page_study.head(study, session, identity)
+        if page_prediction.asked(study, identity):
+            page_study.see(study, identity)
+            page_study.explain()
+        if not live(study):
+            follow(study)
+    page_further.show(session, identity)

@@ -8,11 +8,15 @@ from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
-from parts import frame, picking
 
+from workshop.core.errors import WorkshopError
+from workshop.pages import frame, links
+from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card, Part
+from workshop.report.machine_picture import machine_card
 
 LONG = 14  # rows of a table above which it scrolls
+HOW = "Click at a mark to see its runs, and where their ranks were."
 SENTENCE = 40  # characters from which a cell holds one
 BESIDE = 0.62  # of a page's width is what a picture has beside another one
 FIGURE: dict[str, Any] = {"theme": None, "config": {"displayModeBar": False}}
@@ -62,7 +66,44 @@ def _whole(part: Part, key: str) -> None:
             st.plotly_chart(part["figure"], key=key, **FIGURE)
             return
         event = st.plotly_chart(part["figure"], key=key, on_select="rerun", selection_mode="points", **FIGURE)
-    picking.picked(part["picks"], event, key)
+    _picked(part["picks"], event, key)
+
+
+def _picked(picks: Sequence[Part], event: Any, key: str) -> None:
+    """What a mark of a figure stands for, where somebody clicked at one: its runs, and where their ranks were."""
+    chosen = picked_place(event, len(picks))
+    if chosen is None or not picks[chosen]:
+        st.caption(HOW)
+        return
+    pick = picks[chosen]
+    with st.container(border=True, key=f"picked-{key}"):
+        st.markdown(f"**{frame.plain(pick['title'])}** · {frame.plain(pick['text'])}")
+        if not pick["runs"]:
+            return
+        with st.container(horizontal=True):
+            for run in pick["runs"]:
+                links.run_link(run, f"Run {run}", icon=None)
+        _rank_map(pick["runs"][0], key)
+
+
+def picked_place(event: Any, count: int) -> int | None:
+    """The place among the picks that a chart's selection names; None where nothing is selected."""
+    points = event.selection.points if event else []
+    if not points:
+        return None
+    given = points[0].get("customdata")
+    given = given[0] if isinstance(given, list | tuple) and given else given
+    return given if isinstance(given, int) and 0 <= given < count else None
+
+
+def _rank_map(run_id: int, key: str) -> None:
+    try:
+        run = frame.store().run(run_id)
+    except WorkshopError as error:
+        st.error(frame.plain(str(error)))
+        return
+    for card in machine_card(f"Where the ranks of run {run_id} were", run.machine, run.rank_map, threads_of(run)):
+        show(card, f"picked-{key}")
 
 
 def _figure(part: Part, key: str) -> None:

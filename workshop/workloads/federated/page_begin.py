@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import streamlit as st
-from parts import frame
 
 from workshop.core import words
 from workshop.core.errors import WorkshopError
 from workshop.extension import Workload
+from workshop.pages import frame
 from workshop.registry import workloads
 from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord

@@ -1,4 +1,4 @@
-"""The guided study as a whole: how far it is, running all of it, stopping it. Shared with its single steps."""
+"""The guided study as a whole: how far it is, and running all of it. Its single steps use it as well."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import streamlit as st
-from parts import frame
 
 from workshop.core.errors import BadInput, WorkshopError
+from workshop.pages import frame
+from workshop.pages.studies import live, stop_button
 from workshop.report.wording import waiting
 from workshop.server import actions
 from workshop.server.study_processes import RUNNERS
@@ -61,12 +62,6 @@ def _seen(state: tuple[object, ...], _study: StudyRecord) -> Seen:
     report = path_report(frame.store(), _study)
     sofar = Sofar(_study, report.trials, report.runs)
     return Seen(report, total(sofar), by_step(frame.store(), sofar))
-
-
-def live(study: StudyRecord) -> bool:
-    """Whether it goes on, or is about to."""
-    running = RUNNERS.of(study.id)
-    return study.state == "running" or (running is not None and not running.ended.is_set())
 
 
 def head(study: StudyRecord, session: SessionRecord | None, identity: Identity) -> None:
@@ -128,22 +123,6 @@ def _buttons(now: Seen, session: SessionRecord | None, identity: Identity, going
             run(study_id, STEPS, session, identity)
         if not frame.recorded() and st.button("Begin another one", type="tertiary", key="tuning-new"):
             st.query_params["new"] = "1"
-            st.rerun()
-
-
-def stop_button(study_id: int, identity: Identity) -> None:
-    """Stop what this dashboard runs."""
-    running = RUNNERS.of(study_id)
-    if running is None or running.ended.is_set():
-        st.caption("A command runs it; Ctrl-C there stops it.")
-    elif running.stopping:
-        st.caption("Stopping …")
-    elif st.button("Stop", icon=":material/stop_circle:", key="tuning-stop"):
-        try:
-            RUNNERS.stop(identity, study_id)
-        except WorkshopError as error:
-            st.error(frame.plain(str(error)))
-        else:
             st.rerun()
 
 

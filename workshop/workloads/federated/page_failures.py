@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import streamlit as st
-from parts import frame
-from parts.failing import BROKEN, EVERY, FIXED, RECENT
 
 from workshop.core.errors import WorkshopError
+from workshop.pages import frame, links
 from workshop.server import actions
 from workshop.store.records import Identity, RunRecord, SessionRecord
-from workshop.workloads.openfl.failures import FederatedFailure, Which, federated_failures
+from workshop.workloads.federated.failures import FederatedFailure, Which, federated_failures
 
-SIDES: tuple[tuple[Which, str], ...] = (("broken", BROKEN), ("fixed", FIXED))
+EVERY = 3.0  # seconds between looks while one of these runs goes on
+RECENT = 300  # runs among which those of these federations are looked for
+SIDES: tuple[tuple[Which, str], ...] = (("broken", "Run it"), ("fixed", "Run the fix"))
 
 
 def guided(session: SessionRecord | None, identity: Identity) -> None:
@@ -74,8 +75,7 @@ def _one(
     st.markdown(f"**Look for:** {frame.plain(failure.look_for)}")
     pair = [run for which, _ in SIDES if (run := newest[which]) is not None and run.ended]
     if len(pair) == len(SIDES):
-        query = {"compare": ",".join(str(run.id) for run in pair)}
-        st.page_link("views/history.py", label="Compare the two", icon=":material/compare:", query_params=query)
+        links.compare_link(run.id for run in pair)
 
 
 def _submit(failure: FederatedFailure, which: Which, session: SessionRecord, identity: Identity) -> None:
@@ -91,7 +91,6 @@ def _outcome(run: RunRecord | None) -> None:
     """How the newest run went, and the way to its page."""
     if run is None:
         return
-    label = f"Run {run.id} · {run.status}"
-    st.page_link("views/run.py", label=label, icon=":material/monitoring:", query_params={"run": str(run.id)})
+    links.run_link(run.id, f"Run {run.id} · {run.status}")
     if run.verdict:
         st.markdown(f"**{frame.plain(run.verdict['verdict'])}** {frame.plain(run.verdict['why'])}")

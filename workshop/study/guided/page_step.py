@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import streamlit as st
-from parts import cards, frame, tuning
-from parts.cards import FIGURE
-from parts.tuning import EVERY, WHERE, Seen
 
 from workshop.core import words
 from workshop.core.errors import WorkshopError
+from workshop.pages import cards, frame
+from workshop.pages.cards import FIGURE
+from workshop.pages.studies import live
 from workshop.report.figures.guesses import guesses as drawn_guesses
 from workshop.report.wording import waiting
 from workshop.store.records import Identity, SessionRecord
-from workshop.study.guided import guesses
+from workshop.study.guided import guesses, page_study
 from workshop.study.guided.cards import step_cards
 from workshop.study.guided.guesses import SHOWN, Ask, Choice
 from workshop.study.guided.kind import StepReport
+from workshop.study.guided.page_study import EVERY, WHERE, Seen
 from workshop.study.guided.steps import OTHERS, SOURCE
 
 LAB = "The lab text and a script that does without this platform are in the folder `labs/sgan`."
@@ -30,7 +31,7 @@ STATE = {
 def show(study_id: int, key: str, session: SessionRecord | None, identity: Identity) -> None:
     """The step, its results as they come."""
     try:
-        now = tuning.seen(study_id)
+        now = page_study.seen(study_id)
     except WorkshopError as error:
         st.error(frame.plain(str(error)))
         return
@@ -45,7 +46,7 @@ def show(study_id: int, key: str, session: SessionRecord | None, identity: Ident
     with left, st.container(border=True, key=f"tuning-predict-{key}"):
         st.markdown("#### :material/psychology: Predict")
         _predict(study_id, one, one.step.ask(now.report.found), guessed.value if guessed else None, identity)
-    going = tuning.live(now.report.study)
+    going = live(now.report.study)
     every = EVERY if going else None
     with right, st.container(border=True, key=f"tuning-run-{key}"):
         st.markdown("#### :material/play_circle: Run")
@@ -104,9 +105,9 @@ def _keep(study_id: int, key: str, identity: Identity, value: dict[str, object])
 
 
 def _run(study_id: int, key: str, session: SessionRecord | None, identity: Identity) -> None:
-    now = tuning.seen(study_id)
+    now = page_study.seen(study_id)
     one = now.report.step(key)
-    going = tuning.live(now.report.study)
+    going = live(now.report.study)
     st.markdown(STATE[one.state])
     ended = sum(cell.status in ("completed", "failed", "pruned") for cell in one.cells)
     if one.state != "waiting":
@@ -125,7 +126,7 @@ def _run(study_id: int, key: str, session: SessionRecord | None, identity: Ident
     elif ahead.runs:
         label = "Run this step" if one.state == "waiting" else "Run what is missing"
         if st.button(label, type="primary", icon=":material/play_arrow:", key=f"tuning-go-{key}"):
-            tuning.run(study_id, key, session, identity)
+            page_study.run(study_id, key, session, identity)
 
 
 def _runs(one: StepReport) -> set[int]:
@@ -133,7 +134,7 @@ def _runs(one: StepReport) -> set[int]:
 
 
 def _see(study_id: int, key: str, identity: Identity, value: object) -> None:
-    now = tuning.seen(study_id)
+    now = page_study.seen(study_id)
     one = now.report.step(key)
     if one.state == "waiting":
         st.caption("Nothing has been measured yet.")

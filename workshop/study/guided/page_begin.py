@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import streamlit as st
-from parts import frame
 
 from workshop.core import words
 from workshop.core.errors import WorkshopError
+from workshop.pages import frame
 from workshop.registry import workload
 from workshop.report.wording import waiting
 from workshop.server import actions

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
-from parts import composing, frame
-from parts.cards import FIGURE
-from parts.composing import Composed
 
 from workshop.core import topology, words
 from workshop.core.errors import WorkshopError
@@ -16,6 +13,10 @@ from workshop.core.placement import Placement
 from workshop.mpi import mapper
 from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports.masks import mask
+from workshop.pages import frame
+from workshop.pages.cards import FIGURE
+from workshop.placement_page import composition
+from workshop.placement_page.composition import Composed
 from workshop.report.analysis.oversubscription import oversubscription
 from workshop.report.figures.machine import machine_picture, sharing_words
 from workshop.server import limits, worker_gate
@@ -30,7 +31,7 @@ and B is where the rank may run."""
 LISTED = 48  # ranks that are listed as masks
 
 
-def prediction(composed: Composed, identity: Identity) -> Prediction:
+def predict(composed: Composed, identity: Identity) -> Prediction:
     """The mapper's answer, or in its note why it gave none."""
     try:
         return _asked(composed.placement.model_dump_json(), composed.machine, limits.shared().who(identity))
@@ -42,7 +43,7 @@ def prediction(composed: Composed, identity: Identity) -> Prediction:
 def _asked(placement: str, machine: str, _who: Who) -> Prediction:
     """The same for all who ask the same, also where the mapper had no answer: it may have taken long not to. Raises
     TooMany."""
-    where, described = Placement.model_validate_json(placement), composing.read_machine(machine)
+    where, described = Placement.model_validate_json(placement), composition.read_machine(machine)
     try:
         return worker_gate.gate().wait(_who, lambda: mapper.predict(where, described, LONGEST), PATIENCE)
     except TooMany:
@@ -76,7 +77,7 @@ def _refused(predicted: Prediction) -> None:
     with st.container(horizontal=True):
         for number, change in enumerate(predicted.changes):
             label = f"{words.capital(frame.plain(change.words.partition(' (')[0]))}"
-            st.button(label, key=f"change-{number}", on_click=composing.take, args=(change.placement,))
+            st.button(label, key=f"change-{number}", on_click=composition.take, args=(change.placement,))
 
 
 def picture(

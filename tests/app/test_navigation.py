@@ -1,0 +1,121 @@
+"""The dashboard's navigation: pages that extensions bring, in their order, and what becomes of broken ones."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable, Iterator
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from tests.app.conftest import Open, switch
+from tests.app.test_studies import plain
+from workshop import registry
+from workshop.extension import Extension, Page
+from workshop.pages import frame, links, navigation
+from workshop.store.store import Store
+
+Bring = Callable[..., None]
+BROKEN = navigation.broken  # as it is; `open_page` has it raise
+OURS = ["welcome", "session", "placement", "run", "studies", "tuning", "federated", "quizzes", "progress", "history"]
+
+
+@pytest.fixture
+def bring(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bring]:
+    """`bring(page, …)` has a stranger's extension bring these pages. Their functions are in the module `stranger`."""
+    stranger = types.ModuleType("stranger")
+    vars(stranger).update(hello=_hello, breaks=_breaks, leaves=_leaves)
+    monkeypatch.setitem(sys.modules, "stranger", stranger)
+    own = registry.extensions()
+
+    def bring_(*pages: Page) -> None:
+        monkeypatch.setattr(registry, "extensions", lambda: [*own, Extension(pages=pages)])
+        registry.pages.cache_clear()
+
+    yield bring_
+    registry.pages.cache_clear()
+
+
+def _hello() -> None:
+    identity = frame.heading("Hello", "A stranger's page.")
+    st.markdown(f"Hello, {identity.nickname}.")
+    links.run_link(3, "The third run")
+    links.link("nowhere", "Nowhere")
+
+
+def _breaks() -> None:
+    raise RuntimeError("it\nhas <b>no</b> luck.")
+
+
+def _leaves() -> None:
+    sys.exit(3)
+
+
+def hello(**settings: object) -> Page:
+    return Page("hello", "Hello", "waving_hand", "stranger:hello", **settings)  # type: ignore[arg-type]
+
+
+def names(page: AppTest) -> list[str]:
+    return list(page.session_state[links.DECLARED])
+
+
+def test_our_pages_stand_in_their_order(open_page: Open) -> None:
+    page = open_page("welcome")
+    assert names(page) == OURS
+    declared = page.session_state[links.DECLARED]
+    assert [one.url_path for one in declared.values()] == ["", *OURS[1:]], "the first page is at the root"
+    assert [one.title for one in declared.values()] == [
+        *("Welcome", "Session", "Placement", "Run", "Studies", "Tuning", "Federated", "Quizzes", "Class", "History")
+    ]
+    assert declared["placement"].icon == ":material/grid_view:"
+
+
+def test_a_stranger_s_page_is_drawn_with_our_blocks(open_page: Open, bring: Bring) -> None:
+    bring(hello())
+    page = open_page("hello")
+    assert "Hello, Learner." in plain(page) and "Nowhere" in plain(page)
+    assert names(page) == [*OURS[:7], "hello", *OURS[7:]]
+    (link,) = page.get("page_link")
+    assert (link.proto.page, link.proto.query_string, link.proto.label) == ("run", "run=3", "The third run")
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        ("stranger:breaks", "The page Broken can't be shown: it has <b>no</b> luck."),
+        ("stranger:leaves", "The page Broken can't be shown: 3."),
+        ("stranger:absent", "The page Broken can't be shown: module 'stranger' has no attribute 'absent'."),
+        ("no_such_package.page:page", "The page Broken can't be shown: No module named 'no_such_package'."),
+    ],
+)
+def test_a_broken_page_says_so_in_a_sentence(
+    open_page: Open, bring: Bring, monkeypatch: pytest.MonkeyPatch, function: str, said: str
+) -> None:
+    bring(Page("broken", "Broken", "no such icon", function), hello())
+    monkeypatch.setattr(navigation, "broken", BROKEN)
+    page = open_page("broken")
+    assert [error.value.replace("\\", "") for error in page.error] == [said]
+    switch(page, "hello")
+    assert "Hello, Learner." in plain(page.run()), "the others go on"
+
+
+def test_who_sees_a_page(open_page: Open, bring: Bring) -> None:
+    bring(hello(roles=("instructor",)))
+    assert "hello" in names(open_page("hello", "instructor"))
+    assert "hello" not in names(open_page("welcome"))
+    assert "Hello, Learner." not in plain(open_page("hello")), "not by its address either"
+
+
+def test_a_page_can_t_take_our_name_nor_the_root(open_page: Open, bring: Bring, store: Store) -> None:
+    bring(Page("run", "Mine", "school", "stranger:hello"), hello(order=1))
+    assert names(open_page("run")) == ["hello", *OURS]
+    assert "Set up a run" in "".join(one.value for one in open_page("run").subheader)
+    assert "Predict, run, see, explain" in "".join(one.value for one in open_page("welcome").subheader)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "A", "1st", "a b", "../x", "é"])
+def test_a_name_has_to_fit_an_address(name: str) -> None:
+    with pytest.raises(ValueError, match="needs a title, and a name like hello-2"):
+        Page(name, "Title", "school", "stranger:hello")

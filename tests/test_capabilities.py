@@ -1,0 +1,95 @@
+"""The core knows no capability by name: whatever a workload needs stands in its own folder."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.affected import ROOT
+from workshop.registry import workloads
+
+OWN = ("workshop/workloads/", "workshop/study/ways/", "workshop/study/guided/")  # folders of capabilities
+DATA = "the images of handwritten digits are called like the workload"
+EXAMPLE = "an example in a help text or in a sentence"
+BENCH = "a bench measures the same workload each time"
+# Files of the core that may name a workload, each with its reason. This list may only shrink.
+ALLOWED = {
+    "workshop/bench/chaos/__init__.py": BENCH,
+    "workshop/bench/chaos/plan.py": BENCH,
+    "workshop/bench/start.py": BENCH,
+    "workshop/bench/viewers.py": BENCH,
+    "workshop/cli/demo.py": "the demo runs a workload that talks much, unless somebody says otherwise",
+    "workshop/cli/study.py": EXAMPLE,
+    "workshop/course/__init__.py": "the order of the course's labs, some of which are called like a workload",
+    "workshop/course/simulated_ranks.py": "an MPI call that is called like the workload",
+    "workshop/demo/compare.py": "settings with which the demo's workloads end soon",
+    "workshop/doctor.py": "it looks whether OpenFL's environment is there",
+    "workshop/engine/data/download.py": DATA,
+    "workshop/engine/data/files.py": DATA,
+    "workshop/engine/data/images.py": DATA,
+    "workshop/engine/data/places.py": DATA,
+    "workshop/installation/compiled.py": "what a first visit would wait for is compiled ahead",
+    "workshop/notebook/planning.py": EXAMPLE,
+    "workshop/report/failures.py": "the guided failures of placements run a workload each",
+    "workshop/study/__init__.py": "the workload that a study of three ways is about unless somebody says otherwise",
+    "workshop/study/grid/command.py": EXAMPLE,
+    "workshop/study/grid/file.py": EXAMPLE,
+    "workshop/study/scaling/command.py": EXAMPLE,
+    "workshop/study/tune/bench.py": BENCH,
+    "workshop/study/tune/command.py": EXAMPLE,
+}
+
+
+def core_files() -> list[str]:
+    """All sources of the core, relative to the root."""
+    found = (path for folder in ("workshop", "app") for path in (ROOT / folder).rglob("*.*"))
+    files = (path.relative_to(ROOT).as_posix() for path in found if path.suffix in (".py", ".js", ".css"))
+    return sorted(file for file in files if not file.startswith(OWN))
+
+
+def told(path: Path) -> Iterator[str]:
+    """What a source says to the machine: its imports and strings, without docstrings and comments."""
+    if path.suffix != ".py":
+        yield path.read_text()
+        return
+    tree = ast.parse(path.read_text())
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value
+        elif isinstance(node, ast.ImportFrom):
+            yield " ".join([node.module or "", *(alias.name for alias in node.names)])
+        elif isinstance(node, ast.Import):
+            yield " ".join(alias.name for alias in node.names)
+
+
+def named(path: Path) -> set[str]:
+    """The workloads that a source names."""
+    words = re.compile(rf"\b({'|'.join(workloads())})\b")
+    return {word for text in told(path) for word in words.findall(text)}
+
+
+def test_the_core_names_no_workload() -> None:
+    found = {file: names for file in core_files() if (names := named(ROOT / file))}
+    assert {file: names for file, names in found.items() if file not in ALLOWED} == {}
+    assert sorted(set(ALLOWED) - set(found)) == [], "these name none any more: take them off the list"
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ('FIRST = "kmeans"', {"kmeans"}),
+        ("from workshop.workloads.sgan import run", {"sgan"}),
+        ("from workshop.workloads import openfl", {"openfl"}),
+        ("import workshop.workloads.mnist.run", {"mnist"}),
+        ('f"workshop run federated --ranks {2}"', {"federated"}),
+        ('"""Like kmeans."""\ncomm.allreduce(1)  # as in mnist', set()),
+    ],
+)
+def test_what_counts_as_a_name(source: str, names: set[str], tmp_path: Path) -> None:
+    (tmp_path / "source.py").write_text(source)
+    assert named(tmp_path / "source.py") == names

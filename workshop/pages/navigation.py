@@ -1,0 +1,69 @@
+"""The dashboard's navigation: its own pages and those that extensions bring, in their order."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+from streamlit.errors import FragmentHandledException, StreamlitAPIException
+
+from workshop import registry
+from workshop.extension import Page, load
+from workshop.pages import frame, links
+
+LOG = logging.getLogger(__name__)
+
+
+def navigate(house: Mapping[str, Page]) -> None:
+    """Show the navigation, and draw the page that the visitor has chosen.
+
+    `house` are the dashboard's own pages by their files, the first of which stands at the root address. A page of the
+    same name that an extension brings is left out.
+    """
+    names = {page.name for page in house.values()}
+    brought = [page for page in registry.pages() if page.name not in names]
+    sources: list[tuple[Page, Any]] = [(page, file) for file, page in house.items()]
+    first = sources[0][0]
+    sources += [(page, _drawing(page)) for page in brought]
+    declared = {
+        page.name: _declared(page, source, default=page is first)
+        for page, source in sorted(sources, key=lambda each: each[0].order)
+        if _sees(page)
+    }
+    st.session_state[links.DECLARED] = declared
+    st.navigation(list(declared.values()), position="top").run()
+
+
+def _sees(page: Page) -> bool:
+    """Whether the visitor sees the page. Who that is, costs a question to the store: most pages are for everybody."""
+    return set(page.roles) == {"learner", "instructor"} or frame.visitor().role in page.roles
+
+
+def _declared(page: Page, source: Any, default: bool) -> Any:
+    """The page as Streamlit knows it; without its icon where Streamlit has no such icon."""
+    about = {"title": page.title, "url_path": page.name, "default": default}
+    try:
+        return st.Page(source, icon=f":material/{page.icon}:", **about)
+    except StreamlitAPIException:
+        return st.Page(source, **about)
+
+
+def _drawing(page: Page) -> Callable[[], None]:
+    def draw() -> None:
+        try:
+            load(page.function)()
+        except FragmentHandledException:
+            raise  # a part of the page failed, and Streamlit has said so in its place
+        except (Exception, SystemExit) as error:  # somebody else's page: whatever is wrong with it, ours must go on
+            broken(page, error)
+
+    return draw
+
+
+def broken(page: Page, error: BaseException) -> None:
+    """Say in a sentence that a page can't be shown. The traceback goes to the dashboard's log."""
+    LOG.error("The page %s (%s) can't be shown.", page.title, page.function, exc_info=error)
+    why = " ".join(str(error).split()) or type(error).__name__
+    st.error(frame.plain(f"The page {page.title} can't be shown: {why.rstrip('.')}."), icon=":material/error:")

@@ -1,0 +1,9 @@
+"""The page Placement: a placement is composed, predicted, said as commands and run, and reports of ranks are read."""
+
+from __future__ import annotations
+
+from workshop.extension import Extension, Page
+
+EXTENSION = Extension(
+    pages=(Page("placement", "Placement", "grid_view", "workshop.placement_page.page:page", order=200),)
+)
