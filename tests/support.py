@@ -34,6 +34,7 @@ def limit(seconds: float) -> float:
 
 def starts_processes(fixture: F) -> F:
     """Decorator of a fixture function that starts processes: every test that uses the fixture is `real`."""
+    # Functions have no such attribute for the type checker; tests/tiers.py reads it.
     fixture.starts_processes = True  # type: ignore[attr-defined]
     return fixture
 

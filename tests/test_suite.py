@@ -128,6 +128,25 @@ def test_real_tests_are_repeated_and_others_start_nothing(pytester: pytest.Pytes
 
 
 @pytest.mark.real
+def test_programs_heed_ctrl_c_also_in_the_background_of_a_shell(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        "import signal, subprocess, sys, pytest\n"
+        "SAYS = 'import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)'\n"
+        "@pytest.mark.real\n"
+        "def test_heeds():\n"
+        "    assert subprocess.check_output([sys.executable, '-c', SAYS]) == b'True\\n'\n"
+    )
+    pytester.makeini("[pytest]\nmarkers =\n    real\n    exhaustive\n    changed\n")
+    pytester.syspathinsert(ROOT)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        done = pytester.runpytest_subprocess("-p", "tests.tiers", "--max-suite-reruns", "3", timeout=limit(60))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done.parseoutcomes() == {"passed": 1}
+
+
+@pytest.mark.real
 def test_nothing_outlives_a_run_that_is_killed(tmp_path: Path) -> None:
     said = tmp_path / "said"
     program = (

@@ -20,6 +20,7 @@ ADA, BOB = Who(1, "a"), Who(2, "a")
 
 
 def identity(number: int, role: str = "learner") -> Identity:
+    # A role is one of two words for the type checker; here it comes from a parameter.
     return Identity(number, role, f"learner {number}", 1.0)  # type: ignore[arg-type]
 
 

@@ -31,6 +31,7 @@ def begin(archive: zipfile.ZipFile, name: str) -> zipfile.ZipExtFile:
     info = archive.getinfo(name)
     if info.compress_type not in METHODS:
         raise ValueError(f"{name[:60]} is compressed in an unusual way; save it with deflate")
+    # zipfile returns an IO of bytes that is one of these, and its stubs say less.
     return archive.open(info)  # type: ignore[return-value]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from ipyparallel.engine.app import IPEngine
 
 
+# ipyparallel has no types.
 class Engine(IPEngine):  # type: ignore[misc]
     name = "ipengine"
 

@@ -73,6 +73,7 @@ def _alone(file: Path, deadline: float, who: str) -> Iterator[None]:
     folder = file.parent
     try:
         folder.mkdir(exist_ok=True)
+        # Opened apart from its block: only here does an error mean that the folder can't be written.
         lock = open(file, "a")  # noqa: SIM115
     except OSError as error:
         raise WorkshopError(
