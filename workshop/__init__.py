@@ -18,6 +18,8 @@ _NOTEBOOKS = {"attach": "attaching", "compare": "comparing", "lab": "lab", "plac
 
 
 def __getattr__(name: str) -> Any:
+    if name == "failures":  # `from workshop import failures` stands in the labs and in learners' copies of them
+        return import_module("workshop.report.failures")
     if name in _NOTEBOOKS:
         return getattr(import_module(f"workshop.notebook.{_NOTEBOOKS[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

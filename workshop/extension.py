@@ -301,13 +301,15 @@ class Command:
     """A command of the command line: `workshop GROUP NAME`, or `workshop NAME` without a group.
 
     `function` is a reference to a function with Typer's annotations, or to a Typer app. Its docstring is the help.
-    `options` are the settings with which Typer takes the function in.
+    `options` are the settings with which Typer takes the function in. A group's help lists its commands in the order of
+    their `order`, lowest first.
     """
 
     group: str
     name: str
     function: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    order: int = 500
 
 
 @dataclass(frozen=True)

@@ -140,8 +140,9 @@ def software() -> Mapping[str, Software]:
 
 
 def commands(group: str) -> Mapping[str, Command]:
-    """The commands of a group of the command line by name; of `workshop` itself with an empty group."""
-    return _by_name("command", (one for each in extensions() for one in each.commands if one.group == group))
+    """The commands of a group of the command line by name, in their order; of `workshop` itself with an empty group."""
+    found = [one for each in extensions() for one in each.commands if one.group == group]
+    return _by_name("command", sorted(found, key=lambda command: command.order))
 
 
 def forget() -> None:

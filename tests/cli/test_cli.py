@@ -13,6 +13,7 @@ import pytest
 
 from tests.conftest import leftovers
 from tests.support import limit, until
+from workshop.registry import commands
 from workshop.store.store import Store
 
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
@@ -27,6 +28,17 @@ def answer(*words: str) -> object:
     ended = workshop(*words, "--json")
     assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout)
+
+
+@pytest.mark.parametrize(
+    ("group", "order"),
+    [
+        ("study run", ["grid", "file", "path", "ways", "scaling"]),
+        ("bench", ["kmeans", "mnist", "tune", "allreduce", "federated", "peers"]),
+    ],
+)
+def test_commands_stand_in_their_order(group: str, order: list[str]) -> None:
+    assert [name for name in commands(group) if name in order] == order
 
 
 @pytest.mark.real

@@ -9,6 +9,7 @@ import typer
 from workshop.cli import bench_output, common, extensions
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
+extensions.add_commands(app, "bench")
 
 
 @app.command()
@@ -74,6 +75,3 @@ def quiz(
         return
     names = ("learners", "seconds", "confirmed", "stored", "lost", "doubled", "p95_answer_s", "p95_next_s")
     bench_output.table([names, *([f"{row[name]:.4g}" for name in names] for row in document["rows"])])
-
-
-extensions.add_commands(app, "bench")

@@ -30,13 +30,13 @@ app.command("record")(record_commands.record)
 app.add_typer(study.app, name="study")
 app.add_typer(quiz.app, name="quiz")
 app.add_typer(labs.app, name="labs")
+extensions.add_commands(app, "")  # in the middle: what somebody needs first comes first
 app.command("place")(place.place)
 app.add_typer(bench.app, name="bench")
 app.add_typer(demo.app, name="demo")
 app.add_typer(mpi.app, name="mpi")
 app.add_typer(horovod.app, name="horovod")
 app.add_typer(new.app, name="new")
-extensions.add_commands(app, "")
 
 
 def run(words: list[str]) -> int:

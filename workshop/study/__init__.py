@@ -48,11 +48,11 @@ EXTENSION = Extension(
     ),
     pages=(Page("tuning", "Tuning", "tune", "workshop.study.guided.page:page", order=400),),
     commands=(
-        Command("study run", "scaling", "workshop.study.scaling.command:scaling", _OWN_OPTIONS),
-        Command("study run", "grid", "workshop.study.grid.command:grid"),
-        Command("study run", "file", "workshop.study.grid.command:file"),
-        Command("study run", "path", "workshop.study.guided.command:path"),
+        Command("study run", "scaling", "workshop.study.scaling.command:scaling", _OWN_OPTIONS, order=500),
+        Command("study run", "grid", "workshop.study.grid.command:grid", order=100),
+        Command("study run", "file", "workshop.study.grid.command:file", order=200),
+        Command("study run", "path", "workshop.study.guided.command:path", order=300),
         Command("", "tune", "workshop.study.tune.command:tune"),
-        Command("bench", "tune", "workshop.study.tune.bench_command:tune"),
+        Command("bench", "tune", "workshop.study.tune.bench_command:tune", order=300),
     ),
 )

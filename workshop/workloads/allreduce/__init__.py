@@ -72,5 +72,5 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    commands=(Command("bench", "allreduce", "workshop.workloads.allreduce.bench_command:allreduce"),),
+    commands=(Command("bench", "allreduce", "workshop.workloads.allreduce.bench_command:allreduce", order=400),),
 )

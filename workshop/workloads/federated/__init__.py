@@ -108,6 +108,7 @@ EXTENSION = Extension(
             "ways",
             "workshop.workloads.federated.study.command:ways",
             {"context_settings": {"ignore_unknown_options": True, "allow_extra_args": True}},
+            order=400,
         ),
     ),
 )

@@ -113,7 +113,7 @@ EXTENSION = Extension(
     workloads=(WORKLOAD,),
     software=(Software("daal4py", "workshop.workloads.kmeans.daal:install"),),
     commands=(
-        Command("bench", "kmeans", "workshop.workloads.kmeans.bench_command:kmeans"),
-        Command("bench", "peers", "workshop.workloads.kmeans.bench_command:peers"),
+        Command("bench", "kmeans", "workshop.workloads.kmeans.bench_command:kmeans", order=100),
+        Command("bench", "peers", "workshop.workloads.kmeans.bench_command:peers", order=600),
     ),
 )

@@ -124,5 +124,5 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    commands=(Command("bench", "mnist", "workshop.workloads.mnist.bench_command:mnist"),),
+    commands=(Command("bench", "mnist", "workshop.workloads.mnist.bench_command:mnist", order=200),),
 )

@@ -112,7 +112,7 @@ EXTENSION = Extension(
     workloads=(WORKLOAD,),
     commands=(
         Command("", "federation", "workshop.workloads.openfl.command:app"),
-        Command("bench", "federated", "workshop.workloads.openfl.bench_command:federated"),
+        Command("bench", "federated", "workshop.workloads.openfl.bench_command:federated", order=500),
     ),
     checks=("workshop.workloads.openfl.check:openfl",),
 )

@@ -1,0 +1,183 @@
+"""What commit 56194b9 left, the last one before the package was cut into layers, still opens and says the same.
+
+tests/store/before holds what that commit made through its own functions: `sqlite.sql.xz` is its store, with real runs
+of all workloads that need no other software, a study of each kind, guesses, progress and rounds of quizzes;
+`class.jsonl.gz` is what its `workshop record class` wrote of this store; `known.json` is what its pages showed of it.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workshop.core import config, words
+from workshop.core.placement import Placement
+from workshop.course.class_progress import Classroom
+from workshop.quiz.results import reader
+from workshop.quiz.results import report as quiz_report
+from workshop.quiz.results.findings import find
+from workshop.report.panels import side_by_side
+from workshop.report.predictions import PREDICTIONS
+from workshop.report.run_sections import RunLook
+from workshop.report.session_sections import SessionLook
+from workshop.report.snapshot import Snapshot
+from workshop.runtime.launchers import site
+from workshop.runtime.replay import replayed
+from workshop.server.class_sections import ClassLook
+from workshop.store.recorded import recorded
+from workshop.store.store import Store
+from workshop.study import cards, export, terminal
+from workshop.study.kinds import report, title
+from workshop.study.trials import missing
+
+BEFORE = Path(__file__).parent / "before"
+KNOWN: Mapping[str, Any] = json.loads((BEFORE / "known.json").read_text())
+STRANGER = 999  # an identity that has guessed nothing
+VARIABLES = (
+    "WORKSHOP_HOME",
+    "WORKSHOP_DATABASE_URL",
+    "WORKSHOP_MEMORY",
+    "WORKSHOP_NOTEBOOKS",
+    "WORKSHOP_CLASS_NOTEBOOKS",
+    "WORKSHOP_LEARNER",
+    "WORKSHOP_DASHBOARD",
+    "WORKSHOP_DATA",
+    "WORKSHOP_OFFLINE",
+    "WORKSHOP_PER_ADDRESS",
+    "WORKSHOP_SSH",
+)
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store as it was left, written once."""
+    path = tmp_path_factory.mktemp("before") / "workshop.db"
+    with sqlite3.connect(path) as connection:
+        connection.executescript(lzma.decompress((BEFORE / "sqlite.sql.xz").read_bytes()).decode())
+    connection.close()
+    return path
+
+
+@pytest.fixture
+def store(workshop_home: Path, database: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """That store in the place where it was, opened by this version."""
+    shutil.copy(database, workshop_home / "workshop.db")
+    monkeypatch.setattr(PREDICTIONS, "of", lambda run: None)  # depends on the MPIs of this machine
+    with Store.open() as opened:
+        yield opened
+
+
+def sections(store: Store, run_id: int) -> dict[str, list[str]]:
+    """The names of the cards of a run's page, by panel."""
+    said = RunLook(store, run_id)()
+    assert "can't be shown" not in "".join(said.values())
+    panels = {name: json.loads(said[name]) for name in json.loads(said["panels"])}
+    return {name: [card["name"] for card in shown] for name, shown in panels.items() if shown}
+
+
+@pytest.mark.parametrize("number", KNOWN["runs"])
+def test_a_run_has_its_page_and_its_verdict(store: Store, number: str) -> None:
+    known, run = KNOWN["runs"][number], store.run(int(number))
+    assert (run.workload, run.status, run.verdict) == (known["workload"], known["status"], known["verdict"])
+    assert sections(store, run.id) == known["sections"]
+    side_by_side(Snapshot(store, run))
+
+
+def test_files_of_a_run_are_there(store: Store) -> None:
+    assert [one.name for one in store.artifacts(1)] == ["original.png", "quantised.png"]
+    assert store.artifact(1, "quantised.png").data.startswith(b"\x89PNG")
+    assert store.artifact(3, "checkpoint.npz").data == b"weights"
+
+
+@pytest.mark.parametrize("number", KNOWN["studies"])
+def test_a_study_has_its_report_and_its_cards(store: Store, capsys: pytest.CaptureFixture[str], number: str) -> None:
+    known, study = KNOWN["studies"][number], store.study(int(number))
+    found = report(store, study)
+    assert (study.kind, study.state, found.verdict["verdict"]) == (known["kind"], known["state"], known["verdict"])
+    shown = cards.cards(found)
+    assert [card.name for card in shown] == known["cards"]
+    assert escape(words.capital(title(study))) in export.page(found, shown)
+    assert found.as_json()["study"] == study.id
+    terminal.show_study(found)
+    assert " ".join(known["verdict"].split()[:3]) in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_interrupted_study_can_go_on(store: Store) -> None:
+    (study,) = [one for one in store.studies() if one.state == "interrupted"]
+    trials = store.trials(study.id)
+    runs = {run.id: run for run in store.runs(study_id=study.id, limit=None)}
+    assert [trial.number for trial in missing(trials, runs)] == [5, 6, 7, 8, 9]
+
+
+def test_guesses_of_studies_are_kept(store: Store) -> None:
+    ada = store.guesses("study/1/alone")[0].identity_id
+    assert [one.value for one in store.guesses("study/2/a")] == [{"guess": 5}, {"guess": 10}]
+    found = report(store, store.study(1))
+    shown = cards.cards(found)
+    assert cards.visible(store, ada or 0, found, shown) == (shown, ""), "who has guessed sees everything"
+    mine, why = cards.visible(store, STRANGER, found, shown)
+    assert len(mine) < len(shown) and "guessed" in why
+
+
+@pytest.mark.parametrize("number", KNOWN["rounds"])
+def test_a_round_has_its_results(store: Store, number: str) -> None:
+    known, found = KNOWN["rounds"][number], reader.read(store, int(number))
+    assert (len(found.players), len(found.answers)) == (known["players"], known["answers"])
+    assert sum(one.points or 0.0 for one in found.answers) == pytest.approx(known["points"])
+    assert found.title in quiz_report.write(find(found)).decode()
+
+
+def test_the_class_is_where_it_was(store: Store) -> None:
+    there = {one.item: one for one in store.progress("Ada", "first")}
+    assert (there["whoami"].state, there["whoami"].tries, there["whoami"].wrong) == ("right", 2, 0)
+    assert there["faster"].value == {"guess": 1.8, "measured": 1.6}
+    assert "Ada" in json.dumps(ClassLook(Classroom(store))())
+    assert store.round_by_code("GOESON") is not None, "a round that goes on can be joined"
+
+
+def test_sessions_can_be_started_again_where_they_ran(store: Store, tmp_path: Path) -> None:
+    kinds = {session.name: session.site["kind"] for session in store.sessions()}
+    assert kinds == {"class": "local", "studies": "local", "bare": "local", "hosts": "hosts", "slurm": "slurm"}
+    for session in store.sessions():
+        where = Placement.parse(session.placement)
+        site.check(session.site, where)
+        assert site.of(session.site, tmp_path, where).here == (session.site["kind"] == "local")
+        assert store.create_session(session.name, session.placement, site=session.site).state == "starting"
+        assert json.loads(SessionLook(store, session.name)()["session"])["name"] == session.name
+
+
+def test_the_recording_is_shown(workshop_home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(PREDICTIONS, "of", lambda run: None)
+    with replayed(BEFORE / "class.jsonl.gz") as shown:
+        found = recorded(shown.database)
+        assert found is not None and found.words.endswith("Made by an older version.")
+        for number, known in KNOWN["runs"].items():
+            run = shown.run(int(number))
+            assert (run.workload, run.status, bool(run.verdict)) == (known["workload"], known["status"], run.id != 15)
+            if "again" not in known["sections"]:  # checkpoints, by which runs go on, are not recorded
+                assert sections(shown, run.id) == known["sections"]
+        studies = {study.kind for study in shown.studies()}
+        assert studies == {"scaling"}, "the other ones were run in another session"
+        for study in shown.studies():
+            assert cards.cards(report(shown, study))
+        for this in shown.rounds():
+            assert reader.read(shown, this.id).players
+
+
+def test_every_variable_of_the_environment_is_still_read() -> None:
+    """They stand in shells' start files and services of those who run the workshop."""
+    assert config.in_checkout()
+    files = [*config.app_folder().parent.glob("workshop/**/*.py"), config.app_folder().parent / "Makefile"]
+    code = "".join(file.read_text() for file in files)
+    assert [name for name in VARIABLES if not re.search(rf"\b{name}\b", code)] == []
