@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -44,7 +44,7 @@ def read(data: bytes, name: str, keys: Sequence[str]) -> dict[str, NDArray[Any]]
         raise Damaged(name, data, f"can't be read as npz: {what[:160]}", "give a file that numpy.savez wrote") from None
 
 
-def _array(file: io.BufferedIOBase, key: str, room: int) -> NDArray[Any]:
+def _array(file: IO[bytes], key: str, room: int) -> NDArray[Any]:
     version = npy.read_magic(file)
     if version not in HEADERS:
         raise ValueError(f"{key} is written in version {version[0]}.{version[1]} of the format")
