@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sqlalchemy import Column, Connection, Row, and_, select
+from sqlalchemy import Column, Connection, Row, String, and_, select
 
 from workshop.core.errors import BadInput
 from workshop.store.database import Database
@@ -112,10 +112,9 @@ def _row(connection: Connection, whose: Any) -> Row[Any] | None:
 
 def _most(column: Column[Any]) -> int:
     """The characters that a column of text has room for."""
-    kind = column.type
-    assert isinstance(kind, Key)
-    most: int = kind.length
-    return most
+    kind = column.type.impl_instance if isinstance(column.type, Key) else column.type
+    assert isinstance(kind, String) and kind.length is not None, "it holds text of a limited length"
+    return kind.length
 
 
 def _check_names(key: Mapping[str, str]) -> None:

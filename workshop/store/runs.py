@@ -72,10 +72,10 @@ class Runs:
             refuse(connection)
             if most_unfinished is not None:
                 of_theirs = (runs.c.session_id == session_id, runs.c.identity_id == identity_id)
-                unfinished = connection.scalar(
+                unfinished = connection.scalars(
                     select(func.count()).where(*of_theirs, runs.c.status.in_(("queued", "running")))
-                )
-                if unfinished is not None and unfinished >= most_unfinished:
+                ).one()
+                if unfinished >= most_unfinished:
                     runs_ = "run" if unfinished == 1 else "runs"
                     raise BadInput(
                         f"You have {unfinished} unfinished {runs_}, as many as this session allows; "
