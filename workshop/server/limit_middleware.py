@@ -112,7 +112,7 @@ def kept_by_streamlit(session: str, file: str) -> bool:
     from streamlit.runtime import Runtime
 
     with suppress(RuntimeError):  # it isn't running
-        storage = Runtime.instance().uploaded_file_mgr.file_storage  # type: ignore[attr-defined]  # not in its protocol
+        storage = Runtime.instance().uploaded_file_mgr.file_storage  # type: ignore[attr-defined]  # its protocol lacks it
         return file in storage.get(session, {})
     return False
 

@@ -80,4 +80,4 @@ class Sparing:
 def spare() -> None:
     """Let everything that this process logs from now on go through one such stream."""
     if not isinstance(sys.stderr, Sparing):
-        sys.stderr = Sparing(sys.stderr)  # type: ignore[assignment]  # passes all else on
+        sys.stderr = Sparing(sys.stderr)  # type: ignore[assignment]  # has what logs need
