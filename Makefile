@@ -26,7 +26,7 @@ check: lint
 	$(PYTEST) -q -m "not real" $(ARGS)
 
 lint: test-environment
-	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/lint-imports --no-cache --no-logo
+	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/lint-imports --no-cache --no-logo && .venv/bin/mypy
 
 environment: .venv/.up-to-date
 

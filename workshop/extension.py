@@ -149,7 +149,8 @@ class Workload:
 
     def load(self) -> Callable[..., Mapping[str, Any]]:
         """Import the function that ranks run."""
-        return load(self.function)
+        function: Callable[..., Mapping[str, Any]] = load(self.function)
+        return function
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from typing import IO
 
 MOST_ENTRIES = 10_000
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # `zipfile` unpacks these two piece by piece
@@ -25,14 +26,13 @@ def opened(data: bytes, most_entries: int = MOST_ENTRIES) -> zipfile.ZipFile:
     return zipfile.ZipFile(io.BytesIO(data))
 
 
-def begin(archive: zipfile.ZipFile, name: str) -> zipfile.ZipExtFile:
+def begin(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
     """A file of an archive, to be read piece by piece: `read(n)` unpacks about n bytes. Raises KeyError where it isn't
     there, ValueError where it is packed in a way that is unpacked as a whole."""
     info = archive.getinfo(name)
     if info.compress_type not in METHODS:
         raise ValueError(f"{name[:60]} is compressed in an unusual way; save it with deflate")
-    # zipfile returns an IO of bytes that is one of these, and its stubs say less.
-    return archive.open(info)  # type: ignore[return-value]
+    return archive.open(info)
 
 
 def read(archive: zipfile.ZipFile, name: str, most: int) -> bytes:

@@ -8,7 +8,7 @@ one of a list of them), `page` (the page's default where it differs) and `file` 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -55,6 +55,6 @@ def named(model: type[BaseModel] | None, params: Mapping[str, Any]) -> dict[str,
     return {**params, **{name: str(params[name]).rstrip("/").rpartition("/")[2] for name in paths}}
 
 
-def is_run_number(text: Any) -> bool:
+def is_run_number(text: Any) -> TypeGuard[str]:
     """Whether this can be the number of a run, and nothing else, such as a path."""
     return isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= LONGEST_NUMBER

@@ -42,7 +42,8 @@ class Described:
 
     @property
     def units(self) -> list[Mapping[str, Any]]:
-        return self.machine["units"]
+        units: list[Mapping[str, Any]] = self.machine["units"]
+        return units
 
     def count(self, what: str) -> int:
         """How many of `unit`, `core`, `l3`, `numa` or `package` there are."""

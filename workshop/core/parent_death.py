@@ -38,7 +38,12 @@ def guarded(command: list[str], expendable: bool = False, tree: bool = False) ->
 def run_tree(command: list[str]) -> int:
     """Run a program in a process group of its own, which is killed as a whole when we are asked to end; returns its
     exit code."""
-    signal.signal(signal.SIGTERM, lambda *_: (kill_trees(os.getpid(), signal.SIGKILL), os._exit(128 + signal.SIGTERM)))
+
+    def end(*_: object) -> None:
+        kill_trees(os.getpid(), signal.SIGKILL)
+        os._exit(128 + signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, end)
     code = subprocess.Popen(command, process_group=0).wait()
     return code if code >= 0 else 128 - code
 

@@ -89,7 +89,11 @@ def machine(system: Path = SYSTEM) -> dict[str, Any]:
         # Numbers of cores can be the same in another die, and numbers of dies in another package: who is in it counts.
         package = max(int(_read(folder / "topology/physical_package_id", "0")), 0)
         die = (package, _read(folder / "topology/die_id"))
-        ids = {"package": package, "die": die, "core": (die, _read(folder / "topology/core_id", f"unit {unit}"))}
+        ids: dict[str, Hashable] = {
+            "package": package,
+            "die": die,
+            "core": (die, _read(folder / "topology/core_id", f"unit {unit}")),
+        }
         for what, names in _SETS.items():
             members = _units(folder / "topology", *((name, f"{name}_list") for name in names))
             parts[what][unit] = min(members, default=ids.get(what))
@@ -102,7 +106,7 @@ def machine(system: Path = SYSTEM) -> dict[str, Any]:
     l3 = {unit: (parts["package"][unit], caches[last].get(unit) if last >= 3 else None) for unit in online}
     order = _logical(online, [numa, *parts.values(), *caches.values()])
     nodes = {unit: numa.get(unit, 0) for unit in online}
-    columns = {"core": parts["core"], "package": parts["package"], "numa": nodes, "l3": l3}
+    columns: dict[str, dict[int, Any]] = {"core": parts["core"], "package": parts["package"], "numa": nodes, "l3": l3}
     numbers = {
         what: {key: number for number, key in enumerate(dict.fromkeys(of[unit] for unit in order))}
         for what, of in columns.items()

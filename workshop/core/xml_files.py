@@ -43,6 +43,8 @@ class _Parser(DefusedXMLParser):
         super().__init__(target=TreeBuilder(), forbid_dtd=True)
         self._named_type = named_type
 
-    def defused_start_doctype_decl(self, name: str, sysid: str, pubid: str, has_internal_subset: int) -> None:
+    def defused_start_doctype_decl(
+        self, name: str, sysid: str | None, pubid: str | None, has_internal_subset: bool
+    ) -> None:
         if not self._named_type or has_internal_subset:
             raise DTDForbidden(name, sysid, pubid)

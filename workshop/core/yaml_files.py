@@ -124,9 +124,8 @@ class Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            raise yaml.MarkedYAMLError(
-                None, None, "an alias (*name) stands for something else", self.peek_event().start_mark
-            )
+            at = self.peek_event().start_mark  # type: ignore[no-untyped-call]  # the stubs say nothing of its type
+            raise yaml.MarkedYAMLError(None, None, "an alias (*name) stands for something else", at)
         self.depth += 1
         if self.depth > self.deepest:
             raise RecursionError
@@ -136,13 +135,17 @@ class Loader(yaml.SafeLoader):
             self.depth -= 1
 
 
+def _integer(loader: Loader, node: yaml.ScalarNode) -> int:
+    return int(loader.construct_scalar(node))  # 012 is 12
+
+
 _KINDS = ("null", "bool", "int", "float", "str", "seq", "map")
 Loader.yaml_constructors = {
     tag: made
     for tag, made in yaml.SafeLoader.yaml_constructors.items()
     if tag is None or tag.rpartition(":")[2] in _KINDS
 }
-Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(loader.construct_scalar(node)))  # 012 is 12
+Loader.add_constructor("tag:yaml.org,2002:int", _integer)
 Loader.yaml_implicit_resolvers = {}
 for _tag, _pattern, _first in (
     ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),

@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def main() -> int:
         chosen, values, output = _options(sys.argv[1:])
         params = chosen.check(values)
         # One rank reads the files, as the client does for a session.
-        found = None
+        found: Mapping[str, bytes] | WorkshopError | None = None
         if world.rank == 0:
             try:
                 found = chosen.inputs(params, no_artifacts) if chosen.inputs else {}
@@ -88,7 +89,7 @@ def main() -> int:
             world.Abort(code)
         return code
     phases = world.gather(ctx.phase_seconds)
-    if world.rank == 0:
+    if phases is not None:  # rank 0 has those of all ranks
         seconds = [{name: round(value, 6) for name, value in rank.items()} for rank in phases]
         told = {"workload": chosen.name, "ranks": world.size, "metrics": metrics, "phase_seconds": seconds}
         print(json.dumps(finite(told)))

@@ -69,18 +69,19 @@ def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes
     reporter = _reporter
     assert reporter is not None, "an engine starts with its reporter"
     reporter.begin(run)
+    word: dict[str, Any]
     try:
         chosen = workload(name)
         comm = _world().Dup()  # the run's own: a message that an earlier run left behind never reaches it
         ctx = RankContext(comm, reporter, inputs)
         metrics = threads.told(ctx, chosen.load()(ctx, chosen.check(values)))
         comm.Free()
-        word = {"kind": "finished", "metrics": _plain(metrics) if ctx.rank == 0 else {}}
+        kind, word = "finished", {"metrics": _plain(metrics) if ctx.rank == 0 else {}}
     except BaseException as error:  # also KeyboardInterrupt and SystemExit: the conductor must hear of every end
-        word = {"kind": "failed", **failing.described(error, reporter.rank, _world().Get_size())}
+        kind, word = "failed", failing.described(error, reporter.rank, _world().Get_size())
     reporter.threads.look()
-    reporter.end({**word, "threads": reporter.threads.as_json()})
-    return word["kind"]
+    reporter.end({"kind": kind, **word, "threads": reporter.threads.as_json()})
+    return kind
 
 
 def _plain(metrics: Mapping[str, Any]) -> Any:

@@ -12,8 +12,7 @@ from typing import Any
 from ipyparallel.engine.app import IPEngine
 
 
-# ipyparallel has no types.
-class Engine(IPEngine):  # type: ignore[misc]
+class Engine(IPEngine):  # type: ignore[misc]  # ipyparallel has no types
     name = "ipengine"
 
     async def complete_registration(self, *arguments: Any) -> None:

@@ -21,7 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-_GET_ROBUST_LIST = {"x86_64": 274, "aarch64": 100}.get(platform.machine())
+_GET_ROBUST_LIST = {"x86_64": 274, "aarch64": 100}.get(platform.machine(), 0)  # the call's number; 0: not known
 MEMORY = "/proc/self/mem"
 _BEFORE = 16  # bytes from a thread's tid to the head of its list; checked by the tid itself
 _LENGTH = 1536  # bytes behind which the start function has never been
@@ -50,7 +50,7 @@ class Origins:
     def of(self, tids: Iterable[int]) -> dict[int, Origin]:
         """The origins of threads, as far as they can be found. Where libraries have been loaded since the last
         time, it takes some ten milliseconds to read what lies where."""
-        if _GET_ROBUST_LIST is None:
+        if not _GET_ROBUST_LIST:
             return {}
         try:
             memory = os.open(MEMORY, os.O_RDONLY)

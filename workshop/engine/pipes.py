@@ -32,9 +32,10 @@ def drain(streams: Sequence[Any]) -> None:
 
 def _empty(descriptor: int) -> bool:
     try:
-        return struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0\0\0\0"))[0] == 0
+        waiting: int = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0\0\0\0"))[0]
     except OSError:
         return True
+    return waiting == 0
 
 
 def _idle(stream: Any) -> bool:

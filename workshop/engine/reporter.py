@@ -141,7 +141,7 @@ class Reporter:
                 greeting = now
                 self._send(line, {"kind": "alive", **_memory(gauge, self.neighbours)})
                 self.threads.look()
-            if line.poll(EVERY * 1000):
+            if line.poll(round(EVERY * 1000)):
                 silent = 0.0
                 while line.poll(0):
                     self._receive(json.loads(line.recv()))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from types import ModuleType
+from typing import Any
 
 from workshop.engine.lean import lean
 
 INTRA, INTER = "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"
 
 
-def tensorflow() -> ModuleType:
-    """Import TensorFlow. Its threads are set here, since they are fixed by the first operation of a process: from the
-    variables of the placement where there are any, else as TensorFlow chooses."""
+def tensorflow() -> Any:
+    """Import TensorFlow, which has no types. Its threads are set here, since they are fixed by the first operation of a
+    process: from the variables of the placement where there are any, else as TensorFlow chooses."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with lean():
         import tensorflow as tf

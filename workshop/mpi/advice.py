@@ -70,9 +70,9 @@ def _ideas(placement: Placement, described: Described) -> Iterator[tuple[str, Ma
         yield words.ranks(whole), {"ranks": whole}
     slots = room.slots_needed()
     if placement.hosts and slots:
-        more = [{"name": host.name, "slots": max(slots, host.slots)} for host in placement.hosts]
-        told = ",".join(f"{host['name']}:{host['slots']}" for host in more)
-        yield f"{words.count(slots, 'slot')} on each host (--hosts {told})", {"hosts": more}
+        hosts = [{"name": host.name, "slots": max(slots, host.slots)} for host in placement.hosts]
+        told = ",".join(f"{host['name']}:{host['slots']}" for host in hosts)
+        yield f"{words.count(slots, 'slot')} on each host (--hosts {told})", {"hosts": hosts}
     if by not in ("auto", "slot") and (own > 1 or each is not None):
         without = ", without --per-resource" if each is not None else ""
         free = {"map_by": "slot", "per_resource": None}

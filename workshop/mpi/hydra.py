@@ -109,8 +109,8 @@ def death(output: str) -> Death | None:
     for found in _INTEL.finditer(output):
         if int(found[4]) != CLEANED_UP:
             return Death(int(found[1]), int(found[2]), found[3], int(found[4]))
-    if (found := _MPICH.search(output)) and "RANK" not in found[0]:
-        return Death(None, int(found[1]), found[2], int(found[3]))
+    if (one := _MPICH.search(output)) and "RANK" not in one[0]:
+        return Death(None, int(one[1]), one[2], int(one[3]))
     return None
 
 

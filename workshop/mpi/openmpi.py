@@ -112,7 +112,7 @@ def arguments(placement: Placement, cores: int) -> list[str]:
         # Dealing out over cores would refuse ranks that own several.
         mapping = "slot" if scarce or placement.hosts or placement.cores_per_rank > 1 else "core"
     modifiers = []
-    binding = placement.bind_to
+    binding: str = placement.bind_to
     if binding == "auto":
         own = "hwthread" if placement.map_by == "hwthread" else "core"
         binding = "none" if scarce and dealt else own

@@ -8,7 +8,7 @@ from typing import Any
 from workshop.core import topology, words
 from workshop.report import cards
 from workshop.report.analysis.oversubscription import oversubscription
-from workshop.report.cards import Card, Part
+from workshop.report.cards import Card, Part, Tone
 from workshop.report.figures import theme
 from workshop.report.figures.machine import WIDTH, machine_picture, sharing_words
 
@@ -23,6 +23,7 @@ def machine_card(
     if not machine and not rank_map:
         return []
     parts: list[Part] = []
+    tone: Tone
     begin, tone = ("Oversubscribed when all compute", "about") if resting else ("Oversubscribed", "alarm")
     sharing = sharing_words(oversubscription(rank_map, machine, threads))
     said = [cards.line(f"{begin}: {one}", tone=tone) for one in sharing]

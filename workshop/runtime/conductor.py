@@ -145,7 +145,8 @@ class Conductor:
 
     def lost(self) -> str | None:
         """Why ranks can't run at this session's site any longer, in one sentence; None while they can."""
-        now, silent = time.monotonic(), {}
+        now = time.monotonic()
+        silent: dict[str, float] = {}
         engines = self.cluster.engines
         for report in engines.rank_map.get("ranks", []) if engines else []:
             heard = self.channel.heard.get(report["rank"], now)
@@ -187,7 +188,7 @@ class Conductor:
             self.watchdog.look()
             self.silent.wait(HEARTBEAT)
 
-    def say(self, state: str, message: str, **more: Any) -> None:
+    def say(self, state: SessionState, message: str, **more: Any) -> None:
         self.log(f"{state} {message}")
         self.store.update_session(self.id, state=state, message=message, **more)
 

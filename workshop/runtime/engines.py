@@ -79,7 +79,7 @@ class Engines:
         for more, where all ranks are on it; elsewhere no rank is blamed.
         """
         first = self.vigil.first if self.vigil is not None else None
-        died = self.mpi.death(self.output)
+        died: Death | None = self.mpi.death(self.output)
         if died is not None and died.rank in self.local:
             died = replace(died, pid=self.local[died.rank])  # the launcher may have started but the rank's stub
         if first is None or (self.died.is_set() if died is None else died.rank is not None):

@@ -119,10 +119,10 @@ class Held:
         waits for them."""
         with self._connecting:
             session = self.check()
-            alive = self._ranks is not None and self._ranks.alive
-            if alive and session.state == "leased" and who(session.rank_map) == self._who:
-                return self._ranks
-            gone = self._who if self._ranks is not None and not alive else None
+            ranks = self._ranks if self._ranks is not None and self._ranks.alive else None
+            if ranks is not None and session.state == "leased" and who(session.rank_map) == self._who:
+                return ranks
+            gone = self._who if self._ranks is not None and ranks is None else None
             return self._connect(self._until_up(gone, give_up))
 
     def why_gone(self, seconds: float = TOLD, give_up: Callable[[], bool] = lambda: False) -> str:

@@ -126,7 +126,7 @@ class Lending:
                     error = death(conductor, lookout, killed).error or {}
                     if error.get("type") == "SiteLost":  # known only since the look above
                         raise sites.SiteLost(error["message"])
-                    return error.get("message", "the ranks are gone")
+                    return str(error.get("message", "the ranks are gone"))
         return None
 
     def _elsewhere(self) -> memory_policy.Shortage | None:

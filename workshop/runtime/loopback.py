@@ -81,7 +81,7 @@ def _duplicate(pid: int, descriptor: int) -> int:
     """Another process's descriptor as one of ours. Raises OSError where the kernel doesn't allow it."""
     process = os.pidfd_open(pid)
     try:
-        ours = ctypes.CDLL(None, use_errno=True).syscall(PIDFD_GETFD, process, descriptor, 0)
+        ours: int = ctypes.CDLL(None, use_errno=True).syscall(PIDFD_GETFD, process, descriptor, 0)
         if ours < 0:
             error = ctypes.get_errno()
             raise OSError(error, os.strerror(error))

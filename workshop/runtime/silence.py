@@ -39,10 +39,12 @@ class Silence:
             known = self._heard.get(rank) == last
             self._heard[rank] = last
             self._silent[rank] = self._silent.get(rank, 0.0) + spent if known else 0.0
-        rank = max(self._silent, key=self._silent.__getitem__, default=None)
-        if rank is None or self._silent[rank] <= SILENT:
+        if not self._silent:
             return None
-        return rank if is_stopped(rank) or self._silent[rank] > patient(SILENT) else None
+        most = max(self._silent, key=self._silent.__getitem__)
+        if self._silent[most] <= SILENT:
+            return None
+        return most if is_stopped(most) or self._silent[most] > patient(SILENT) else None
 
 
 def words(rank: int, host: str, pid: int | None) -> str:

@@ -66,8 +66,7 @@ class Requests(H11Protocol):
     BODY: ClassVar[float] = 900.0  # seconds for all of its body: 64 MB over a slow line
     UNREAD: ClassVar[float] = UNREAD
 
-    # uvicorn narrows the type of the parameter in the same way.
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn does
         super().connection_made(transport)
         self._upgraded = False
         self._unread = Unread(transport, self.UNREAD, lambda: self.flow.write_paused)

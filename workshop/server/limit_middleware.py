@@ -112,8 +112,7 @@ def kept_by_streamlit(session: str, file: str) -> bool:
     from streamlit.runtime import Runtime
 
     with suppress(RuntimeError):  # it isn't running
-        # Streamlit declares the interface only; its own store of files has this attribute.
-        storage = Runtime.instance().uploaded_file_mgr.file_storage  # type: ignore[attr-defined]
+        storage = Runtime.instance().uploaded_file_mgr.file_storage  # type: ignore[attr-defined]  # its protocol lacks it
         return file in storage.get(session, {})
     return False
 

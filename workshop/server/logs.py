@@ -80,5 +80,4 @@ class Sparing:
 def spare() -> None:
     """Let everything that this process logs from now on go through one such stream."""
     if not isinstance(sys.stderr, Sparing):
-        # It has what writers use of a stream, and is no whole TextIO.
-        sys.stderr = Sparing(sys.stderr)  # type: ignore[assignment]
+        sys.stderr = Sparing(sys.stderr)  # type: ignore[assignment]  # has what logs need

@@ -14,7 +14,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Column, Connection, Engine, Index, Table, create_engine, event, inspect, make_url, text
+from sqlalchemy import (
+    URL,
+    Column,
+    Connection,
+    Engine,
+    Index,
+    Insert,
+    Table,
+    create_engine,
+    event,
+    inspect,
+    make_url,
+    text,
+)
 from sqlalchemy.exc import ArgumentError, DatabaseError, DataError, DBAPIError, IntegrityError, ProgrammingError
 
 from workshop.core.errors import BadInput, WorkshopError
@@ -24,6 +37,14 @@ from workshop.store.mounts import network_filesystem
 BUSY = 10.0  # seconds to wait for another writer
 CONNECT = 5  # seconds to wait for a PostgreSQL server
 WRITERS_LOCK = 7_019_426_115  # any number that nobody else uses in this database
+
+
+def inserted(connection: Connection, row: Insert) -> int:
+    """Insert a row; returns its id."""
+    key = connection.execute(row).inserted_primary_key
+    assert key is not None, "one row was inserted"
+    number: int = key[0]
+    return number
 
 
 class Database:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, case, func, select, true
 from sqlalchemy.dialects import sqlite
@@ -14,6 +14,9 @@ from workshop.core.errors import BadInput
 from workshop.store.database import Database
 from workshop.store.records import Event, Series
 from workshop.store.tables import SPANS, batches, events, names, runs, spans
+
+if TYPE_CHECKING:
+    import psycopg
 
 Told = tuple[float, str, int | None, float]  # time, name, step, value: as ranks send it
 Batch = tuple[int, int, int, Sequence[Told]]  # run id, rank, number from 1, events
@@ -80,7 +83,8 @@ class Events:
         if rank is not None:
             query = query.where(events.c.rank == rank)
         with self.database.reading() as connection:
-            return [Event(*row[:4], _number(row.value), row.id) for row in connection.execute(query)]
+            found = connection.execute(query)
+            return [Event(who, at, name, step, _number(value), number) for who, at, name, step, value, number in found]
 
     def last_event_id(self, run_id: int) -> int:
         """The id of a run's newest event, which is also how many it has; 0 for none."""
@@ -188,7 +192,9 @@ def _write(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
         connection.exec_driver_sql(_INSERT, list(rows))
         return
     columns = ", ".join(column.name for column in events.c)
-    with connection.connection.cursor() as cursor, cursor.copy(f"COPY events ({columns}) FROM STDIN") as copy:
+    driver: psycopg.Connection[Any] | None = connection.connection.driver_connection
+    assert driver is not None, "it is connected"
+    with driver.cursor() as cursor, cursor.copy(f"COPY events ({columns}) FROM STDIN") as copy:
         for row in rows:
             copy.write_row(row)
 
@@ -220,7 +226,7 @@ def _thinned(connection: Connection, of_rank: Any, name: str, rank: int, points:
         axis, width = events.c.time, (last - first) / (points - 1) or 1.0
         of_rank = and_(of_rank, events.c.step.is_(None))
     here = select(
-        func.count().label("count"),
+        func.count().label("events"),
         func.max(events.c.step).label("step"),
         func.max(events.c.time).label("time"),
         func.min(events.c.value).label("low"),
@@ -233,11 +239,11 @@ def _thinned(connection: Connection, of_rank: Any, name: str, rank: int, points:
     else:
         # SQLite has no lateral joins and needs none; PostgreSQL without one may read all events for each span.
         each = here.lateral()
-        spanned = select(each).join_from(spans, each, true()).where(spans.c.n < points, each.c.count > 0)
+        spanned = select(each).join_from(spans, each, true()).where(spans.c.n < points, each.c.events > 0)
         spanned = spanned.order_by(spans.c.n)
     series, count = Series(name, rank, 0), 0
     for row in connection.execute(spanned):
-        count += row.count
+        count += row.events
         series.steps.append(count - 1 if row.step is None else row.step)
         series.times.append(row.time)
         series.lows.append(_number(row.low))

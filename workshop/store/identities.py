@@ -93,7 +93,7 @@ class Identities:
         known_by = _notebook(name)
         with self.database.writing() as connection:
             there = _known(connection, known_by)
-            return there or _added(connection, "learner", _free(connection, name, ("learner",)), known_by)
+            return there or _added(connection, "learner", _free(connection, name, ["learner"]), known_by)
 
     def of_notebooks(self, names: Iterable[str]) -> dict[int, str]:
         """The ids of those of these learners who were let in by their notebooks, with their names there."""
@@ -131,7 +131,7 @@ _TICKET = "ticket:"  # keys of the settings
 _CHANGES = "logged_out"
 
 
-def numbered(connection: Connection, nickname: str, column: ColumnElement[str], among: Select[tuple[str]]) -> str:
+def numbered(connection: Connection, nickname: str, column: ColumnElement[str], among: Select[str]) -> str:
     """The nickname, with a number where one of `among` has it, which are selected from the table of `column`. One
     query, whose work doesn't grow with the number of people; a few more where more than `COUNTED` have the nickname.
     Nobody can keep others out by taking their nickname often: numbers that are drawn get longer until one is free."""
@@ -143,7 +143,7 @@ def numbered(connection: Connection, nickname: str, column: ColumnElement[str], 
 
 
 def _first_free(
-    connection: Connection, names: Sequence[str], column: ColumnElement[str], among: Select[tuple[str]]
+    connection: Connection, names: Sequence[str], column: ColumnElement[str], among: Select[str]
 ) -> str | None:
     taken = set(connection.scalars(among.where(column.in_(names))))
     return next((name for name in names if name not in taken), None)

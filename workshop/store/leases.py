@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Update, bindparam, select
 
 from workshop.core.errors import BadInput
-from workshop.store.database import Database
+from workshop.store.database import Database, inserted
 from workshop.store.records import Lease, SessionState
 from workshop.store.tables import leases, sessions
 
@@ -43,7 +43,7 @@ class Leases:
                 "asked_at": now,
                 "heartbeat_at": now,
             }
-            lease_id = connection.execute(leases.insert().values(**values)).inserted_primary_key[0]
+            lease_id = inserted(connection, leases.insert().values(**values))
         return self.lease(lease_id)
 
     def lease(self, lease_id: int) -> Lease:

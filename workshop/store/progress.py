@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, select
+from sqlalchemy import Column, Connection, Row, String, and_, select
 
 from workshop.core.errors import BadInput
 from workshop.store.database import Database
 from workshop.store.records import Progress
-from workshop.store.tables import progress
+from workshop.store.tables import Key, progress
 
 LARGEST_VALUE = 10_000  # characters of a guess or of what was measured, as JSON
 # States of exercises, named as in `course.exercise_checks`: solved; nothing is there that could be wrong.
@@ -31,7 +31,7 @@ class Progresses:
         not wrong: whoever runs a whole notebook checks exercises that they haven't come to.
         Raises BadInput for names that can't be kept, and nothing is counted then.
         """
-        if not state or len(state) > progress.c.state.type.length:
+        if not state or len(state) > _most(progress.c.state):
             raise BadInput(f"{state!r} is no outcome of a check; see workshop.course.exercise_checks.")
 
         def change(there: Row[Any] | None, now: float) -> dict[str, Any]:
@@ -110,10 +110,17 @@ def _row(connection: Connection, whose: Any) -> Row[Any] | None:
     return connection.execute(select(progress).where(whose)).first()
 
 
+def _most(column: Column[Any]) -> int:
+    """The characters that a column of text has room for."""
+    kind = column.type.impl_instance if isinstance(column.type, Key) else column.type
+    assert isinstance(kind, String) and kind.length is not None, "it holds text of a limited length"
+    return kind.length
+
+
 def _check_names(key: Mapping[str, str]) -> None:
     """Only PostgreSQL minds names that are too long by itself. Raises BadInput."""
     for name, value in key.items():
-        longest = progress.c[name].type.length
+        longest = _most(progress.c[name])
         words = "name" if name == "learner" else "id"
         if not value and not (name == "item" and key["kind"] == "notebook"):
             raise BadInput(f"The {name} has no {words}; progress is kept by learner, lab and item.")

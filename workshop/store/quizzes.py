@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.exc import IntegrityError
 
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.store.database import Database
+from workshop.store.database import Database, inserted
 from workshop.store.identities import numbered
 from workshop.store.recorded import refuse
 from workshop.store.records import QuizPlayer, QuizRound
@@ -54,7 +54,7 @@ class Quizzes:
             with self.database.writing() as connection:
                 if kind == "live":
                     refuse(connection)
-                (made,) = connection.execute(quiz_rounds.insert().values(**values)).inserted_primary_key
+                made = inserted(connection, quiz_rounds.insert().values(**values))
         except IntegrityError:
             raise BadInput(f"A round with code {code} goes on already; another one needs another code.") from None
         return self.round(made)
@@ -125,7 +125,7 @@ class Quizzes:
                     "joined_at": time.time(),
                     "removed": False,
                 }
-                (made,) = connection.execute(quiz_players.insert().values(**values)).inserted_primary_key
+                made = inserted(connection, quiz_players.insert().values(**values))
                 there = connection.execute(select(quiz_players).where(quiz_players.c.id == made)).one()
         return QuizPlayer(**there._mapping)
 

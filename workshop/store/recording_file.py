@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeGuard
 
 from sqlalchemy import BigInteger, Boolean, Column, Double, Integer, LargeBinary, String, Table
 
@@ -169,8 +169,7 @@ class Reader:
                     f"{known}), which is the one to show it with."
                 )
         at, machine, note = head.get("recorded_at"), head.get("machine"), head.get("note", "")
-        dated = isinstance(at, int | float) and not isinstance(at, bool) and 0 <= at < LATEST
-        if not dated or not all(isinstance(words, str) and _is_text(words) for words in (machine, note)):
+        if not _is_time(at) or not _is_text(machine) or not _is_text(note):
             raise self._damaged("it doesn't say when and where it was recorded")
         return Head(float(at), machine[:200], note[:LONGEST_NOTE])
 
@@ -258,9 +257,15 @@ def _fits(column: Column[Any], value: Any) -> bool:
         case tables.Key():
             return isinstance(value, str) and len(value) <= column.type.length
         case String(length=length):  # which a database takes as it is, other than `tables.Words`
-            return isinstance(value, str) and (length is None or len(value) <= length) and _is_text(value)
+            return _is_text(value) and (length is None or len(value) <= length)
     return isinstance(value, str)
 
 
-def _is_text(value: str) -> bool:
-    return not any(character == "\0" or "\ud800" <= character <= "\udfff" for character in value)
+def _is_time(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < LATEST
+
+
+def _is_text(value: Any) -> TypeGuard[str]:
+    return isinstance(value, str) and not any(
+        character == "\0" or "\ud800" <= character <= "\udfff" for character in value
+    )

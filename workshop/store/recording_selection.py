@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Column, Connection, Table, and_, select
+from sqlalchemy import Column, Connection, RowMapping, Table, and_, select
 
 from workshop.core import config
 from workshop.core.errors import BadInput
@@ -177,7 +177,7 @@ class Chosen:
             for row in self.connection.execute(query):
                 yield self._row(key.table, row._mapping)
 
-    def _row(self, table: Any, row: Mapping[str, Any]) -> Row:
+    def _row(self, table: Any, row: RowMapping) -> Row:
         """A row as it is recorded."""
         changed = self._changed(table, row)
         return [
@@ -196,7 +196,7 @@ class Chosen:
             return self.names.clean(value, paths=column is not tables.quiz_rounds.c.deck)
         return value
 
-    def _changed(self, table: Any, row: Mapping[str, Any]) -> dict[str, Any]:
+    def _changed(self, table: Any, row: RowMapping) -> dict[str, Any]:
         """Columns of a row that are other than in the store."""
         if table is tables.sessions:
             idle = {"conductor_pid": None, "heartbeat_at": None, "stop_requested": False, "reset_requested": False}
@@ -213,7 +213,7 @@ class Chosen:
             return {"deck_folder": folder.name if folder.parent == config.labs_folder() else ""}
         return {}
 
-    def _rank_map(self, session: Mapping[str, Any]) -> Any:
+    def _rank_map(self, session: RowMapping) -> Any:
         """Where a session's own ranks were, as its newest run on them tells; others are up only for their run."""
         runs = tables.runs.c
         of_session = (runs.session_id == session["id"], runs.rank_map.is_not(None))
@@ -261,7 +261,7 @@ class Chosen:
                     self._leave(why, 1)
                     continue
                 kept = select(tables.blobs.c.data).where(tables.blobs.c.sha256 == row.sha256)
-                data = self.names.file(bytes(self.connection.scalar(kept)))
+                data = self.names.file(bytes(self.connection.scalars(kept).one()))
                 if data is None:
                     self._leave("files that are neither text nor PNG pictures", 1)  # they can't be searched for names
                     continue

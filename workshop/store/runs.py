@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, and_, bindparam, case, func, literal, se
 
 from workshop.core.errors import BadInput
 from workshop.store.artifacts import put
-from workshop.store.database import Database
+from workshop.store.database import Database, inserted
 from workshop.store.queue import owner, turns
 from workshop.store.recorded import refuse
 from workshop.store.records import RunRecord, RunStatus
@@ -72,9 +72,9 @@ class Runs:
             refuse(connection)
             if most_unfinished is not None:
                 of_theirs = (runs.c.session_id == session_id, runs.c.identity_id == identity_id)
-                unfinished = connection.scalar(
+                unfinished = connection.scalars(
                     select(func.count()).where(*of_theirs, runs.c.status.in_(("queued", "running")))
-                )
+                ).one()
                 if unfinished >= most_unfinished:
                     runs_ = "run" if unfinished == 1 else "runs"
                     raise BadInput(
@@ -88,7 +88,8 @@ class Runs:
                 )
             if connection.scalar(select(sessions.c.id).where(sessions.c.id == session_id)) is None:
                 raise BadInput(f"There is no session with the id {session_id}.")
-            run_id = connection.execute(
+            run_id = inserted(
+                connection,
                 runs.insert().values(
                     session_id=session_id,
                     workload=workload,
@@ -103,8 +104,8 @@ class Runs:
                     queued_at=time.time(),
                     cancel_requested=False,
                     events=0,
-                )
-            ).inserted_primary_key[0]
+                ),
+            )
             for name, data in (inputs or {}).items():
                 put(connection, run_id, f"input/{name}", "application/octet-stream", data)
             if trial is not None:
@@ -242,7 +243,7 @@ def _interruption() -> dict[str, Any]:
     return {"rank": None, "host": None, "type": "Interrupted", "message": LEFT, "traceback": ""}
 
 
-def _record(row: Row[Any]) -> RunRecord:
+def _record(row: Row[*tuple[Any, ...]]) -> RunRecord:
     values = dict(row._mapping)
     written, heartbeat_at = values.pop("written"), values.pop("heartbeat_at")
     if values["status"] != written:

@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack
 from sqlalchemy import ColumnElement, Double, Row, and_, bindparam, case, func, literal, select
 
 from workshop.core.errors import BadInput
-from workshop.store.database import Database
+from workshop.store.database import Database, inserted
 from workshop.store.recorded import refuse
 from workshop.store.records import Limits, SessionRecord, SessionState
 from workshop.store.tables import sessions
@@ -32,6 +32,7 @@ class SessionChanges(TypedDict, total=False):
     rank_map: Mapping[str, Any] | None
     site: Mapping[str, Any]
     conductor_pid: int | None
+    heartbeat_at: float
 
 
 # Statements that are asked many times a second are built once: building one takes longer than its answer.
@@ -89,7 +90,7 @@ class Sessions:
                 select(sessions.c.id, sessions.c.state, SILENT_NOW.label("silent")).where(sessions.c.name == name)
             ).first()
             if known is None:
-                session_id = connection.execute(sessions.insert().values(name=name, **fresh)).inserted_primary_key[0]
+                session_id = inserted(connection, sessions.insert().values(name=name, **fresh))
             elif known.state in GONE:
                 session_id = known.id
                 connection.execute(sessions.update().where(sessions.c.id == session_id).values(**fresh))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from sqlalchemy import Row, Select, and_, case, func, literal, or_, select
 
 from workshop.core.errors import BadInput
-from workshop.store.database import Database
+from workshop.store.database import Database, inserted
 from workshop.store.recorded import refuse
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.runs import MOST_RUNS
@@ -36,7 +36,8 @@ class Studies:
         now = time.time()
         with self.database.writing() as connection:
             refuse(connection)
-            study_id = connection.execute(
+            study_id = inserted(
+                connection,
                 studies.insert().values(
                     kind=kind,
                     workload=workload,
@@ -44,8 +45,8 @@ class Studies:
                     state=OPEN,
                     submitted_by=submitted_by,
                     created_at=now,
-                )
-            ).inserted_primary_key[0]
+                ),
+            )
             if wanted:
                 connection.execute(trials.insert(), [{"study_id": study_id, **vars(trial)} for trial in wanted])
         return self.study(study_id)
@@ -89,7 +90,7 @@ class Studies:
             )
             if taken.rowcount:
                 return None
-            heard = connection.scalar(select(studies.c.heartbeat_at).where(studies.c.id == study_id))
+            heard: float | None = connection.scalar(select(studies.c.heartbeat_at).where(studies.c.id == study_id))
         if heard is None:
             raise _none(study_id)
         return heard

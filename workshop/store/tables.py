@@ -31,7 +31,7 @@ SPANS = 2000  # rows of `spans`: the most points that a thinned series can have
 class Words(TypeDecorator[str]):
     """Text that came from outside. PostgreSQL takes no NUL, neither database half a surrogate pair."""
 
-    impl = Text
+    impl: type[String] = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:

@@ -11,7 +11,7 @@ import io
 import math
 import struct
 import zlib
-from typing import BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ MOST_DIMENSIONS = 8
 RIGHT = "give one of MNIST's files"
 
 
-def read(data: bytes, name: str) -> NDArray:
+def read(data: bytes, name: str) -> NDArray[Any]:
     """The array of an IDX file, read-only, in the file's own type. `name` is for messages.
 
     Raises BadInput for whatever is no IDX file, is cut off, or would take more than 256 MB.
@@ -36,7 +36,7 @@ def read(data: bytes, name: str) -> NDArray:
         raise Damaged(name, data, f"is damaged: {str(error).rstrip('.')}") from None
 
 
-def _read(file: BinaryIO, data: bytes, name: str) -> NDArray:
+def _read(file: io.BufferedIOBase, data: bytes, name: str) -> NDArray[Any]:
     magic = file.read(4)
     if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in TYPES or not 1 <= magic[3] <= MOST_DIMENSIONS:
         raise Damaged(name, data, f"is no IDX file: it begins with {magic.hex(' ') or 'nothing'}", RIGHT)

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,12 +90,12 @@ def read(inputs: Mapping[str, bytes]) -> Images:
     return Images(*train, *held_out, words.decode(), _digest(*train, *held_out), inputs.get(NOTICE, b"").decode())
 
 
-def _digest(*arrays: NDArray) -> str:
+def _digest(*arrays: NDArray[Any]) -> str:
     """The first half of the SHA-256 of arrays, 32 hexadecimal digits."""
     hashed = hashlib.sha256()
     for array in arrays:
         hashed.update(f"{array.dtype}{array.shape}".encode())
-        hashed.update(np.ascontiguousarray(array))
+        hashed.update(np.ascontiguousarray(array).data)
     return hashed.hexdigest()[:32]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,7 +47,7 @@ def _pair(found: Files, part: str) -> Labelled | None:
 
 
 def _checked(
-    images: NDArray, labels: NDArray, image_file: File, label_file: File, these: str = "", those: str = ""
+    images: NDArray[Any], labels: NDArray[Any], image_file: File, label_file: File, these: str = "", those: str = ""
 ) -> Labelled:
     """Refuse all but images [n, 28, 28] of uint8 with n labels from 0 to 9; `these` and `those` name the arrays."""
 
@@ -72,5 +74,5 @@ def _divided(images: NDArray[np.uint8], labels: NDArray[np.int64], file: File) -
     return (images[train], labels[train]), (images[held_out], labels[held_out])
 
 
-def _words(array: NDArray) -> str:
+def _words(array: NDArray[Any]) -> str:
     return f"{array.dtype} {list(array.shape)}"

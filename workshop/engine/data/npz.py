@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
-from typing import BinaryIO
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -19,7 +19,7 @@ LONGEST_HEADER = 10_000  # bytes: as much as NumPy parses; it would read a longe
 HEADERS = {(1, 0): (2, npy.read_array_header_1_0), (2, 0): (4, npy.read_array_header_2_0)}
 
 
-def read(data: bytes, name: str, keys: Sequence[str]) -> dict[str, NDArray]:
+def read(data: bytes, name: str, keys: Sequence[str]) -> dict[str, NDArray[Any]]:
     """The arrays of these names, read-only. `name` is for messages.
 
     `np.load` makes room for whatever a header claims; here at most 256 MB are taken for all arrays together, and
@@ -32,7 +32,7 @@ def read(data: bytes, name: str, keys: Sequence[str]) -> dict[str, NDArray]:
                 raise Damaged(
                     name, data, f"has no {' and no '.join(missing)}", f"give an npz file with {', '.join(keys)}"
                 )
-            arrays: dict[str, NDArray] = {}
+            arrays: dict[str, NDArray[Any]] = {}
             for key in keys:
                 with archives.begin(archive, f"{key}.npy") as file:
                     arrays[key] = _array(file, key, LARGEST - sum(array.nbytes for array in arrays.values()))
@@ -44,7 +44,7 @@ def read(data: bytes, name: str, keys: Sequence[str]) -> dict[str, NDArray]:
         raise Damaged(name, data, f"can't be read as npz: {what[:160]}", "give a file that numpy.savez wrote") from None
 
 
-def _array(file: BinaryIO, key: str, room: int) -> NDArray:
+def _array(file: IO[bytes], key: str, room: int) -> NDArray[Any]:
     version = npy.read_magic(file)
     if version not in HEADERS:
         raise ValueError(f"{key} is written in version {version[0]}.{version[1]} of the format")

@@ -41,7 +41,7 @@ class Checkpoint:
     def pack(self) -> bytes:
         """As the bytes of a file."""
         about = {"format": FORMAT, "optimizer": self.optimizer_name, "progress": self.progress}
-        arrays = {f"weights/{number:04}": array for number, array in enumerate(self.weights)}
+        arrays: dict[str, Any] = {f"weights/{number:04}": array for number, array in enumerate(self.weights)}
         arrays |= {f"optimizer/{number:04}": array for number, array in enumerate(self.optimizer)}
         file = io.BytesIO()
         np.savez(file, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **arrays)

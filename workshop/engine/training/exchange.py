@@ -213,7 +213,8 @@ class HorovodExchange(Exchange):
         self._count(gradients, 1 if self.comm.size > 1 else 0)
         # Ranks find each other's tensors by name; a rank with another batch's size runs another graph than its peers.
         named = [self.tf.identity(gradient, name=f"gradient_{number}") for number, gradient in enumerate(gradients)]
-        return self.hvd.grouped_allreduce(named, op=self.hvd.Average)
+        averaged: list[Any] = self.hvd.grouped_allreduce(named, op=self.hvd.Average)
+        return averaged
 
     def broadcast(self, variables: Sequence[Any]) -> None:
         self.hvd.broadcast_variables([variable.value for variable in variables], root_rank=0)

@@ -24,7 +24,7 @@ class Given(NamedTuple):
     rank has none left and only takes part."""
 
     arguments: tuple[Any, ...]
-    count: int
+    examples: int
 
 
 Give = Callable[[int], Given]  # the number of a step among those that the loop is asked for -> what it works on

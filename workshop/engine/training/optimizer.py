@@ -14,7 +14,7 @@ def distribute(optimizer: Any, exchange: Exchange) -> Any:
     """
     kind = type(optimizer)
 
-    class Distributed(kind):
+    class Distributed(kind):  # type: ignore[valid-type, misc]  # Keras has no types; which class it is shows here
         def apply(self, grads: Any, trainable_variables: Any = None) -> None:
             variables = self._trainable_variables if trainable_variables is None else list(trainable_variables)
             if not self.built:

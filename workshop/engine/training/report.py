@@ -65,4 +65,5 @@ class Resident:
     def of_all(self) -> list[int]:
         """The most of each rank. Collective."""
         self.look()
-        return self.ctx.comm.allgather(self.most)
+        most: list[int] = self.ctx.comm.allgather(self.most)
+        return most

@@ -11,7 +11,7 @@ from workshop.core.machines import Described
 from workshop.core.placement import MOST_HOSTS, MPI, THREAD_VARIABLES, Placement, hosts_from
 from workshop.mpi import rules
 from workshop.mpi.words import defaults
-from workshop.mpi.words.options import Found
+from workshop.mpi.words.found import Found
 
 # Variables that belong to starting ranks, and that sessions set by themselves.
 _OURS = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")

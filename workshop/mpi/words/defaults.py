@@ -99,7 +99,8 @@ def settle(found: Found, values: dict[str, Any], environment: dict[str, str], de
 def _beyond(found: Found, values: dict[str, Any]) -> bool:
     """Whether Open MPI would put more ranks than there are on the first resource that it fills, as it does unless a
     host's slots end before. The command of a placement asks for no more on each than there are."""
-    each, left = values["per_resource"], values["ranks"]
+    each: int = values["per_resource"]
+    left: int = values["ranks"]
     if each <= left:
         return False
     for host in values["hosts"] or [{"slots": each}]:
@@ -161,5 +162,5 @@ def _bound(found: Found, values: dict[str, Any], environment: dict[str, str]) ->
     if found.cores_per_rank:
         return "hwthread" if found.hardware_threads else "core"
     if values["map_by"] in _PARTS:
-        return values["map_by"]
+        return str(values["map_by"])
     return "core" if values["map_by"] == "auto" or values["ranks"] <= FEW else "numa"

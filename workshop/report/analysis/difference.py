@@ -137,6 +137,7 @@ class _View:
             )
         whole = self._whole(host, wanted) and self._whole(host, got)  # both in the same words
         there, here = self.units(host, wanted, whole), self.units(host, got, whole)
+        kind: Kind
         if wanted < got:
             kind, where = "wider", f"could run on {here}"
         elif got < wanted:

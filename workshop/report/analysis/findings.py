@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,9 +29,9 @@ class Facts:
     run: RunRecord
     ranks: int
     threads: int  # per rank, that compute
-    reports: list[Mapping[str, Any]]  # of the rank map
-    units: list[Mapping[str, Any]]  # of all machines that are known, with their `host`
-    crowds: list[Crowd]
+    reports: Sequence[Mapping[str, Any]]  # of the rank map
+    units: Sequence[Mapping[str, Any]]  # of all machines that are known, with their `host`
+    crowds: Sequence[Crowd]
     times: Balance | None
 
     @property

@@ -12,6 +12,9 @@ from workshop.store.records import RunRecord
 COMPILED = "numba"  # the backend of kernels that compute in one thread a rank, whatever they are allowed
 
 
+Sharing = Literal["units", "cores"]
+
+
 @dataclass(frozen=True)
 class Crowd:
     """Ranks of one host that have to share what they may run on."""
@@ -21,7 +24,7 @@ class Crowd:
     units: tuple[int, ...]  # the processing units that they have together
     cores: int  # in which these units lie
     threads: int  # that the ranks run together
-    kind: Literal["units", "cores"]  # units: threads take turns; cores: hardware threads share a core's arithmetic
+    kind: Sharing  # units: threads take turns; cores: hardware threads share a core's arithmetic
 
 
 def oversubscription(
@@ -52,7 +55,7 @@ def oversubscription(
         if threads - cores <= known:
             continue
         excess[host, units] = threads - cores
-        kind = "units" if threads > len(units) else "cores"
+        kind: Sharing = "units" if threads > len(units) else "cores"
         crowds.append(Crowd(host, tuple(sorted(inside)), tuple(sorted(units)), cores, threads, kind))
     return crowds
 

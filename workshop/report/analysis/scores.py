@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from workshop.report.analysis.findings import Facts
 
@@ -39,6 +39,6 @@ def points(value: float) -> str:
     return f"{100 * value:.1f} points"
 
 
-def number(value: Any) -> bool:
+def number(value: Any) -> TypeGuard[float]:
     """Whether this is one, and finite."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

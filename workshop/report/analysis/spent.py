@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeGuard
 
 from workshop.report.analysis.scores import number
 from workshop.store.records import RunRecord
@@ -82,5 +82,5 @@ def _first_steps(run: RunRecord, trained: float) -> float:
     return max(trained * (1 - min(telling, 1.0)) - measured, 0.0) if measured else 0.0
 
 
-def _seconds(value: Any) -> bool:
+def _seconds(value: Any) -> TypeGuard[float]:
     return number(value) and value >= 0

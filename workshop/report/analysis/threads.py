@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from workshop.core import topology, words
 from workshop.store.records import RunRecord
@@ -170,6 +170,6 @@ def _total(censuses: list[Any], name: str) -> float | None:
     return sum(told) if told else None
 
 
-def _positive(value: Any, zero: bool = False) -> bool:
+def _positive(value: Any, zero: bool = False) -> TypeGuard[float]:
     known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return known and (value > 0 or (zero and value == 0))

@@ -152,4 +152,5 @@ def _cut_short(facts: Facts) -> bool:
     steps, epochs = params.get("steps"), told.get("epochs")
     if not isinstance(steps, int) or not isinstance(epochs, int):
         return False
-    return epochs < params["epochs"] and told["updates"] - ((told.get("resumed") or {}).get("update") or 0) >= steps
+    made: int = told["updates"] - ((told.get("resumed") or {}).get("update") or 0)
+    return bool(epochs < params["epochs"]) and made >= steps

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, Literal
+from typing import Literal
 
 from workshop.core import words
 from workshop.report.analysis.oversubscription import Crowd, oversubscription, threads_of
@@ -15,6 +15,10 @@ from workshop.store.records import RunRecord
 HARDLY = 0.03  # of a step: waiting below that is how much steps differ anyway
 MOSTLY = 0.7  # share of the lateness that those have together who are named for it
 FEW = 4  # ranks up to which each one is told of
+
+
+Cause = Literal["shares", "fewer", "host", "server", "input", "unknown"]
+LATE = ("last", "late_by")  # metrics: in how many steps each rank came last, and how late it then was
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Waiting:
     waited: tuple[float, ...]  # seconds of each rank in a step
     last: tuple[int, ...]  # steps in which each rank came last
     late: tuple[int, ...]
-    kind: Literal["shares", "fewer", "host", "server", "input", "unknown"]
+    kind: Cause
     cause: str  # "shares core 0 with rank 0"; "" where none can be seen
     places: str  # "core 1": where the late ones run; "" where that isn't known
 
@@ -51,14 +55,15 @@ class Waiting:
 def waiting(run: RunRecord) -> Waiting | None:
     """Who waited for whom; None where the run doesn't tell, has one rank, or ranks that don't exchange anything."""
     told, steps = run.metrics, run.metrics.get("measured_steps")
-    phases, last, late_by = told.get("phases"), told.get("last"), told.get("late_by")
+    phases = told.get("phases")
     if not isinstance(phases, Mapping) or not isinstance(steps, int) or steps < 1 or told.get("exchange") == "none":
         return None
-    parts = [phases.get(name) for name in ("input", "compute", "communicate", "wait")]
-    if not all(isinstance(part, Sequence) for part in [*parts, last, late_by]):
+    given = [*(phases.get(name) for name in ("input", "compute", "communicate", "wait")), *map(told.get, LATE)]
+    everything = [part for part in given if isinstance(part, Sequence)]
+    if len(everything) < len(given):
         return None
-    ranks = len(parts[-1])
-    everything = [*parts, last, late_by]
+    *parts, last, late_by = everything
+    ranks = len(last)
     if ranks < 2 or any(len(part) != ranks or not all(map(math.isfinite, part)) for part in everything):
         return None
     step = sum(sum(part) for part in parts) / ranks / steps
@@ -68,7 +73,8 @@ def waiting(run: RunRecord) -> Waiting | None:
     if hardly.hardly:
         return hardly
     late = _late(costs, waited)
-    kind, cause = _cause(run, late, [seconds / steps for seconds in parts[0]], max(waited)) if late else ("unknown", "")
+    unknown: tuple[Cause, str] = ("unknown", "")
+    kind, cause = _cause(run, late, [seconds / steps for seconds in parts[0]], max(waited)) if late else unknown
     reports = [report for report in (run.rank_map or {}).get("ranks") or [] if report["rank"] in late]
     cores = {core for report in reports for core in report["cores"]}
     places = words.numbered("core", sorted(cores)) if cores else ""
@@ -123,7 +129,7 @@ def _late(costs: Sequence[float], waited: Sequence[float]) -> tuple[int, ...]:
     return ()
 
 
-def _cause(run: RunRecord, late: tuple[int, ...], inputs: Sequence[float], waited: float) -> tuple[Any, str]:
+def _cause(run: RunRecord, late: tuple[int, ...], inputs: Sequence[float], waited: float) -> tuple[Cause, str]:
     """Why these ranks are late, as far as their places and their phases show it."""
     reports = {report["rank"]: report for report in (run.rank_map or {}).get("ranks") or []}
     plural = len(late) > 1

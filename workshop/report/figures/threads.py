@@ -78,10 +78,13 @@ def _bars(group: str, names: Sequence[str], values: Sequence[int], longest: int)
     )
 
 
+def _mark(width: int, colour: str) -> dict[str, Any]:
+    return {"symbol": "line-ns", "size": 34, "line": {"width": width, "color": colour}}
+
+
 def _marks(names: Sequence[str], cores: Sequence[int]) -> list[go.Scatter]:
     """A line across each bar, on a light ground, so that it can be seen on any colour."""
-    halo, line = ({"symbol": "line-ns", "size": 34, "line": {"width": width}} for width in (9, 4))
-    halo["line"]["color"], line["line"]["color"] = theme.PAPER, theme.ALARM
+    halo, line = _mark(9, theme.PAPER), _mark(4, theme.ALARM)
     where = {"y": list(names), "x": list(cores), "mode": "markers"}
     return [
         go.Scatter(**where, marker=halo, showlegend=False, hoverinfo="skip"),

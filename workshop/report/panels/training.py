@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workshop.core import words as say
@@ -77,7 +77,7 @@ def throughput(snapshot: Snapshot) -> list[Card]:
 
 
 # Lists of metrics that have a value for each rank: heading, and how a value reads.
-_COLUMNS = {
+_COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "images_per_second_ranks_jitter": ("Jitter of its steps", lambda value: f"{number(value)} images/s"),
     "shards": ("Images", say.thousands),
     "held_out_accuracy_ranks": ("Accuracy, its held-out part", lambda value: _percent(value)),
@@ -90,7 +90,7 @@ _COLUMNS = {
 def _by_rank(snapshot: Snapshot) -> list[Part]:
     ranks = snapshot.ranks
     alone = ranks == 1 or snapshot.metric("exchange", str) == "none"  # nobody comes last
-    columns = [
+    columns: list[tuple[str, list[str]]] = [
         (heading, [word(value) for value in told])
         for name, (heading, word) in _COLUMNS.items()
         if (told := snapshot.metric(name, list)) and len(told) == ranks and not (alone and name in ("last", "late_by"))
@@ -99,7 +99,9 @@ def _by_rank(snapshot: Snapshot) -> list[Part]:
         columns.append(("Weights", _letters(weights)))
     if not columns:
         return []
-    rows = [[rank_cell(rank), *(values[rank] for _, values in columns)] for rank in range(ranks)]
+    rows: list[list[str | Mapping[str, Any]]] = [
+        [rank_cell(rank), *(values[rank] for _, values in columns)] for rank in range(ranks)
+    ]
     return [table(["Rank", *(heading for heading, _ in columns)], rows)]
 
 

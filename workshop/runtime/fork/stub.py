@@ -17,7 +17,7 @@ PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signa
 LIMIT = 30.0  # seconds of an idle machine within which a server must have begun a rank; it imports for one at first
 
 
-def descriptors():
+def descriptors() -> list[int]:
     """The numbers of all that the launcher has opened for us."""
     there = []
     for number in map(int, os.listdir("/proc/self/fd")):
@@ -29,7 +29,7 @@ def descriptors():
     return sorted(there)
 
 
-def request(token, numbers):
+def request(token: bytes, numbers: list[int]) -> bytes:
     """All that a rank is given, as the server reads it: fields that NUL ends, the variables last."""
     mask = os.umask(0)
     os.umask(mask)
@@ -40,7 +40,7 @@ def request(token, numbers):
     return b"\0".join(fields)
 
 
-def connected(folder, name):
+def connected(folder: str, name: str) -> _socket.socket:
     """A line to the server, by a short path: that of a socket has but 107 bytes."""
     at = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -52,7 +52,7 @@ def connected(folder, name):
     return line
 
 
-def begun(path):
+def begun(path: str) -> _socket.socket:
     """Have the server fork our rank; returns the line on which it tells how that ends. Raises OSError."""
     folder, name = os.path.split(path)
     numbers = descriptors()
@@ -69,7 +69,7 @@ def begun(path):
     return line
 
 
-def pass_on(line, number):
+def pass_on(line: _socket.socket, number: int) -> None:
     """Send a signal's number to the server, which may have told the rank's end and hung up."""
     try:
         line.send(bytes([number]))
@@ -77,10 +77,10 @@ def pass_on(line, number):
         return
 
 
-def follow(line):
+def follow(line: _socket.socket) -> None:
     """End as the rank does. Where the server is gone, the kernel has killed the rank."""
-    for number in PASSED_ON:
-        signal.signal(number, lambda number, _: pass_on(line, number))
+    for passed in PASSED_ON:
+        signal.signal(passed, lambda number, _: pass_on(line, number))
     told = line.recv(2)
     kind, number = (told[:1], told[1]) if len(told) == 2 else (b"s", signal.SIGKILL)
     if kind == b"c":
@@ -95,7 +95,7 @@ def follow(line):
     os._exit(128 + number)
 
 
-def main():
+def main() -> None:
     """Have a rank forked and end with it, or become the rank."""
     try:
         line = begun(os.environ[SERVER])

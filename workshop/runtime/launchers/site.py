@@ -124,7 +124,8 @@ def with_only(names: Iterable[str], prefixes: tuple[str, ...] = ()) -> list[str]
 
 def of(options: Mapping[str, Any], folder: Path, placement: Placement) -> Site:
     """The site of that kind."""
-    return _module(options).Site(options, folder, placement)
+    site: Site = _module(options).Site(options, folder, placement)
+    return site
 
 
 def check(options: Mapping[str, Any], placement: Placement) -> None:

@@ -72,7 +72,8 @@ def read_job(line: str) -> Job:
     words = line.strip().split("|")
     if len(words) != FORMAT.count("|") + 1 or not _NUMBER.match(words[0]) or not words[5].isdecimal():
         raise WorkshopError(f"squeue says what nobody understands: {line[:200]!r}")
-    return Job(*words[:5], int(words[5]))
+    number, state, reason, start, nodes, count = words
+    return Job(number, state, reason, start, nodes, int(count))
 
 
 def submit(script: str, folder: Path, given: Mapping[str, object], name: str, output: Path) -> str:

@@ -1,0 +1,34 @@
+"""What `make lint` checks: the same before each commit, and no type error is silenced without a reason."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parent.parent
+RECIPE = re.compile(r"^lint:.*\n\t@(.+)$", re.MULTILINE)
+IGNORED = re.compile(r"# type: ignore(?!\[[a-z-]+(, [a-z-]+)*\]  # \w)")
+
+
+def test_pre_commit_runs_what_make_lint_runs() -> None:
+    recipe = RECIPE.search((ROOT / "Makefile").read_text())
+    assert recipe is not None
+    repositories = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert {repository["repo"] for repository in repositories} == {"local"}
+    hooks = [hook for repository in repositories for hook in repository["hooks"]]
+    assert [hook["entry"] for hook in hooks] == recipe[1].split(" && ")
+    assert all(hook["always_run"] and not hook["pass_filenames"] for hook in hooks)
+
+
+def test_a_silenced_type_error_has_its_code_and_a_reason() -> None:
+    files = sorted((ROOT / "workshop").rglob("*.py"))
+    assert [file.name for file in files if IGNORED.search(file.read_text())] == []
+    assert IGNORED.search("x = y  # type: ignore")
+    assert IGNORED.search("x = y  # type: ignore[attr-defined]")
+    assert not IGNORED.search("x = y  # type: ignore[misc, arg-type]  # the library has no types")
+
+
+def test_the_package_says_that_it_has_types() -> None:
+    assert (ROOT / "workshop" / "py.typed").is_file()
