@@ -29,14 +29,10 @@ def resume(
     as_json: common.JSON = False,
 ) -> int:
     """Go on with a study that was interrupted; what has completed is not run again."""
-    from workshop.runtime.lifecycle import shared_session
-    from workshop.store.store import Store
     from workshop.study import kinds
 
-    common.one_session(session, private)
-    store = Store.open()
+    store, shared = commands.store_and_session(session, private)
     kinds.report(store, store.study(study))
-    shared = None if private else shared_session(store, session)
     return commands.go_on(store, study, shared, minutes, as_json, again)
 
 
