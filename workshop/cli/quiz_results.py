@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,7 +37,7 @@ def results(
     from workshop.quiz.results.findings import find
     from workshop.store.store import Store
 
-    wanted = {"csv": csv, "xlsx": xlsx, "report": html}
+    wanted = {"csv": csv, "xlsx": xlsx, "html": html}
     paths = {kind: path for kind, path in wanted.items() if path is not None}
     if there := [str(path) for path in paths.values() if path.exists()]:
         if folder := next((path for path in paths.values() if path.is_dir()), None):
@@ -49,7 +48,9 @@ def results(
         earlier = None if before is None else reader.read(store, before)
         found = find(reader.read(store, round), earlier, anonymous=anonymous)
     for kind, path in paths.items():
-        data = import_module(f"workshop.quiz.results.{kind}").write(found)  # each brings a library that takes its time
+        from workshop.quiz.results import report, spreadsheets  # their libraries take a second to import
+
+        data = {"csv": spreadsheets.csv, "xlsx": spreadsheets.xlsx, "html": report.write}[kind](found)
         try:
             path.write_bytes(data)
         except OSError as error:

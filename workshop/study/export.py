@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv as csv_of
-import io
 import json
 import re
 import time
@@ -13,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from workshop.core import words as say
@@ -97,15 +96,15 @@ def table(found: Report) -> str:
     axes = list(dict.fromkeys(name for trial in found.trials for name in _point(trial)))
     more = {trial.number: _columns(found, trial) for trial in found.trials}
     names = list(dict.fromkeys(name for told in more.values() for name in told))
-    text = io.StringIO()
-    rows = csv_of.writer(text)
-    rows.writerow([*COLUMNS, *axes, *names])
+    rows = []
     for trial in found.trials:
         told = {**trial_json(trial, found.runs, rate), "unit": unit, "why": why_not(trial, found.runs)}
         at = [value if isinstance(value := _point(trial).get(axis), str) else _json(value) for axis in axes]
         further = [more[trial.number].get(name, "") for name in names]
-        rows.writerow([*("" if told[name] is None else told[name] for name in COLUMNS), *at, *further])
-    return text.getvalue()
+        rows.append([*(told[name] for name in COLUMNS), *at, *further])
+    return pd.DataFrame(rows, columns=[*COLUMNS, *axes, *names], dtype=object).to_csv(
+        index=False, lineterminator="\r\n"
+    )
 
 
 def page(found: Report, cards: Sequence[Card]) -> str:
