@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from workshop.core import output_files
 from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.registry import studies
@@ -53,7 +55,7 @@ def write(
     targets = [*pages, *((png / name) for name in drawn if png is not None)]
     if png is not None and not drawn:
         raise BadInput(f"Study {study.id} has no figures, so there is nothing to write into {png}.")
-    _check(targets, overwrite)
+    output_files.check(targets, overwrite)
     contents: dict[Path, bytes] = {}
     if html is not None:
         contents[html] = page(found, shown).encode()
@@ -63,11 +65,9 @@ def write(
         images = png_renderer.render(list(drawn.values()))
         contents |= {png / name: image for name, image in zip(drawn, images, strict=True)}
     for path, data in contents.items():
-        try:
+        with suppress(OSError):  # the sentence comes with the file
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        except OSError as error:
-            raise BadInput(f"{path} can't be written ({error.strerror}); give a place of your own.") from error
+        output_files.write(path, data)
     return list(contents)
 
 
@@ -134,15 +134,6 @@ def _point(trial: Trial) -> Mapping[str, Any]:
     return trial.point or {
         name: trial.placement[name] for name in ("mpi", "ranks", "threads") if name in trial.placement
     }
-
-
-def _check(paths: Sequence[Path], overwrite: bool) -> None:
-    there = [path for path in paths if path.exists()]
-    if folder := next((path for path in there if path.is_dir()), None):
-        raise BadInput(f"{folder} is a folder; give the name of a file in it.")
-    if there and not overwrite:
-        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        raise BadInput(f"{there[0]}{more} is there already; give another name, or --overwrite.")
 
 
 def _json(value: Any) -> str:
