@@ -20,7 +20,7 @@ FOLDER = re.compile(r"`((?:workshop|app|tests)/[a-z_0-9/]*)`")
 MODULE = re.compile(r"(?<![\w./\"-])(workshop(?:\.\w+)+)")
 METHOD = re.compile(r"`([A-Z]\w+\.\w+)`")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
-ATTRIBUTES = {"workshop.attach", "workshop.compare", "workshop.place"}  # of the package in a notebook
+ATTRIBUTES = {"workshop.attach", "workshop.compare", "workshop.lab", "workshop.place"}  # of the package in a notebook
 BLOCK = re.compile(r"^```\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 GROUP = "workshop.extensions"  # of entry points
 DECISION = re.compile(r"^# (\d{4})\. .+\n\n## Context\n\n.+\n\n## Decision\n\n.+\n\n## Consequence\n\n.+\n$", re.DOTALL)
@@ -45,6 +45,15 @@ def names(file: Path) -> frozenset[str]:
     return frozenset(found)
 
 
+def exists(module: str) -> bool:
+    """Whether there is such a module, or such a name in a module."""
+    place = ROOT / module.replace(".", "/")
+    if place.is_dir() or place.with_suffix(".py").is_file():
+        return True
+    files = (place.parent.with_suffix(".py"), place.parent / "__init__.py")
+    return any(file.is_file() and place.name in names(file) for file in files)
+
+
 def missing(text: str) -> list[str]:
     """Files, functions and modules that a text names and that don't exist."""
     found = []
@@ -54,8 +63,7 @@ def missing(text: str) -> list[str]:
             found.append(f"{path}:{name}" if name else path)
     found += [folder for folder in FOLDER.findall(text) if not (ROOT / folder).exists()]
     for module in MODULE.findall(text):
-        place = ROOT / module.replace(".", "/")
-        if module not in ATTRIBUTES | {GROUP} and not (place.is_dir() or place.with_suffix(".py").is_file()):
+        if module not in ATTRIBUTES | {GROUP} and not exists(module):
             found.append(module)
     return found
 

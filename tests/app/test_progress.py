@@ -64,6 +64,7 @@ def test_what_cant_be_said_in_one_sentence(
     monkeypatch.setenv("WORKSHOP_CLASS_NOTEBOOKS", f"{tmp_path}/{{learner}}")
     monkeypatch.setattr(config, "notebooks_folder", lambda: tmp_path / "nowhere")
     store.keep_opened("ada", "first")
-    page = press(open_page("progress", "instructor", learner="ada"))
+    page = open_page("progress", "instructor", learner="ada")
     assert "There are no notebooks in" in page.error[0].value.replace("\\", "")
+    assert not [button for button in page.button if button.label == YES], "nobody can press what must fail"
     assert store.progress("ada"), "nothing is taken back where the notebook can't be given anew"
