@@ -9,6 +9,8 @@ from typing import TypeVar
 
 import pytest
 
+from workshop.core.patience import patient
+
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -16,15 +18,8 @@ SHORTEST = 20.0  # seconds: a shorter limit can be reached by chance on a machin
 PATIENCE = "WORKSHOP_TEST_PATIENCE"  # the variable with the factor of all limits; worker processes inherit it
 
 
-def patience(load: float, cores: int) -> float:
-    """The factor of all limits on a machine with so many cores, whose load has been `load` for the last minute.
-
-    It is at least 2, since the tests themselves occupy two cores. It is at most 8, so that a hang ends before the run.
-    """
-    return min(8.0, max(2.0, 1 + load / cores))
-
-
-os.environ.setdefault(PATIENCE, f"{patience(os.getloadavg()[0], os.cpu_count() or 1):.1f}")
+# At least 2, since the tests themselves occupy two cores; at most 8, so that a hang ends before the run.
+os.environ.setdefault(PATIENCE, f"{min(patient(2.0), 8.0):.1f}")
 
 
 def limit(seconds: float) -> float:

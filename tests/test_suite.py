@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tests import affected, reach, tiers, watchdog
-from tests.support import PATIENCE, limit, patience, until
+from tests.support import PATIENCE, limit, until
 
 pytest_plugins = ["pytester"]
 ROOT = affected.ROOT
@@ -71,11 +71,6 @@ def test_which_tests_a_changed_file_affects(changed: str, test: str, concerned: 
     assert (ROOT / changed).exists()
     assert (ROOT / test).exists()
     assert affected.affected([changed], [test]) == (frozenset([test]) if concerned else frozenset())
-
-
-@pytest.mark.parametrize(("load", "cores", "factor"), [(0, 2, 2), (2, 2, 2), (6, 2, 4), (19, 2, 8), (19, 64, 2)])
-def test_limits_grow_with_the_load(load: float, cores: int, factor: float) -> None:
-    assert patience(load, cores) == factor
 
 
 def test_no_limit_is_short(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,13 +7,12 @@ import streamlit as st
 from workshop.core import words
 from workshop.core.errors import WorkshopError
 from workshop.pages import cards, frame
-from workshop.pages.studies import follow
+from workshop.pages.studies import download, follow
 from workshop.registry import studies
 from workshop.report.cards import Card
 from workshop.report.wording import waiting
 from workshop.server.numbers import number
 from workshop.store.records import Identity, StudyRecord
-from workshop.study import export
 from workshop.study.cards import cards as cards_of
 from workshop.study.cards import visible
 from workshop.study.kinds import Report, example, expected, read, report, title
@@ -113,7 +112,7 @@ def _study(study_id: int, live: bool, identity: Identity) -> None:
     mine = _for(identity, found, shown)
     cards.show_page(mine, f"study-{study.id}")
     if len(mine) == len(shown):
-        _downloads(found, shown)
+        download(found, shown)
 
 
 def _for(identity: Identity, found: Report, shown: list[Card]) -> list[Card]:
@@ -157,21 +156,6 @@ def _settings(study: StudyRecord) -> str:
     if "threads" in placed and "cores_per_rank" in placed:
         told.append(f"{words.count(placed['threads'] or placed['cores_per_rank'], 'thread')} per rank")
     return ", ".join(told)
-
-
-def _downloads(found: Report, shown: list[Card]) -> None:
-    """The report as one file. It is written when somebody asks for it, not each time that the page is drawn."""
-    study = found.study
-    st.download_button(
-        "Download as HTML",
-        data=lambda: frame.marked(export.page(found, shown)),
-        file_name=f"study-{study.id}.html",
-        mime="text/html",
-        icon=":material/download:",
-        on_click="ignore",
-        key=f"download-{study.id}",
-    )
-    st.caption(f"Pictures and data: `workshop study export {study.id} --png FOLDER --csv FILE`")
 
 
 main()

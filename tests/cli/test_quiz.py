@@ -113,7 +113,7 @@ def test_out_and_in(capsys: pytest.CaptureFixture[str], tmp_path: Path, deck: Pa
     made = tmp_path / "back.yaml"
     assert said(capsys, "import", file, "--out", made) == f"{made}\n"
     assert "nothing is wrong" in said(capsys, "check", made)
-    assert "there already; add --overwrite" in said(capsys, "import", file, "--out", made, code=2)
+    assert "is there already; give another name, or --overwrite" in said(capsys, "import", file, "--out", made, code=2)
 
 
 def test_what_has_to_be_mended_in_an_import_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_output_comes_while_the_cell_runs(notebook: Kernel, tmp_path: Path) -> N
     (tmp_path / "seen").touch()
     notebook.end(cell)
     assert cell.text.count("rank 1 | ") == 41
-    assert '<span style="color:#d1242f">&lt;begun&gt;' in cell.html
+    assert '<span style="color: #d1242f; text-decoration-color: #d1242f">&lt;begun&gt;' in cell.html
     assert cell.html.index("rank 0") < cell.html.index("rank 1")
     assert len(cell.outputs) == 1
     assert 2 <= cell.drawings <= 82, "drawn while it runs, and not more often than something is printed"

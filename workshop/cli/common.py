@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from workshop.cli.params import Group
 from workshop.core import topology
 from workshop.core.documents import finite
 from workshop.core.errors import BadInput
@@ -19,32 +20,38 @@ from workshop.core.placement import Placement, default_for, hosts_from
 
 JSON = Annotated[bool, typer.Option("--json", help="Answer as one JSON document on standard output.")]
 
-# Options are taken as text and checked by the models, so that every error reads the same.
-Ranks = Annotated[str | None, typer.Option("--ranks", "-n", metavar="N", help="Number of MPI ranks.")]
-MapBy = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RESOURCE",
-        help="Deal ranks out over: auto, slot, hwthread, core, l3cache, numa, package, node; or ppr:1:package:pe=2.",
-    ),
-]
-PerResource = Annotated[str | None, typer.Option(metavar="N", help="Ranks on each such resource (Open MPI's ppr).")]
-CoresPerRank = Annotated[str | None, typer.Option(metavar="N", help="Cores that each rank owns (Open MPI's pe).")]
-BindTo = Annotated[
-    str | None,
-    typer.Option(metavar="RESOURCE", help="Bind ranks to: auto, none, hwthread, core, l3cache, numa, package."),
-]
-Oversubscribe = Annotated[
-    bool | None, typer.Option("--oversubscribe", help="Let ranks share slots and cores where there are too few.")
-]
 Hosts = Annotated[
     str | None, typer.Option("--hosts", metavar="HOST:SLOTS,…", help="Hosts and their slots, or a file with them.")
 ]
-Mpi = Annotated[str | None, typer.Option("--mpi", metavar="MPI", help="The MPI: openmpi, mpich, intelmpi.")]
-ThreadsPerRank = Annotated[str | None, typer.Option("--threads", metavar="N", help="Threads per rank.")]
-Environment = Annotated[
-    list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="A variable set on every rank; may be repeated.")
-]
+# Where ranks run. Options are taken as text and checked by the models, so that every error reads the same.
+PLACEMENT = Group(
+    ranks=Annotated[str | None, typer.Option("--ranks", "-n", metavar="N", help="Number of MPI ranks.")],
+    map_by=Annotated[
+        str | None,
+        typer.Option(
+            metavar="RESOURCE",
+            help="Deal ranks out over: auto, slot, hwthread, core, l3cache, numa, package, node; or "
+            "ppr:1:package:pe=2.",
+        ),
+    ],
+    per_resource=Annotated[str | None, typer.Option(metavar="N", help="Ranks on each such resource (Open MPI's ppr).")],
+    cores_per_rank=Annotated[str | None, typer.Option(metavar="N", help="Cores that each rank owns (Open MPI's pe).")],
+    bind_to=Annotated[
+        str | None,
+        typer.Option(metavar="RESOURCE", help="Bind ranks to: auto, none, hwthread, core, l3cache, numa, package."),
+    ],
+    threads=Annotated[str | None, typer.Option("--threads", metavar="N", help="Threads per rank.")],
+    env=Annotated[
+        list[str] | None,
+        typer.Option("--env", metavar="NAME=VALUE", help="A variable set on every rank; may be repeated."),
+    ],
+    hosts=Hosts,
+    mpi=Annotated[str | None, typer.Option("--mpi", metavar="MPI", help="The MPI: openmpi, mpich, intelmpi.")],
+    oversubscribe=Annotated[
+        bool | None, typer.Option("--oversubscribe", help="Let ranks share slots and cores where there are too few.")
+    ],
+)
+Where = PLACEMENT.only()
 SessionName = Annotated[
     str | None, typer.Option("--session", metavar="NAME", help="The session to run in; default: the one that is up.")
 ]
@@ -84,26 +91,18 @@ def writable(folder: Path) -> None:
 
 def placement_from(
     base: Mapping[str, Any],
-    ranks: str | None,
-    map_by: str | None,
-    per_resource: str | None,
-    cores_per_rank: str | None,
-    bind_to: str | None,
-    threads: str | None,
-    env: list[str] | None,
+    *,
+    map_by: str | None = None,
+    env: list[str] | None = None,
     hosts: str | None = None,
     mpi: str | None = None,
     oversubscribe: bool | None = None,
+    **fields: str | None,
 ) -> Placement:
-    """A placement from command-line options on top of another one; without either, the machine's default. Hosts that
+    """A placement from options of `PLACEMENT` on top of another one; without either, the machine's default. Hosts that
     are named have as many ranks as slots, where nobody says how many. Raises BadInput."""
     given = {
-        "ranks": ranks,
-        "map_by": map_by,
-        "per_resource": per_resource,
-        "cores_per_rank": cores_per_rank,
-        "bind_to": bind_to,
-        "threads": threads,
+        **fields,
         "hosts": None if hosts is None else read_hosts(hosts),
         "mpi": {"impi": "intelmpi"}.get(mpi or "", mpi),
         "oversubscribe": oversubscribe or None,

@@ -1,10 +1,11 @@
-"""Commands whose options are a workload's params."""
+"""Commands whose options are made: from a workload's params, or in groups that several commands have."""
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -38,3 +39,30 @@ def with_options(command: Callable[..., Any], options: Sequence[Option]) -> Call
     )
     command.__annotations__ = {name: annotation for name, annotation, _ in options}
     return command
+
+
+class Group(dict[str, Any]):
+    """Options that several commands take together: their annotations by name. None of them has to be given."""
+
+    def only(self, *names: str) -> Any:
+        """The annotation of a parameter for these options, in this order; for all of them without names."""
+        return Annotated[Mapping[str, Any], Group({name: self[name] for name in names or self})]
+
+
+def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command one of whose parameters is a group: it gets what was given for each option of it, by name."""
+    options: list[Option] = []
+    groups: dict[str, Group] = {}
+    for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
+        if group := next((one for one in get_args(parameter.annotation) if isinstance(one, Group)), None):
+            groups[name] = group
+            options += [(option, annotation, None) for option, annotation in group.items()]
+        else:
+            options.append((name, parameter.annotation, parameter.default))
+
+    @functools.wraps(command)
+    def called(**values: Any) -> Any:
+        together = {name: {option: values.pop(option) for option in group} for name, group in groups.items()}
+        return command(**values, **together)
+
+    return with_options(called, options)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workshop.cli import common
+from workshop.cli import common, params
 from workshop.core.errors import BadInput
 from workshop.core.placement import Host, Placement, default_for, hosts_from
 from workshop.report.command_line import options_of
@@ -36,19 +37,16 @@ Failing = Annotated[
     str | None, typer.Option("--failure", metavar="NAME", help="A placement that goes wrong; `list` names all.")
 ]
 
+Where = common.PLACEMENT.only(
+    *("hosts", "ranks", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "threads", "env", "mpi")
+)
 
+
+@params.grouped
 def place(
     machine: Machine = None,
-    hosts: common.Hosts = None,
-    ranks: common.Ranks = None,
-    map_by: common.MapBy = None,
-    per_resource: common.PerResource = None,
-    cores_per_rank: common.CoresPerRank = None,
-    bind_to: common.BindTo = None,
-    oversubscribe: common.Oversubscribe = None,
-    threads: common.ThreadsPerRank = None,
-    env: common.Environment = None,
-    mpi: common.Mpi = None,
+    *,
+    where: Where,
     command: Command = None,
     failing: Failing = None,
     as_json: common.JSON = False,
@@ -63,18 +61,7 @@ def place(
     from workshop.core import machines
     from workshop.mpi import mapper
 
-    where = {
-        "ranks": ranks,
-        "map_by": map_by,
-        "per_resource": per_resource,
-        "cores_per_rank": cores_per_rank,
-        "bind_to": bind_to,
-        "threads": threads,
-        "env": env,
-        "hosts": hosts,
-        "mpi": mpi,
-        "oversubscribe": oversubscribe,
-    }
+    hosts = where["hosts"]
     asked = any(value not in (None, []) for value in where.values())
     beside = [name for name, value in where.items() if name != "hosts" and value not in (None, [])]
     if failing is not None and (beside or command is not None):
@@ -118,7 +105,7 @@ def _machine(text: str) -> str:
     return text
 
 
-def _read(command: str, where: dict[str, Any] | None, described: Described) -> tuple[Placement, tuple[str, ...]]:
+def _read(command: str, where: Mapping[str, Any] | None, described: Described) -> tuple[Placement, tuple[str, ...]]:
     """The placement of a command line, with the options that were given beside it on top. Raises BadInput."""
     from workshop.mpi import words
 

@@ -114,14 +114,18 @@ def import_(
     as_json: common.JSON = False,
 ) -> None:
     """Make a deck of a file of another program, and tell what it can't hold. Pictures are written beside the deck."""
+    from workshop.core import output_files
     from workshop.quiz import formats, reader
 
     found = formats.read(file, format)
     text = reader.dump(found.deck)
     written = []
     if out is not None:
-        _may_write([out, *(out.parent / name for name in found.pictures)], overwrite)
-        written = [_write(out, text.encode()), *(_write(out.parent / n, data) for n, data in found.pictures.items())]
+        output_files.check([out, *(out.parent / name for name in found.pictures)], overwrite)
+        written = [
+            output_files.write(out, text.encode()),
+            *(output_files.write(out.parent / n, data) for n, data in found.pictures.items()),
+        ]
     _tell(found.lost)
     problems = _to_mend(text, out, bool(found.pictures))
     if as_json:
@@ -147,6 +151,7 @@ def export(
     as_json: common.JSON = False,
 ) -> None:
     """Write a deck for another program, and tell what its format can't carry."""
+    from workshop.core import output_files
     from workshop.quiz import formats, reader
 
     chosen = formats.named(format)
@@ -155,8 +160,8 @@ def export(
     pictures, missing = _pictures(found, path.parent)
     made = formats.write(found, format, pictures)
     file = out or Path(f"{found.deck}{chosen.endings[0]}")
-    _may_write([file], overwrite)
-    written = _write(file, made.data)
+    output_files.check([file], overwrite)
+    written = output_files.write(file, made.data)
     lost = (*missing, *made.lost)
     _tell(lost)
     if as_json:
@@ -213,21 +218,3 @@ def _tell(lost: tuple[Lost, ...]) -> None:
         by_question.setdefault(one.question, []).append(one.what)
     for question, what in by_question.items():
         common.stderr().print(f"Lost: {f'{question}: ' if question else ''}{'; '.join(what)}", soft_wrap=True)
-
-
-def _may_write(files: list[Path], overwrite: bool) -> None:
-    from workshop.core.errors import BadInput
-
-    there = [str(file) for file in files if file.exists()]
-    if there and not overwrite:
-        raise BadInput(f"{', '.join(there)}: there already; add --overwrite, or give another name with --out.")
-
-
-def _write(file: Path, data: bytes) -> str:
-    from workshop.core.errors import BadInput
-
-    try:
-        file.write_bytes(data)
-    except OSError as error:
-        raise BadInput(f"{file} can't be written ({error.strerror}); give another name with --out.") from error
-    return str(file)

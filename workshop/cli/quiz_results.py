@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,28 +32,23 @@ def results(
     as_json: common.JSON = False,
 ) -> None:
     """Tell what a round says of its questions and learners, and write it into files."""
-    from workshop.core.errors import BadInput
+    from workshop.core import output_files
     from workshop.quiz.results import reader
     from workshop.quiz.results.findings import find
     from workshop.store.store import Store
 
-    wanted = {"csv": csv, "xlsx": xlsx, "report": html}
+    wanted = {"csv": csv, "xlsx": xlsx, "html": html}
     paths = {kind: path for kind, path in wanted.items() if path is not None}
-    if there := [str(path) for path in paths.values() if path.exists()]:
-        if folder := next((path for path in paths.values() if path.is_dir()), None):
-            raise BadInput(f"{folder} is a folder; give the name of a file in it.")
-        if not overwrite:
-            raise BadInput(f"{', '.join(there)}: there already; give another name, or --overwrite.")
+    output_files.check(paths.values(), overwrite)
     with Store.open() as store:
         earlier = None if before is None else reader.read(store, before)
         found = find(reader.read(store, round), earlier, anonymous=anonymous)
+    files = []
     for kind, path in paths.items():
-        data = import_module(f"workshop.quiz.results.{kind}").write(found)  # each brings a library that takes its time
-        try:
-            path.write_bytes(data)
-        except OSError as error:
-            raise BadInput(f"{path} can't be written ({error.strerror}); give a place of your own.") from error
-    files = [str(path) for path in paths.values()]
+        from workshop.quiz.results import report, spreadsheets  # their libraries take a second to import
+
+        data = {"csv": spreadsheets.csv, "xlsx": spreadsheets.xlsx, "html": report.write}[kind](found)
+        files.append(output_files.write(path, data))
     if as_json:
         common.answer({**found.as_json(), "files": files})
     elif files:

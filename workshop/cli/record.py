@@ -27,14 +27,12 @@ def record(
 
     Names of people and hosts are replaced, and nothing secret is recorded; what was left out is told.
     """
+    from workshop.core import output_files
     from workshop.core.errors import BadInput
     from workshop.store import recording
     from workshop.store.store import Store
 
-    if out.is_dir():
-        raise BadInput(f"{out} is a folder; give the name of a file in it.")
-    if out.exists() and not overwrite:
-        raise BadInput(f"{out} is there already; give another name, or --overwrite.")
+    output_files.check([out], overwrite)
     common.writable(out.absolute().parent)
     part = out.with_name(f".{out.name}.{os.getpid()}")  # whoever looks sees the whole file, or what was there before
     try:

@@ -74,16 +74,7 @@ def _command(chosen: Workload) -> Any:
 
     parameters = [
         *params.as_options(chosen.params),
-        ("ranks", common.Ranks, None),
-        ("map_by", common.MapBy, None),
-        ("per_resource", common.PerResource, None),
-        ("cores_per_rank", common.CoresPerRank, None),
-        ("bind_to", common.BindTo, None),
-        ("threads", common.ThreadsPerRank, None),
-        ("env", common.Environment, None),
-        ("hosts", common.Hosts, None),
-        ("mpi", common.Mpi, None),
-        ("oversubscribe", common.Oversubscribe, None),
+        *((name, annotation, None) for name, annotation in common.PLACEMENT.items()),
         ("session", common.SessionName, None),
         ("private", common.Private, False),
         ("measured", Measured, False),

@@ -6,33 +6,19 @@ from typing import Annotated
 
 import typer
 
-from workshop.cli import common, sites
+from workshop.cli import common, params, sites
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="The session's name: lower-case letters, digits and -.")]
 
 
 @app.command()
+@params.grouped
 def start(
     name: Name = "workshop",
-    ranks: common.Ranks = None,
-    map_by: common.MapBy = None,
-    per_resource: common.PerResource = None,
-    cores_per_rank: common.CoresPerRank = None,
-    bind_to: common.BindTo = None,
-    threads: common.ThreadsPerRank = None,
-    env: common.Environment = None,
-    hosts: common.Hosts = None,
-    mpi: common.Mpi = None,
-    oversubscribe: common.Oversubscribe = None,
-    address: sites.Address = None,
-    slurm: sites.Slurm = False,
-    partition: sites.Partition = None,
-    account: sites.Account = None,
-    time: sites.Time = None,
-    nodes: sites.Nodes = None,
-    wait: sites.Wait = None,
-    template: sites.Template = None,
+    *,
+    where: common.Where,
+    site: sites.Site,
     as_json: common.JSON = False,
 ) -> None:
     """Launch a session, which runs until it is stopped.
@@ -45,13 +31,11 @@ def start(
     from workshop.runtime import lifecycle
     from workshop.store.store import Store
 
-    placement = common.placement_from(
-        {}, ranks, map_by, per_resource, cores_per_rank, bind_to, threads, env, hosts, mpi, oversubscribe
-    )
-    where = sites.site_from(placement, address, slurm, partition, account, time, nodes, wait, template)
+    placement = common.placement_from({}, **where)
+    at = sites.site_from(placement, **site)
     store = Store.open()
     err = common.stderr()
-    session, conductor = lifecycle.start_session(store, name, placement, at=where)
+    session, conductor = lifecycle.start_session(store, name, placement, at=at)
     err.print(f"Starting session {name}: {placement.describe()}")
     ready = lifecycle.wait_ready(store, session, conductor, on_look=lifecycle.saying(err.print))
     if warning := lifecycle.open_to_others(ready):

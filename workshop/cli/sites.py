@@ -8,31 +8,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workshop.cli.params import Group
+
 if TYPE_CHECKING:
     from workshop.core.placement import Placement
 
-Address = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Of this host, by which other hosts and nodes reach it.")
-]
-Slurm = Annotated[bool, typer.Option("--slurm", help="Run it in an allocation of Slurm.")]
-Partition = Annotated[str | None, typer.Option(metavar="NAME", help="Slurm's partition.")]
-Account = Annotated[str | None, typer.Option(metavar="NAME", help="Slurm's account.")]
-Time = Annotated[str | None, typer.Option(metavar="MINUTES", help="How long Slurm gives the session.")]
-Nodes = Annotated[str | None, typer.Option(metavar="N", help="Nodes of Slurm for the ranks.")]
-Wait = Annotated[str | None, typer.Option(metavar="MINUTES", help="How long to wait in Slurm's queue.")]
-Template = Annotated[Path | None, typer.Option(metavar="FILE", help="An sbatch script to use instead (docs/slurm.md).")]
+Site = Group(
+    address=Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Of this host, by which other hosts and nodes reach it.")
+    ],
+    slurm=Annotated[bool | None, typer.Option("--slurm", help="Run it in an allocation of Slurm.")],
+    partition=Annotated[str | None, typer.Option(metavar="NAME", help="Slurm's partition.")],
+    account=Annotated[str | None, typer.Option(metavar="NAME", help="Slurm's account.")],
+    time=Annotated[str | None, typer.Option(metavar="MINUTES", help="How long Slurm gives the session.")],
+    nodes=Annotated[str | None, typer.Option(metavar="N", help="Nodes of Slurm for the ranks.")],
+    wait=Annotated[str | None, typer.Option(metavar="MINUTES", help="How long to wait in Slurm's queue.")],
+    template=Annotated[
+        Path | None, typer.Option(metavar="FILE", help="An sbatch script to use instead (docs/slurm.md).")
+    ],
+).only()
 
 
 def site_from(
-    placement: Placement,
-    address: str | None = None,
-    slurm: bool = False,
-    partition: str | None = None,
-    account: str | None = None,
-    time: str | None = None,
-    nodes: str | None = None,
-    wait: str | None = None,
-    template: Path | None = None,
+    placement: Placement, address: str | None = None, slurm: bool | None = None, **of_slurm: Any
 ) -> Mapping[str, Any]:
     """The site that these options ask for, this machine without any of them. Raises BadInput for one that can't take
     the placement, and for an option that goes with a site that nobody asks for."""
@@ -40,9 +38,6 @@ def site_from(
     from workshop.runtime.launchers import site, ssh
     from workshop.runtime.launchers.slurm import commands, script
 
-    of_slurm: dict[str, Any] = {
-        "partition": partition, "account": account, "time": time, "nodes": nodes, "wait": wait, "template": template,
-    }  # fmt: skip
     where: Mapping[str, Any] = site.LOCAL
     if slurm:
         commands.installed()

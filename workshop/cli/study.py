@@ -2,21 +2,51 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from workshop.cli import common, extensions, study_export
+from workshop.cli import common, extensions
 from workshop.study import command as commands
 from workshop.study.command import Minutes, StudyId
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 run_app = typer.Typer(help="Run a study; it goes on where the same one was interrupted.", no_args_is_help=True)
 app.add_typer(run_app, name="run")
-app.command("export")(study_export.export)
 
 
 extensions.add_commands(run_app, "study run")
+
+
+@app.command()
+def export(
+    study: StudyId,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="One page with figures, for any browser.")] = None,
+    png: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Its figures as pictures.")] = None,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="A line for each trial.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over files that are there.")] = False,
+    as_json: common.JSON = False,
+) -> None:
+    """Write a study's report into files; with --json alone, its document to standard output."""
+    from workshop.core.errors import BadInput
+    from workshop.store.store import Store
+    from workshop.study import export as exporting
+    from workshop.study.kinds import report
+
+    store = Store.open()
+    record = store.study(study)
+    if html is None and png is None and csv is None:
+        if not as_json:
+            raise BadInput("Say what to write: --html FILE, --png FOLDER, --csv FILE, or --json for the document.")
+        common.answer(report(store, record).as_json())
+        return
+    written = [str(path) for path in exporting.write(store, record, html=html, png=png, csv=csv, overwrite=overwrite)]
+    if as_json:
+        common.answer({"study": study, "files": written})
+    else:
+        for path in written:
+            print(path)
 
 
 @app.command()
@@ -29,14 +59,10 @@ def resume(
     as_json: common.JSON = False,
 ) -> int:
     """Go on with a study that was interrupted; what has completed is not run again."""
-    from workshop.runtime.lifecycle import shared_session
-    from workshop.store.store import Store
     from workshop.study import kinds
 
-    common.one_session(session, private)
-    store = Store.open()
+    store, shared = commands.store_and_session(session, private)
     kinds.report(store, store.study(study))
-    shared = None if private else shared_session(store, session)
     return commands.go_on(store, study, shared, minutes, as_json, again)
 
 

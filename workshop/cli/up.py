@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workshop.cli import common, foreground, replaying, sites
+from workshop.cli import common, foreground, params, replaying, sites
 from workshop.core import config
 from workshop.core.errors import BadInput
 
@@ -21,28 +21,14 @@ if TYPE_CHECKING:
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?", re.I)
 
 
+@params.grouped
 def up(
     context: typer.Context,
     recording: replaying.Recording = None,
     name: Annotated[str, typer.Option("--session", metavar="NAME", help="The session's name.")] = "workshop",
-    ranks: common.Ranks = None,
-    map_by: common.MapBy = None,
-    per_resource: common.PerResource = None,
-    cores_per_rank: common.CoresPerRank = None,
-    bind_to: common.BindTo = None,
-    threads: common.ThreadsPerRank = None,
-    env: common.Environment = None,
-    hosts: common.Hosts = None,
-    mpi: common.Mpi = None,
-    oversubscribe: common.Oversubscribe = None,
-    address: sites.Address = None,
-    slurm: sites.Slurm = False,
-    partition: sites.Partition = None,
-    account: sites.Account = None,
-    time: sites.Time = None,
-    nodes: sites.Nodes = None,
-    wait: sites.Wait = None,
-    template: sites.Template = None,
+    *,
+    where: common.Where,
+    site: sites.Site,
     host: Annotated[
         str,
         typer.Option(metavar="ADDRESS", help="Where the dashboard listens; others can reach it only if you say so."),
@@ -80,10 +66,8 @@ def up(
     from workshop.server.child import Dashboard
     from workshop.store.store import Store
 
-    placement = common.placement_from(
-        {}, ranks, map_by, per_resource, cores_per_rank, bind_to, threads, env, hosts, mpi, oversubscribe
-    )
-    at = sites.site_from(placement, address, slurm, partition, account, time, nodes, wait, template)
+    placement = common.placement_from({}, **where)
+    at = sites.site_from(placement, **site)
     say = common.stderr().print
     with only_one():
         dashboard = Dashboard(host, check_port(host, port), say)

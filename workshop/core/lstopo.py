@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 from workshop.core import xml_files
 from workshop.core.errors import BadInput
+from workshop.core.words import quoted
 
 MOST_UNITS = 2048
 LARGEST_FILE = 8 << 20  # characters
@@ -175,7 +176,7 @@ def _attributes(element: ElementTree.Element, kind: str) -> dict[str, str]:
             if value is None:
                 continue
             if len(value) > LONGEST_SET or not pattern.fullmatch(value):
-                raise BadInput(f"{name} of a {kind} in this topology is {_short(value)}, which lstopo doesn't write.")
+                raise BadInput(f"{name} of a {kind} in this topology is {quoted(value)}, which lstopo doesn't write.")
             kept[name] = value
     return kept
 
@@ -192,8 +193,3 @@ def _model(top: ElementTree.Element) -> str:
         if info.get("name") == "CPUModel":
             return " ".join(re.sub(r"[^\w() .,@/+-]", " ", info.get("value", "")).split())[:80] or UNNAMED
     return UNNAMED
-
-
-def _short(text: str) -> str:
-    shown = " ".join(text.split())
-    return repr(shown if len(shown) <= 40 else shown[:37] + "...")

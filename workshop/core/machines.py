@@ -14,6 +14,7 @@ from typing import Any
 from workshop.core import lstopo, topology
 from workshop.core.errors import BadInput
 from workshop.core.lstopo import LARGEST_FILE, MOST_UNITS
+from workshop.core.words import quoted
 
 __all__ = ["LARGEST_FILE", "MOST_UNITS", "Described", "from_lstopo", "read", "synthetic", "this"]
 
@@ -82,7 +83,7 @@ def synthetic(shape: str, numa: int = 1, l3: int = 1) -> Described:
     last-level caches in each package. Raises BadInput."""
     found = _SHAPE.fullmatch(shape.strip())
     if not found:
-        raise BadInput(f"{_short(shape)} is not a machine: {_EXPECTED}.")
+        raise BadInput(f"{quoted(shape)} is not a machine: {_EXPECTED}.")
     packages, cores, threads = int(found[1]), int(found[2]), int(found[3] or 1)
     if min(packages, cores, threads, numa, l3) < 1:
         raise BadInput(f"{shape.strip()} is not a machine: it needs at least one of everything.")
@@ -131,8 +132,3 @@ def from_lstopo(text: str) -> Described:
     units = f"{count} unit{'' if count == 1 else 's'}"
     name = f"a machine of {units}" if machine["model"] == lstopo.UNNAMED else f"{machine['model']}, {units}"
     return Described(name, machine, xml=xml)
-
-
-def _short(text: str) -> str:
-    shown = " ".join(text.split())
-    return repr(shown if len(shown) <= 40 else shown[:37] + "...")

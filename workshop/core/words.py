@@ -85,6 +85,12 @@ def capital(text: str) -> str:
     return text if _NAME.match(text) else text[:1].upper() + text[1:]
 
 
+def quoted(text: str, most: int = 40) -> str:
+    """Somebody's text in a sentence: in quotes, on one line, and only its beginning where it is long."""
+    shown = " ".join(text.split())
+    return repr(shown if len(shown) <= most else shown[: most - 3] + "...")
+
+
 def listed(words: Iterable[object]) -> str:
     """Words as a sentence lists them: a, b and c."""
     texts = [str(word) for word in words]

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from workshop.core import file_locks
 from workshop.core.errors import BadInput
 
 LARGEST = 64 << 20  # bytes of a file that is read
@@ -51,14 +52,8 @@ class Folder:
     def alone(self, seconds: float = ALONE) -> Iterator[None]:
         """One process at a time; the kernel lets go of the lock with it, however it ends. Raises BadInput where another
         one has it for longer than that."""
-        deadline = time.monotonic() + seconds
-        while True:
-            with suppress(BlockingIOError):
-                fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            if time.monotonic() > deadline:
-                raise BadInput(f"Another process has had {self.path} for {seconds:g} s; end it, or try again later.")
-            time.sleep(0.05)
+        if not file_locks.lock(self._handle, time.monotonic() + seconds):
+            raise BadInput(f"Another process has had {self.path} for {seconds:g} s; end it, or try again later.")
         try:
             yield
         finally:

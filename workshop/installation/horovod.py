@@ -6,7 +6,6 @@ wheel that works is kept in the state folder, for the next environment.
 
 from __future__ import annotations
 
-import fcntl
 import importlib.metadata
 import importlib.util
 import os
@@ -22,7 +21,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from workshop.core import config
+from workshop.core import config, file_locks
 from workshop.core.errors import WorkshopError
 from workshop.core.parent_death import guarded, kill_trees
 from workshop.installation.compiled import GENTLY, compile_all, training
@@ -81,16 +80,8 @@ def _alone(file: Path, deadline: float, who: str) -> Iterator[None]:
             "can build it (workshop horovod install)."
         ) from None
     with lock:
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise WorkshopError(
-                        f"Horovod can't be built: {who} holds {file} for too long; end it and try again."
-                    ) from None
-                time.sleep(LOOK)
+        if not file_locks.lock(lock, deadline):
+            raise WorkshopError(f"Horovod can't be built: {who} holds {file} for too long; end it and try again.")
         yield
 
 

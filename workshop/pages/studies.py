@@ -1,16 +1,21 @@
-"""What pages that show a study of one kind have in common: which study, whether it goes on, and stopping it."""
+"""What pages that show studies have in common: which study, how far it is, beginning, running and stopping it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import streamlit as st
 
-from workshop.core.errors import WorkshopError
+from workshop.core.errors import BadInput, WorkshopError
 from workshop.pages import frame
+from workshop.report.cards import Card
+from workshop.server import actions
 from workshop.server.numbers import number
 from workshop.server.study_processes import RUNNERS
-from workshop.store.records import Identity, StudyRecord
+from workshop.store.records import Identity, SessionRecord, StudyRecord
+from workshop.study import export
+from workshop.study.kinds import Report
 
 EVERY = 3.0  # seconds between two looks at a study that rests
 
@@ -38,6 +43,56 @@ def live(study: StudyRecord) -> bool:
     """Whether it goes on, or is about to."""
     running = RUNNERS.of(study.id)
     return study.state == "running" or (running is not None and not running.ended.is_set())
+
+
+def begin(keep: Callable[[], StudyRecord], identity: Identity) -> None:
+    """Have a prepared study kept, and show it."""
+    try:
+        actions.only_instructor(identity)
+        made = keep()
+    except WorkshopError as error:
+        st.error(frame.plain(str(error)))
+        return
+    st.query_params["study"] = str(made.id)
+    st.query_params.pop("new", None)
+    st.rerun()
+
+
+def begin_another(key: str) -> None:
+    """A button that leads to the form of a new study."""
+    if not frame.recorded() and st.button("Begin another one", type="tertiary", key=key):
+        st.query_params["new"] = "1"
+        st.rerun()
+
+
+def how_far(study: StudyRecord, going: bool, words: str, share: float, key: str) -> Any:
+    """A box that says in Markdown how far a study is; returns it, for buttons below. `going` is whether the study went
+    on when the page was drawn."""
+    if going and not live(study):
+        st.rerun()  # the whole page once more, which no longer asks
+    box = st.container(border=True, key=key)
+    with box:
+        st.markdown(words)
+        if going:
+            st.progress(min(share, 1.0))
+        running = RUNNERS.of(study.id)
+        if running is not None and running.failed:
+            st.error(f"It ended before it was done: {frame.plain(running.failed)}")
+    return box
+
+
+def run(study_id: int, session: SessionRecord, identity: Identity, ask: Callable[[], object] = lambda: None) -> None:
+    """Have the runs that are missing run, after `ask` has said which are wanted; the page then follows."""
+    try:
+        actions.only_instructor(identity)
+        if live(frame.store().study(study_id)):  # another instructor was faster
+            raise BadInput(f"Study {study_id} goes on already.")
+        ask()
+        RUNNERS.start(frame.store(), identity, study_id, session)
+    except WorkshopError as error:
+        st.error(frame.plain(str(error)))
+    else:
+        st.rerun()
 
 
 def stop_button(study_id: int, identity: Identity) -> None:
@@ -71,3 +126,18 @@ def _look(study_id: int, seen: tuple[object, ...]) -> None:
 
 def _state(study: StudyRecord) -> tuple[object, ...]:
     return study.state, study.trials, study.done, study.failed, study.finished_at
+
+
+def download(found: Report, shown: Sequence[Card]) -> None:
+    """The report as one file. It is written when somebody asks for it, not each time that the page is drawn."""
+    study = found.study.id
+    st.download_button(
+        "Download as HTML",
+        data=lambda: frame.marked(export.page(found, shown)),
+        file_name=f"study-{study}.html",
+        mime="text/html",
+        icon=":material/download:",
+        on_click="ignore",
+        key=f"download-{study}",
+    )
+    st.caption(f"Pictures and data: `workshop study export {study} --png FOLDER --csv FILE`")

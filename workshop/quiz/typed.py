@@ -8,9 +8,9 @@ import unicodedata
 from typing import Any
 
 from workshop.core.errors import BadInput
+from workshop.core.words import quoted
 
 LONGEST = 200  # characters of an answer
-_SHOWN = 40
 
 _APOSTROPHES = dict.fromkeys(map(ord, "’‘ʼ`´′"), "'")
 _MINUS = dict.fromkeys(map(ord, "−–‒"), "-")
@@ -41,7 +41,7 @@ def number(raw: Any, unit: str = "") -> float:
     text = _tidy(unicodedata.normalize("NFKC", raw).translate(_MINUS).translate(_APOSTROPHES))
     found = _PLAIN.fullmatch(text)
     if not found:
-        raise BadInput(f"{_short(text)} is no number; it should be one such as 1.5 or 1e3.")
+        raise BadInput(f"{quoted(text)} is no number; it should be one such as 1.5 or 1e3.")
     _check_unit(found["unit"], unit, text)
     return _value(found["number"], text)
 
@@ -52,10 +52,10 @@ def _check_unit(given: str, unit: str, text: str) -> None:
     if not found or found == wanted or (found in _TIMES and wanted in _TIMES):
         return
     if not any(character.isalpha() or character in "%°$€£" for character in found[:1]):
-        raise BadInput(f"{_short(text)} is no number; it should be one such as 1.5 or 1e3.")
+        raise BadInput(f"{quoted(text)} is no number; it should be one such as 1.5 or 1e3.")
     if not wanted:
-        raise BadInput(f"{_short(text)} has {_short(found)} behind the number; the answer should be the number alone.")
-    raise BadInput(f"{_short(text)} is not in {unit}; give the answer in {unit}, with or without it.")
+        raise BadInput(f"{quoted(text)} has {quoted(found)} behind the number; the answer should be the number alone.")
+    raise BadInput(f"{quoted(text)} is not in {unit}; give the answer in {unit}, with or without it.")
 
 
 def _value(written: str, text: str) -> float:
@@ -63,7 +63,7 @@ def _value(written: str, text: str) -> float:
     digits, _, power = written.lstrip("+-").strip().lower().partition("e")
     if _AMBIGUOUS.fullmatch(digits):
         either, other = digits.replace(",", "."), digits.replace(",", "")
-        raise BadInput(f"{_short(digits)} could be {float(either):g} or {other}; write one of them.")
+        raise BadInput(f"{quoted(digits)} could be {float(either):g} or {other}; write one of them.")
     if _SPACED.fullmatch(digits):
         plain = re.sub("[ ']", "", digits).replace(",", ".")
     elif _COMMAS.fullmatch(digits):
@@ -73,8 +73,8 @@ def _value(written: str, text: str) -> float:
     elif _SINGLE.fullmatch(digits):
         plain = digits.replace(",", ".")
     else:
-        raise BadInput(f"{_short(text)} is no number; it should be one such as 1.5 or 1e3.")
-    return sign * _finite(float(f"{plain}e{power or 0}"), _short(text)) + 0.0
+        raise BadInput(f"{quoted(text)} is no number; it should be one such as 1.5 or 1e3.")
+    return sign * _finite(float(f"{plain}e{power or 0}"), quoted(text)) + 0.0
 
 
 def _finite(value: float, shown: str) -> float:
@@ -116,7 +116,3 @@ def alike(words: str) -> str:
 
 def _tidy(words: str) -> str:
     return " ".join(words.split())
-
-
-def _short(words: str) -> str:
-    return repr(words if len(words) <= _SHOWN else words[: _SHOWN - 3] + "...")

@@ -14,7 +14,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,7 +27,7 @@ from workshop.core.parent_death import guarded
 from workshop.core.patience import MOST, patient
 from workshop.core.placement import Placement
 from workshop.engine import host as engine
-from workshop.runtime import loopback, ping, registration, shared_memory, temporary_folders
+from workshop.runtime import loopback, ping, shared_memory, temporary_folders
 from workshop.runtime.engines import Engines, EnginesFailed, RanksNotStarted
 from workshop.runtime.exit_watcher import Vigil
 from workshop.runtime.fork.handle import PLAIN, RankServer
@@ -198,10 +198,10 @@ class Cluster:
         engines.rank_map = rank_map.rank_map(reply["report"] for reply in replies)
         # Replies are in the order of the engines' ids.
         client, ids = self._client, list(self._client.ids)
-        engines.launcher.on_stop(lambda _: registration.unregister(client, ids))
+        engines.launcher.on_stop(lambda _: _unregister(client, ids))
         if len(engines.local) == placement.ranks:
             of = dict(zip((reply["report"]["pid"] for reply in replies), ids, strict=True))
-            engines.vigil = Vigil(engines.local.values(), lambda pid: registration.unregister(client, [of[pid]]))
+            engines.vigil = Vigil(engines.local.values(), lambda pid: _unregister(client, [of[pid]]))
         # Of all hosts: several may share this one's memory under other names, and elsewhere there is no such file.
         shared_memory.remember(self._folder, [(reply["report"]["host"], reply["segments"]) for reply in replies])
         engines.machine = topology.together(reply["machine"] for reply in replies if reply["machine"])
@@ -254,7 +254,7 @@ class Cluster:
                 with contextlib.suppress(Exception):  # a set that is dead already; the tag below is what counts
                     self._wait(self._cluster.stop_engines(set_id), STOP)
         if self._client is not None:
-            registration.unregister(self._client, self._client.ids)
+            _unregister(self._client, self._client.ids)
             deadline = time.monotonic() + NOTICED
             while self.controller_alive and self._client.ids and time.monotonic() < deadline:
                 time.sleep(0.02)
@@ -281,3 +281,16 @@ class Cluster:
             self._cluster, self._controllers = None, []
         if self.server is not None:
             self.server.stop()
+
+
+def _unregister(client: Any, ids: Iterable[int]) -> None:
+    """Tell an ipyparallel controller that engines have ended, which it would notice after seconds without heartbeats.
+    Waits for nothing; may be called by any thread. An engine that the controller doesn't count is left out by it."""
+    gone = list(ids)
+
+    def send() -> None:  # in the client's own thread, whose socket it is
+        if not client._closed:
+            for id in gone:
+                client.session.send(client._query_stream, "unregistration_request", content={"id": id})
+
+    client._io_loop.add_callback(send)

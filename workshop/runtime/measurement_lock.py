@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from workshop.core import file_locks
 from workshop.core.errors import WorkshopError
 
 LOCK = Path(tempfile.gettempdir()) / "workshop-measuring.lock"
@@ -40,6 +41,11 @@ def measuring_lock(seconds: float = 600.0, give_up: Callable[[], bool] = lambda:
 
     The kernel releases the lock when its holder dies. All users of the machine share it.
     """
+
+    def look() -> None:
+        if give_up():
+            raise GaveUp("Nobody waits for this measurement any longer.")
+
     # Another user's file can be locked, but in a sticky /tmp not opened with O_CREAT (fs.protected_regular).
     try:
         descriptor = os.open(LOCK, os.O_RDWR | os.O_NOFOLLOW)
@@ -47,20 +53,11 @@ def measuring_lock(seconds: float = 600.0, give_up: Callable[[], bool] = lambda:
         descriptor = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         os.fchmod(descriptor, 0o666)
     try:
-        deadline = time.monotonic() + seconds
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if give_up():
-                    raise GaveUp("Nobody waits for this measurement any longer.") from None
-                if time.monotonic() > deadline:
-                    raise WorkshopError(
-                        f"Somebody else has been measuring on this machine for {seconds:.0f} s ({LOCK} is locked); "
-                        "try again when that has ended."
-                    ) from None
-                time.sleep(0.1)
+        if not file_locks.lock(descriptor, time.monotonic() + seconds, look):
+            raise WorkshopError(
+                f"Somebody else has been measuring on this machine for {seconds:.0f} s ({LOCK} is locked); "
+                "try again when that has ended."
+            )
         yield
     finally:
         os.close(descriptor)

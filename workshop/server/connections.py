@@ -58,13 +58,31 @@ class Unread:
             self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look)
 
 
-class Requests(H11Protocol):
+class UnreadLimit(asyncio.Protocol):
+    """What both protocols share: the clock runs while the other side takes no more."""
+
+    UNREAD: ClassVar[float] = UNREAD
+    _unread: Unread
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._unread.stop()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread.begin()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._unread.went_on()
+
+
+class Requests(UnreadLimit, H11Protocol):
     """HTTP in which a request's head and body have to come within limits of time."""
 
     HEAD: ClassVar[float] = 20.0  # seconds for all of a request's head
     SILENCE: ClassVar[float] = 30.0  # seconds between two parts of its body
     BODY: ClassVar[float] = 900.0  # seconds for all of its body: 64 MB over a slow line
-    UNREAD: ClassVar[float] = UNREAD
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn does
         super().connection_made(transport)
@@ -86,7 +104,6 @@ class Requests(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()
-        self._unread.stop()
         self._give_back()
         super().connection_lost(exc)
 
@@ -98,14 +115,6 @@ class Requests(H11Protocol):
         super().on_response_complete()
         self._unread.begin()
         self._watch()
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._unread.begin()
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._unread.went_on()
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         self._upgraded = True
@@ -149,31 +158,18 @@ class Requests(H11Protocol):
         self._limit = self._silence = self._waits_for = None
 
 
-class Sockets(WebSocketsSansIOProtocol):
+class Sockets(UnreadLimit, WebSocketsSansIOProtocol):
     """WebSockets that refuse a message by its length, before they read it. A first request that can't be read is
     answered and closed; uvicorn would leave it open for ever."""
 
     UNREADABLE: ClassVar[bytes] = (
         b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
     )
-    UNREAD: ClassVar[float] = UNREAD
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self.conn.max_message_size = LARGEST  # also of what comes before the request is answered
         self._unread = Unread(self.transport, self.UNREAD, lambda: not self.writable.is_set())
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._unread.stop()
-        super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._unread.begin()
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._unread.went_on()
 
     def keepalive_timeout(self) -> None:
         super().keepalive_timeout()

@@ -18,6 +18,16 @@ Settings = Annotated[
 ]
 
 
+def store_and_session(session: str | None, private: bool) -> tuple[Any, Any]:
+    """The store, and the session to run in; None: one of the study's own. Raises BadInput."""
+    from workshop.runtime.lifecycle import shared_session
+    from workshop.store.store import Store
+
+    common.one_session(session, private)
+    store = Store.open()
+    return store, None if private else shared_session(store, session)
+
+
 class Wanted(Protocol):
     """A study that was planned and not kept yet."""
 

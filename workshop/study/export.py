@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import csv as csv_of
-import io
 import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
+from workshop.core import output_files
 from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.registry import studies
@@ -54,7 +55,7 @@ def write(
     targets = [*pages, *((png / name) for name in drawn if png is not None)]
     if png is not None and not drawn:
         raise BadInput(f"Study {study.id} has no figures, so there is nothing to write into {png}.")
-    _check(targets, overwrite)
+    output_files.check(targets, overwrite)
     contents: dict[Path, bytes] = {}
     if html is not None:
         contents[html] = page(found, shown).encode()
@@ -64,11 +65,9 @@ def write(
         images = png_renderer.render(list(drawn.values()))
         contents |= {png / name: image for name, image in zip(drawn, images, strict=True)}
     for path, data in contents.items():
-        try:
+        with suppress(OSError):  # the sentence comes with the file
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        except OSError as error:
-            raise BadInput(f"{path} can't be written ({error.strerror}); give a place of your own.") from error
+        output_files.write(path, data)
     return list(contents)
 
 
@@ -97,15 +96,15 @@ def table(found: Report) -> str:
     axes = list(dict.fromkeys(name for trial in found.trials for name in _point(trial)))
     more = {trial.number: _columns(found, trial) for trial in found.trials}
     names = list(dict.fromkeys(name for told in more.values() for name in told))
-    text = io.StringIO()
-    rows = csv_of.writer(text)
-    rows.writerow([*COLUMNS, *axes, *names])
+    rows = []
     for trial in found.trials:
         told = {**trial_json(trial, found.runs, rate), "unit": unit, "why": why_not(trial, found.runs)}
         at = [value if isinstance(value := _point(trial).get(axis), str) else _json(value) for axis in axes]
         further = [more[trial.number].get(name, "") for name in names]
-        rows.writerow([*("" if told[name] is None else told[name] for name in COLUMNS), *at, *further])
-    return text.getvalue()
+        rows.append([*(told[name] for name in COLUMNS), *at, *further])
+    return pd.DataFrame(rows, columns=[*COLUMNS, *axes, *names], dtype=object).to_csv(
+        index=False, lineterminator="\r\n"
+    )
 
 
 def page(found: Report, cards: Sequence[Card]) -> str:
@@ -135,15 +134,6 @@ def _point(trial: Trial) -> Mapping[str, Any]:
     return trial.point or {
         name: trial.placement[name] for name in ("mpi", "ranks", "threads") if name in trial.placement
     }
-
-
-def _check(paths: Sequence[Path], overwrite: bool) -> None:
-    there = [path for path in paths if path.exists()]
-    if folder := next((path for path in there if path.is_dir()), None):
-        raise BadInput(f"{folder} is a folder; give the name of a file in it.")
-    if there and not overwrite:
-        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        raise BadInput(f"{there[0]}{more} is there already; give another name, or --overwrite.")
 
 
 def _json(value: Any) -> str:

@@ -6,14 +6,15 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from workshop.core.errors import WorkshopError
+from workshop.registry import workload
 from workshop.runtime import client
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study.kinds import Sofar, expected, kind, read
-from workshop.study.live_rate import Watch
+from workshop.study.kinds import Sofar, Watched, expected, kind, read
 from workshop.study.trials import missing, remaining
 
 LIMIT = 30 * 60.0  # seconds that a trial may take, its ranks' start and others' measurements included
@@ -42,7 +43,7 @@ class Waiting:
     def __init__(self, store: Store, study: StudyRecord, on_look: Look, limit: float) -> None:
         self.store, self.study, self.on_look, self.limit = store, study, on_look, limit
         self.kind = kind(study.kind)
-        self.watch = Watch(store)
+        self.rate = LiveRate(store)
         self._judged = 0.0
 
     def until_ended(self, trial: Trial, run: RunRecord) -> None:
@@ -61,7 +62,7 @@ class Waiting:
                 raise _TooLong
             if time.monotonic() - self._judged > JUDGED:
                 self._judged = time.monotonic()
-                watched = self.watch.look(now)
+                watched = self.rate.look(now)
                 if why := self.kind.hopeless(sofar, trial, watched):
                     raise _Hopeless({"why": why, "rate": watched.rate, "seconds": watched.seconds})
 
@@ -98,3 +99,29 @@ def end_run(store: Store, run_id: int) -> None:
     with suppress(WorkshopError):  # it may have ended just now, or its session is gone
         client.cancel(store, run_id)
         client.wait(store, run_id, timeout=CANCELLED)
+
+
+class LiveRate:
+    """How fast a trial's run is while it goes on: follows the live event of its workload (`Scaling.live`), reading only
+    what is new."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._run = 0
+        self._last = 0  # id of the newest event that was read
+        self._rates: list[float] = []
+        self._times: list[float] = []
+
+    def look(self, run: RunRecord) -> Watched:
+        """The run as it is now. Seconds are counted from the first rate that it told."""
+        if run.id != self._run:
+            self._run, self._last, self._rates, self._times = run.id, 0, [], []
+        scaling = workload(run.workload).scaling
+        if scaling is not None and scaling.live:
+            for event in self.store.events(run.id, [scaling.live], rank=0, after=self._last):
+                self._last = event.id
+                self._rates.append(event.value)
+                self._times.append(event.time)
+        if not self._rates:
+            return Watched(run, 0.0, None)
+        return Watched(run, max(self._times) - min(self._times), median(self._rates))

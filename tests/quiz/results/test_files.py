@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.quiz.results.rounds import DECK, deck, made, whole_class
 from workshop.quiz.deck import Deck
-from workshop.quiz.results import csv, report, rows, svg, xlsx
+from workshop.quiz.results import report, rows, spreadsheets, svg
 from workshop.quiz.results.findings import find
 from workshop.quiz.results.record import Results
 
@@ -49,7 +49,7 @@ def named(names: list[str]) -> Results:
 
 
 def from_csv(results: Results) -> list[dict[str, str]]:
-    return list(csv_of.DictReader(io.StringIO(csv.write(find(results)).decode("utf-8-sig"), newline="")))
+    return list(csv_of.DictReader(io.StringIO(spreadsheets.csv(find(results)).decode("utf-8-sig"), newline="")))
 
 
 class Page(HTMLParser):
@@ -72,7 +72,7 @@ class Page(HTMLParser):
 
 def test_csv_has_a_row_for_each_learner_and_question() -> None:
     results = replace(made(deck(3), [{"q1": 0, "q2": 1}, {"q3": 2}]), absent={"q1": frozenset({2})})
-    written = csv.write(find(results))
+    written = spreadsheets.csv(find(results))
     assert written.startswith(b"\xef\xbb\xbflearner,number,")
     assert written.count(b"\r\n") == 7
     read = from_csv(results)
@@ -88,7 +88,7 @@ def test_no_cell_of_csv_or_xlsx_begins_like_a_formula(names: list[str]) -> None:
     results = named(names)
     read = from_csv(results)
     assert len(read) == len(names) * len(DECK.questions)
-    book = openpyxl.load_workbook(io.BytesIO(xlsx.write(find(results))))
+    book = openpyxl.load_workbook(io.BytesIO(spreadsheets.xlsx(find(results))))
     cells = [cell for sheet in book for line in sheet.iter_rows() for cell in line if cell.value is not None]
     assert all(cell.data_type in ("s", "n") for cell in cells), "nothing is a formula, an error or a date"
     texts = [cell.value for cell in cells if cell.data_type == "s"]
@@ -115,7 +115,7 @@ def test_numbers_are_numbers() -> None:
 
 def test_a_workbook_has_three_sheets_with_heads_that_stay() -> None:
     found = find(whole_class(12))
-    book = openpyxl.load_workbook(io.BytesIO(xlsx.write(found)))
+    book = openpyxl.load_workbook(io.BytesIO(spreadsheets.xlsx(found)))
     assert book.sheetnames == ["Questions", "Learners", "Answers"]
     assert [sheet.max_row for sheet in book] == [8, 13, 12 * 7 + 1]
     for sheet in book:
@@ -178,7 +178,7 @@ def test_markup_in_a_deck_is_shown_as_text() -> None:
 def test_every_size_of_class_has_all_files(learners: int) -> None:
     found = find(whole_class(learners), replace(whole_class(learners, 5), round=3))
     assert len(from_csv(found.results)) == learners * 7
-    assert len(openpyxl.load_workbook(io.BytesIO(xlsx.write(found))).sheetnames) == 3
+    assert len(openpyxl.load_workbook(io.BytesIO(spreadsheets.xlsx(found))).sheetnames) == 3
     text = Page(report.write(found)).text
     for part in ("Why", "Next", "How this is counted", "Before and after"):
         assert part in text
@@ -191,8 +191,8 @@ def test_without_nicknames_none_is_anywhere() -> None:
     names = ["Ada Lovelace", "Grace Hopper", "Alan Turing"]
     wrong: list[dict[str, Any]] = [{"q1": 1, "q2": 1, "q3": 1, "q4": 1}] * 3
     found = find(made(deck(4), wrong, names), anonymous=True)
-    files = [csv.write(found).decode(), report.write(found).decode(), json.dumps(found.as_json())]
-    book = openpyxl.load_workbook(io.BytesIO(xlsx.write(found)))
+    files = [spreadsheets.csv(found).decode(), report.write(found).decode(), json.dumps(found.as_json())]
+    book = openpyxl.load_workbook(io.BytesIO(spreadsheets.xlsx(found)))
     files.append(str([cell.value for sheet in book for line in sheet.iter_rows() for cell in line]))
     for text in files:
         assert "learner-1" in text
@@ -224,5 +224,5 @@ def test_topics_that_a_page_has_room_for() -> None:
     text = Page(report.write(found)).text
     assert [n for n in range(12) if f"topic-{n}" in re.findall(r"topic-\d+", text)] == list(range(8))
     assert "Topics with fewer questions are in the workbook." in text
-    heads = [cell.value for cell in openpyxl.load_workbook(io.BytesIO(xlsx.write(found)))["Learners"][1]]
+    heads = [cell.value for cell in openpyxl.load_workbook(io.BytesIO(spreadsheets.xlsx(found)))["Learners"][1]]
     assert sum(str(head).startswith("marks on topic-") for head in heads) == 12

@@ -12,7 +12,7 @@ from tests.quiz.results.rounds import DECK, deck, made, whole_class
 from workshop.core.errors import BadInput
 from workshop.quiz import question_view
 from workshop.quiz.deck import Deck
-from workshop.quiz.results import csv, reader, report
+from workshop.quiz.results import reader, report, spreadsheets
 from workshop.quiz.results.findings import find
 from workshop.quiz.results.record import Results
 from workshop.store.records import QuizAnswer, QuizRound
@@ -157,7 +157,7 @@ def test_the_forgotten_are_nowhere(store: Store) -> None:
     grace = next(player for player in store.players(this.id) if player.nickname == "Grace Hopper")
 
     def written(read: Results) -> str:
-        return csv.write(find(read)).decode() + report.write(find(read)).decode()
+        return spreadsheets.csv(find(read)).decode() + report.write(find(read)).decode()
 
     assert "grace hopper" in written(reader.read(store, this.id)).lower()
     assert store.forget_player(grace.id) == 2
@@ -217,4 +217,4 @@ def test_ranks_and_placements_have_their_answers_in_words(store: Store) -> None:
     ]
     reasons = next(one.reasons for one in found.again if one.id == "spread")
     assert (reasons[0].kind, reasons[0].say) == ("misconception", "That fills one package first.")
-    assert "map_by package" in csv.write(found).decode()
+    assert "map_by package" in spreadsheets.csv(found).decode()

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -120,3 +121,20 @@ def _kind(found: Files) -> str:
     if len(found) > 2:
         return "the set of IDX files"
     return f"the {next(iter(found)).partition('-')[0]} pair of IDX files"
+
+
+def digits_file(folder: Path, count: int) -> Path:
+    """A file like MNIST's with the digits in it, again and again until there are so many to learn from; it is made
+    where it isn't there."""
+    file = folder / "digits.npz"
+    if not file.exists():
+        digits = read({})
+        chosen = np.resize(np.arange(len(digits.train_labels)), count)
+        np.savez_compressed(
+            file,
+            x_train=digits.train_images[chosen],
+            y_train=digits.train_labels[chosen],
+            x_test=digits.held_out_images,
+            y_test=digits.held_out_labels,
+        )
+    return file

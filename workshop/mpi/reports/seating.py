@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise, zip_longest
 from typing import Any
 
-from workshop.core import topology
+from workshop.core import topology, words
 from workshop.mpi.reports.seats import MOST_PLACES, Report, Rows, Seat, ranges, wrong
 
 
@@ -106,17 +106,13 @@ def _shape(rows: Rows, whole: str) -> object:
 
 def _size(rows: Rows, whole: str) -> str:
     if whole == "units":
-        return _count(len(rows), "processing unit")
+        return words.count(len(rows), "processing unit")
     cores = len({(one["package"], one["core"]) for one in rows})
-    packages = _count(len({one["package"] for one in rows}), "package")
+    packages = words.count(len({one["package"] for one in rows}), "package")
     if whole == "hardware_threads":
-        return f"{packages} and {_count(len(rows), 'hardware thread')}"
-    threads = f" and {_count(len(rows), 'hardware thread')}" if whole == "both" else ""
-    return f"{packages}, {_count(cores, 'core')}{threads}"
-
-
-def _count(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
+        return f"{packages} and {words.count(len(rows), 'hardware thread')}"
+    threads = f" and {words.count(len(rows), 'hardware thread')}" if whole == "both" else ""
+    return f"{packages}, {words.count(cores, 'core')}{threads}"
 
 
 class _Host:

@@ -2,6 +2,6 @@
 
 `record` is what is known of a round; `reader` makes the record from the store. Everything else is computed from the
 record: `items` (questions), `learners`, `revision` (what to go over again), `comparison` (two rounds) and `verdict`.
-`findings` is all of that together. `rows`, `csv`, `xlsx` and `report` write it down. `removal` removes a learner's
+`findings` is all of that together. `rows`, `spreadsheets` and `report` write it down. `removal` removes a learner's
 data.
 """

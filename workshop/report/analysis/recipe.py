@@ -10,7 +10,7 @@ from workshop.core import words
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.diverging import diverging
 from workshop.report.analysis.findings import Facts, Finding
-from workshop.report.analysis.scores import number
+from workshop.report.analysis.scores import number, percent
 
 NOISE = 1e-6  # spread up to which weights differ by rounding only
 
@@ -217,14 +217,14 @@ def _rank_zero_only(facts: Facts) -> Finding | str | None:
     if max(seen) - min(seen) < 5e-4:
         return "Loss and accuracy are rank 0's alone, which here are those of all ranks."
     others = seen[1:]
-    low, high = _accuracy(min(others)), _accuracy(max(others))
+    low, high = percent(min(others)), percent(max(others))
     share = told.get("held_out_images")
     images = f" on {words.thousands(share / facts.ranks)} of the {share} held-out images" if share else ""
     return Finding(
         "The accuracy told is rank 0's alone.",
-        f"Rank 0 came to {_accuracy(each[0])}{images}, "
+        f"Rank 0 came to {percent(each[0])}{images}, "
         f"the other{'' if len(others) == 1 else 's'} to {low if low == high else f'{low} to {high}'}; the mean of all "
-        f"is {_accuracy(sum(seen) / len(seen))}. The curves of loss and accuracy are rank 0's, too.",
+        f"is {percent(sum(seen) / len(seen))}. The curves of loss and accuracy are rank 0's, too.",
         "Average them over all ranks (--average yes).",
     )
 
@@ -254,7 +254,3 @@ def _contents(facts: Facts) -> str:
     if told["exchange"] == "parameter-server":
         state += ", which with a parameter server only rank 0 has"
     return f"The weights were the same, but not the {state}: chance decides how a run goes on from it."
-
-
-def _accuracy(value: float) -> str:
-    return f"{100 * value:.1f} %"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -30,31 +31,49 @@ def bars(names: Sequence[str], phases: Mapping[str, Sequence[float]]) -> go.Figu
     """Horizontal bars of seconds, the first name on top; `phases` holds the seconds of each, from left to right."""
     longest = max((sum(parts) for parts in zip(*phases.values(), strict=True)), default=0.0)
     factor, unit = (1.0, "s") if longest >= 1 else (1e3, "ms")
-    traces = []
-    for phase, seconds in phases.items():
-        scaled = [value * factor for value in seconds]
-        traces.append(
-            go.Bar(
-                y=names,
-                x=scaled,
-                name=phase,
-                orientation="h",
-                marker=theme.phase_marker(phase),
-                text=[f"{value:.3g}" if longest and value >= 0.12 * longest * factor else "" for value in scaled],
-                textposition="inside",
-                insidetextanchor="middle",
-                textangle=0,
-                textfont={"size": 15, "color": theme.PAPER if phase == "compute" else theme.INK},
-                hovertemplate=f"%{{y}}<br>{phase} %{{x:.4g}} {unit}<extra></extra>",
-            )
+    return stacked(
+        names,
+        {phase: [value * factor for value in seconds] for phase, seconds in phases.items()},
+        lambda value: f"{value:.3g}" if longest and value >= 0.12 * longest * factor else "",
+        f"%{{x:.4g}} {unit}",
+        {"title": {"text": "seconds" if unit == "s" else "milliseconds"}, "nticks": 6, "rangemode": "tozero"},
+        300,
+    )
+
+
+def stacked(
+    names: Sequence[str],
+    phases: Mapping[str, Sequence[float]],
+    said: Callable[[float], str],
+    hover: str,
+    xaxis: Mapping[str, Any],
+    lowest: int,
+) -> go.Figure:
+    """Horizontal bars, the first name on top; `phases` holds the lengths of each phase's parts, from left to right.
+    `said` is what stands in a part of that length, `hover` what plotly shows of it; `lowest` is the least height."""
+    traces = [
+        go.Bar(
+            y=names,
+            x=lengths,
+            name=phase,
+            orientation="h",
+            marker=theme.phase_marker(phase),
+            text=[said(length) for length in lengths],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            textfont={"size": 15, "color": theme.PAPER if phase == "compute" else theme.INK},
+            hovertemplate=f"%{{y}}<br>{phase} {hover}<extra></extra>",
         )
+        for phase, lengths in phases.items()
+    ]
     return theme.figure(
         traces,
         barmode="stack",
         bargap=0.35,
-        height=max(300, min(120 + 46 * len(names), 640)),
+        height=max(lowest, min(120 + 46 * len(names), 640)),
         showlegend=True,
-        xaxis={"title": {"text": "seconds" if unit == "s" else "milliseconds"}, "nticks": 6, "rangemode": "tozero"},
+        xaxis=xaxis,
         yaxis={"autorange": "reversed", "showgrid": False, "type": "category", "tickfont": {"color": theme.INK}},
         legend={"traceorder": "normal"},
         margin={"t": 40},

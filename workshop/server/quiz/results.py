@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from importlib import import_module
+from typing import Any
 from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from workshop.core.errors import BadInput
-from workshop.quiz.results import csv, reader, report
+from workshop.quiz.results import reader, report
 from workshop.quiz.results.findings import Findings, find
 from workshop.server import plain_pages
 from workshop.server.auth_middleware import FRAMES
@@ -24,16 +24,20 @@ from workshop.store.store import Store
 FRESH = {"cache-control": "no-store"}
 
 
-def _workbook(found: Findings) -> bytes:
-    # openpyxl takes most of a second to import, for which a class would wait whose server is started anew.
-    written: bytes = import_module("workshop.quiz.results.xlsx").write(found)
-    return written
+def _spreadsheets() -> Any:
+    # pandas and openpyxl take a second to import, for which a class would wait whose server is started anew.
+    from workshop.quiz.results import spreadsheets
+
+    return spreadsheets
 
 
 # By the ending of an address: how a file is written, and what a browser is told of it.
 FILES: dict[str, tuple[Callable[[Findings], bytes], str]] = {
-    "csv": (csv.write, "text/csv; charset=utf-8"),
-    "xlsx": (_workbook, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    "csv": (lambda found: _spreadsheets().csv(found), "text/csv; charset=utf-8"),
+    "xlsx": (
+        lambda found: _spreadsheets().xlsx(found),
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ),
     "html": (report.write, "text/html; charset=utf-8"),
 }
 

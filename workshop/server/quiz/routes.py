@@ -12,22 +12,25 @@ from pathlib import Path
 import segno
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.quiz import reader
+from workshop.quiz import pictures, reader
 from workshop.server import request_body
 from workshop.server.login_attempts import Attempts
-from workshop.server.quiz import alone, pages, pictures, results, round_end, round_start, socket
+from workshop.server.quiz import alone, results, round_end, round_start, shells, socket
 from workshop.server.quiz.join import Joining
+from workshop.server.quiz.room import Room
 from workshop.server.quiz.rooms import Rooms
 from workshop.store.records import QuizRound
 from workshop.store.store import Store
 
 LARGEST_DECK = 2 << 20  # bytes of an uploaded file, as JSON
 DECK = "a JSON object with a deck's name as deck, or the text of one as yaml"
+
+HEADERS = {"content-security-policy": shells.POLICY, "cache-control": "no-store"}
 
 Respond = Callable[[Request], Awaitable[Response]]
 
@@ -46,14 +49,18 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
             # Those of the class see what goes on anyway; who came in for one round has no other round's code from here.
             known = request.state.identity.role != "player"
             return RedirectResponse(f"/quiz?code={record.code or ''}" if known else "/quiz", 303)
-        return pages.player(record, theirs[0].nickname)
+        return HTMLResponse(shells.player_page(record.id, record.title, theirs[0].nickname), headers=HEADERS)
 
     def staff(view: str) -> Respond:
         async def respond(request: Request) -> Response:
             if refused := _not_instructor(request):
                 return refused
             record = await _found(store, request)
-            return record if isinstance(record, Response) else pages.staff(request, record, view)
+            if isinstance(record, Response):
+                return record
+            make = shells.host_page if view == "host" else shells.projector_page
+            made = make(record.id, record.title, record.code or "", _join_address(request, record))
+            return HTMLResponse(made, headers=HEADERS)
 
         return respond
 
@@ -64,7 +71,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         if isinstance(record, Response):
             return record
         drawn = io.BytesIO()
-        segno.make(pages.join_address(request, record)).save(drawn, kind="svg", border=2, scale=8, xmldecl=False)
+        segno.make(_join_address(request, record)).save(drawn, kind="svg", border=2, scale=8, xmldecl=False)
         return Response(drawn.getvalue(), media_type="image/svg+xml", headers={"cache-control": "no-store"})
 
     async def picture(request: Request) -> Response:
@@ -74,7 +81,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
                 return PlainTextResponse(
                     "Pictures of a round are for those in it; join it at /quiz, with its code.", 403
                 )
-            answer = await run_in_threadpool(pictures.respond, room, request.path_params["question"], _staff(request))
+            answer = await run_in_threadpool(_picture, room, request.path_params["question"], _staff(request))
             await rooms.left(room)
             return answer
         except WorkshopError as error:
@@ -172,3 +179,23 @@ def _files() -> dict[str, tuple[bytes, str, str]]:
         kind = "text/javascript" if path.suffix == ".js" else mimetypes.guess_type(path.name)[0]
         found[path.name] = data, kind or "application/octet-stream", f'"{hashlib.sha256(data).hexdigest()[:32]}"'
     return found
+
+
+def _join_address(request: Request, record: QuizRound) -> str:
+    """Where learners join, under the name by which this browser knows the server."""
+    return f"{request.url.scheme}://{request.url.netloc}/quiz?code={record.code or ''}"
+
+
+def _picture(room: Room, question: str, staff: bool) -> Response:
+    """The picture of a question, for those who may see the question. Raises BadInput where there is none, or its
+    question was not asked yet."""
+    asked = room.ids[: room.state.position + 1]
+    if question not in (room.ids if staff else asked):
+        raise BadInput(f"There is no question {question[:60]} here.")
+    picture = room.deck.question(question).picture
+    if picture is None:
+        raise BadInput(f"The question {question} has no picture.")
+    folder = room.record.deck_folder
+    found = pictures.load(Path(folder) if folder else None, picture)
+    headers = {**pictures.HEADERS, "cache-control": "private, max-age=3600"}
+    return Response(found.data, media_type=found.kind, headers=headers)

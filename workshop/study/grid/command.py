@@ -7,14 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from workshop.cli import common
+from workshop.cli import common, params
 from workshop.study import command as commands
 from workshop.study.command import Minutes, Settings
 
 # Of a study's file, what `grid.plan` is asked besides axes, params and placement.
 ASKED = ("repeats", "best", "sampler", "limit", "shared", "title", "compare", "seeds")
+Where = common.PLACEMENT.only(
+    *("ranks", "threads", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "env", "mpi")
+)
 
 
+@params.grouped
 def grid(
     workload: Annotated[str, typer.Option(metavar="NAME", help="The workload, for instance sgan, mnist or kmeans.")],
     vary: Annotated[
@@ -53,15 +57,8 @@ def grid(
     ] = "",
     seeds: Annotated[bool, typer.Option("--seeds", help="Give each repeat a seed of its own.")] = False,
     title: Annotated[str, typer.Option(metavar="WORDS", help="What to call the study.")] = "",
-    ranks: common.Ranks = None,
-    threads: common.ThreadsPerRank = None,
-    map_by: common.MapBy = None,
-    per_resource: common.PerResource = None,
-    cores_per_rank: common.CoresPerRank = None,
-    bind_to: common.BindTo = None,
-    oversubscribe: common.Oversubscribe = None,
-    env: common.Environment = None,
-    mpi: common.Mpi = None,
+    *,
+    where: Where,
     session: common.SessionName = None,
     private: common.Private = False,
     minutes: Minutes = 30,
@@ -86,19 +83,8 @@ def grid(
             f"--trials {trials} says how many cells a sampler chooses; add --sampler tpe, or use --limit {trials}."
         )
     chooses = {"name": sampler, "seed": seed} | ({} if trials is None else {"trials": trials})
-    store, shared = _where(session, private)
-    placement = common.placement_from(
-        shared.placement if shared else {},
-        ranks,
-        map_by,
-        per_resource,
-        cores_per_rank,
-        bind_to,
-        threads,
-        env,
-        mpi=mpi,
-        oversubscribe=oversubscribe,
-    )
+    store, shared = commands.store_and_session(session, private)
+    placement = common.placement_from(shared.placement if shared else {}, **where)
     asked = {
         "repeats": repeats,
         "best": {"cells": best, "repeats": best_repeats},
@@ -130,7 +116,7 @@ def file(
         name: whole_path(chosen, name, value, path.parent) if isinstance(value, str) else value
         for name, value in found.params.items()
     }
-    store, shared = _where(session, private)
+    store, shared = commands.store_and_session(session, private)
     placement = placement_of(found, shared)
     asked = {name: getattr(found, name) for name in ASKED}
     return _run(store, chosen, found.vary, given, placement, shared, minutes, as_json, **asked)
@@ -156,16 +142,6 @@ def placement_of(found: Any, shared: Any) -> Any:
     here = default_for(topology.allowed_cores(topology.machine())).as_json()
     base = shared.placement if shared else {} if found.placement else here
     return Placement.parse({**base, **found.placement})
-
-
-def _where(session: str | None, private: bool) -> tuple[Any, Any]:
-    """The store, and the session to run in; None: one of the study's own."""
-    from workshop.runtime.lifecycle import shared_session
-    from workshop.store.store import Store
-
-    common.one_session(session, private)
-    store = Store.open()
-    return store, None if private else shared_session(store, session)
 
 
 def _run(

@@ -30,8 +30,6 @@ def path(
     """
     from workshop.core import words
     from workshop.registry import workload as workload_of
-    from workshop.runtime.lifecycle import shared_session
-    from workshop.store.store import Store
     from workshop.study.guided.kind import steps_in_words
     from workshop.study.guided.plan import KIND, WORKLOAD, read_steps
     from workshop.study.guided.wanting import here
@@ -39,9 +37,7 @@ def path(
 
     wanted = read_steps(steps)
     given = read_settings(settings or [], workload_of(WORKLOAD))
-    common.one_session(session, private)
-    store = Store.open()
-    shared = None if private else shared_session(store, session)
+    store, shared = commands.store_and_session(session, private)
     setting = here(shared, given, thorough=thorough, steps=wanted)
     study = commands.begun(store, KIND, WORKLOAD, setting)
     cores = words.count(setting.cores, "core")

@@ -8,10 +8,9 @@ import streamlit as st
 
 from workshop.core import words
 from workshop.core.errors import WorkshopError
-from workshop.pages import frame
+from workshop.pages import frame, studies
 from workshop.registry import workload
 from workshop.report.wording import waiting
-from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
 from workshop.study.guided import wanting
 from workshop.study.guided.plan import OURS, WORKLOAD, Setting
@@ -39,7 +38,7 @@ def form(session: SessionRecord | None, identity: Identity) -> None:
             return
         _told(setting)
         if st.button("Prepare it", type="primary", icon=":material/route:"):
-            _begin(setting, identity)
+            studies.begin(lambda: wanting.begin(frame.store(), setting.wanting(""), identity.nickname), identity)
 
 
 def _given() -> dict[str, Any]:
@@ -65,15 +64,3 @@ def _told(setting: Setting) -> None:
         f"All nine steps: about **{told.runs} runs**, **{waiting(told.seconds)}** on this machine's "
         f"{words.count(setting.cores, 'core')} ({frame.plain(told.why)}).{promise} Steps can be run one by one."
     )
-
-
-def _begin(setting: Setting, identity: Identity) -> None:
-    try:
-        actions.only_instructor(identity)
-        made = wanting.begin(frame.store(), setting.wanting(""), identity.nickname)
-    except WorkshopError as error:
-        st.error(frame.plain(str(error)))
-        return
-    st.query_params["study"] = str(made.id)
-    st.query_params.pop("new", None)
-    st.rerun()

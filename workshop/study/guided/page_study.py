@@ -8,12 +8,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from workshop.core.errors import BadInput, WorkshopError
-from workshop.pages import frame
-from workshop.pages.studies import live, stop_button
+from workshop.core.errors import WorkshopError
+from workshop.pages import frame, studies
 from workshop.report.wording import waiting
-from workshop.server import actions
-from workshop.server.study_processes import RUNNERS
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study.guided import wanting
 from workshop.study.guided.expecting import by_step
@@ -66,7 +63,7 @@ def _seen(state: tuple[object, ...], _study: StudyRecord) -> Seen:
 
 def head(study: StudyRecord, session: SessionRecord | None, identity: Identity) -> None:
     """How far it is; looked at again every few seconds while it goes on."""
-    going = live(study)
+    going = studies.live(study)
     st.fragment(run_every=EVERY if going else None)(_head)(study.id, session, identity, going)
 
 
@@ -77,15 +74,7 @@ def _head(study_id: int, session: SessionRecord | None, identity: Identity, goin
         st.error(frame.plain(str(error)))
         return
     study = now.report.study
-    if going and not live(study):
-        st.rerun()  # the whole page once more, which no longer asks
-    with st.container(border=True, key="tuning-head"):
-        st.markdown(_far(now, going))
-        if going:
-            st.progress(min(study.done / max(now.total, 1), 1.0))
-        running = RUNNERS.of(study_id)
-        if running is not None and running.failed:
-            st.error(f"It ended before it was done: {frame.plain(running.failed)}")
+    with studies.how_far(study, going, _far(now, going), study.done / max(now.total, 1), "tuning-head"):
         if identity.role == "instructor":
             _buttons(now, session, identity, going)
         elif not going:
@@ -115,26 +104,15 @@ def _buttons(now: Seen, session: SessionRecord | None, identity: Identity, going
     study_id = now.report.study.id
     with st.container(horizontal=True, vertical_alignment="center"):
         if going:
-            stop_button(study_id, identity)
+            studies.stop_button(study_id, identity)
             return
         if session is None or not session.up:
             st.markdown(frame.plain(frame.not_up(session)))
         elif now.left.runs and st.button("Run all that is missing", icon=":material/play_arrow:", key="tuning-all"):
             run(study_id, STEPS, session, identity)
-        if not frame.recorded() and st.button("Begin another one", type="tertiary", key="tuning-new"):
-            st.query_params["new"] = "1"
-            st.rerun()
+        studies.begin_another("tuning-new")
 
 
 def run(study_id: int, steps: str, session: SessionRecord, identity: Identity) -> None:
     """Have these steps run; the page then follows."""
-    try:
-        actions.only_instructor(identity)
-        if live(frame.store().study(study_id)):  # another instructor was faster
-            raise BadInput(f"Study {study_id} goes on already.")
-        wanting.want(frame.store(), study_id, steps)
-        RUNNERS.start(frame.store(), identity, study_id, session)
-    except WorkshopError as error:
-        st.error(frame.plain(str(error)))
-    else:
-        st.rerun()
+    studies.run(study_id, session, identity, lambda: wanting.want(frame.store(), study_id, steps))

@@ -6,11 +6,14 @@ from typing import Annotated
 
 import typer
 
-from workshop.cli import common
+from workshop.cli import common, params
 from workshop.study import command as commands
 from workshop.study.command import Minutes, Settings
 
+Where = common.PLACEMENT.only("threads", "map_by", "per_resource", "cores_per_rank", "bind_to", "env")
 
+
+@params.grouped
 def scaling(
     context: typer.Context,
     workload: Annotated[str, typer.Option(metavar="NAME", help="The workload, for instance mnist or kmeans.")],
@@ -22,12 +25,8 @@ def scaling(
     ] = False,
     repeats: Annotated[int, typer.Option(min=1, max=100, help="Interleaved runs of each number of ranks.")] = 3,
     settings: Settings = None,
-    threads: common.ThreadsPerRank = None,
-    map_by: common.MapBy = None,
-    per_resource: common.PerResource = None,
-    cores_per_rank: common.CoresPerRank = None,
-    bind_to: common.BindTo = None,
-    env: common.Environment = None,
+    *,
+    where: Where,
     session: common.SessionName = None,
     private: common.Private = False,
     minutes: Minutes = 30,
@@ -42,21 +41,15 @@ def scaling(
     from workshop.core.placement import Placement
     from workshop.registry import workload as workload_of
     from workshop.runtime import client
-    from workshop.runtime.lifecycle import shared_session
-    from workshop.store.store import Store
     from workshop.study.scaling.plan import KIND, default_ranks, places, plan, read_ranks
     from workshop.study.settings import read_options, read_settings
 
     chosen = workload_of(workload)
     given = read_settings([*(settings or []), *read_options(context.args)], chosen)
     numbers = read_ranks(ranks) if ranks is not None else default_ranks(topology.allowed_cores(topology.machine()))
-    common.one_session(session, private)
-    store = Store.open()
-    shared = None if private else shared_session(store, session)
+    store, shared = commands.store_and_session(session, private)
     base = shared.placement if shared else {}
-    placement = common.placement_from(
-        base, str(numbers[0]), map_by, per_resource, cores_per_rank, bind_to, threads, env
-    )
+    placement = common.placement_from(base, ranks=str(numbers[0]), **where)
     for place in places(numbers, placement):
         client.placement_in(shared, place.as_json())
     wanted = plan(chosen, given, numbers, placement, weak, repeats)

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from workshop.report.analysis.balance import PHASES
 from workshop.report.figures import theme
 from workshop.report.figures.curves import number
+from workshop.report.figures.times import stacked
 from workshop.study.published import Published
 from workshop.study.scaling.efficiency import Row
 
@@ -93,37 +94,14 @@ def shares(rows: Sequence[Row]) -> go.Figure:
     told = [row for row in rows if row.shares]
     if not told:
         return theme.nothing_yet("No run has told how its ranks spent their time", 200)
-    names = [_ranks(row.ranks) for row in told]
-    traces = []
-    for phase in PHASES:
-        values = [row.shares[phase] for row in told]
-        if not any(values):
-            continue
-        traces.append(
-            go.Bar(
-                y=names,
-                x=values,
-                name=phase,
-                orientation="h",
-                marker=theme.phase_marker(phase),
-                text=[f"{100 * value:.0f} %" if value >= 0.1 else "" for value in values],
-                textposition="inside",
-                insidetextanchor="middle",
-                textangle=0,
-                textfont={"size": 15, "color": theme.PAPER if phase == "compute" else theme.INK},
-                hovertemplate=f"%{{y}}<br>{phase} %{{x:.1%}}<extra></extra>",
-            )
-        )
-    return theme.figure(
-        traces,
-        barmode="stack",
-        bargap=0.35,
-        height=max(200, min(120 + 46 * len(names), 640)),
-        showlegend=True,
-        xaxis={"title": {"text": "share of the ranks' time"}, "tickformat": ".0%", "range": [0, 1], "nticks": 6},
-        yaxis={"autorange": "reversed", "showgrid": False, "type": "category", "tickfont": {"color": theme.INK}},
-        legend={"traceorder": "normal"},
-        margin={"t": 40},
+    phases = {phase: [row.shares[phase] for row in told] for phase in PHASES}
+    return stacked(
+        [_ranks(row.ranks) for row in told],
+        {phase: values for phase, values in phases.items() if any(values)},
+        lambda value: f"{100 * value:.0f} %" if value >= 0.1 else "",
+        "%{x:.1%}",
+        {"title": {"text": "share of the ranks' time"}, "tickformat": ".0%", "range": [0, 1], "nticks": 6},
+        200,
     )
 
 

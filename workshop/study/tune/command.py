@@ -35,8 +35,6 @@ def tune(
     from workshop.core.placement import Placement
     from workshop.registry import workload as workload_of
     from workshop.runtime import client
-    from workshop.runtime.lifecycle import shared_session
-    from workshop.store.store import Store
     from workshop.study.settings import read_settings
     from workshop.study.tune import kind, offer
     from workshop.study.tune.plan import plan, read_budget, tuning_of
@@ -46,9 +44,7 @@ def tune(
     tuning_of(chosen)
     seconds = read_budget(budget)
     given = read_settings(settings or [], chosen)
-    common.one_session(session, private)
-    store = Store.open()
-    shared = None if private else shared_session(store, session)
+    store, shared = commands.store_and_session(session, private)
     base = {"hosts": shared.placement["hosts"]} if shared and shared.placement.get("hosts") else {}
     known: dict[str, bytes] = {}
 

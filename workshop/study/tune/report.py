@@ -8,16 +8,18 @@ from typing import Any
 
 from workshop.core import words
 from workshop.core.errors import BadInput
+from workshop.mpi import command_lines
+from workshop.registry import workload
+from workshop.report.command_line import params_of, run_command
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.kinds import read
 from workshop.study.report import study_json, trial_json
 from workshop.study.results import CellResult, Ratio, noise, ranked, ratio, results, ties
-from workshop.study.tune import lines
 from workshop.study.tune.asked import Asked
 from workshop.study.tune.costs import spent
 from workshop.study.tune.search import split
-from workshop.study.tune.space import key
+from workshop.study.tune.space import chosen_params, key, placed
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,12 @@ class TuneReport:
     @property
     def command(self) -> str | None:
         """The command that runs the workload on the best placement."""
-        return self._line(lines.workshop)
+        return self._line(_workshop)
 
     @property
     def mpirun(self) -> str | None:
         """The same with the MPI's own launcher, without a session."""
-        return self._line(lines.launcher)
+        return self._line(_launcher)
 
     def _line(self, line: Callable[[str, Asked, Mapping[str, Any]], str | None]) -> str | None:
         if self.best is None:
@@ -196,3 +198,27 @@ def _range(cell: CellResult, unit: str) -> str:
 
 def _go_on(study: StudyRecord) -> str:
     return f"Go on with: workshop study resume {study.id}." if study.finished_at is None else "Look at its runs."
+
+
+def _workshop(name: str, asked: Asked, point: Mapping[str, Any]) -> str:
+    """`workshop run …` on the placement at a point."""
+    return run_command(workload(name), _params(asked, point), placed(point, asked.placement))
+
+
+def _launcher(name: str, asked: Asked, point: Mapping[str, Any]) -> str | None:
+    """The launcher of the point's own MPI, with its own options and without a session; None where it has no words for
+    the placement."""
+    where = placed(point, asked.placement)
+    said = command_lines.words(where.mpi, where, asked.cores)
+    if said is None:
+        return None
+    program = ["python", "-m", "workshop.engine", name, *params_of(workload(name), _params(asked, point))]
+    return " ".join(command_lines.quoted(word) for word in [*said, *program])
+
+
+def _params(asked: Asked, point: Mapping[str, Any]) -> dict[str, Any]:
+    """The workload's params: what was asked for, each rank's share, and what was found."""
+    values = {**asked.load, **chosen_params(point)}
+    if asked.share:
+        values[asked.share] = asked.params[asked.share] // point["ranks"]
+    return values

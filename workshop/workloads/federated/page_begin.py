@@ -9,9 +9,8 @@ import streamlit as st
 from workshop.core import words
 from workshop.core.errors import WorkshopError
 from workshop.extension import Workload
-from workshop.pages import frame
+from workshop.pages import frame, studies
 from workshop.registry import workloads
-from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
 from workshop.workloads.federated.study import beginning
 from workshop.workloads.federated.study.plan import MEASURES, SEEDS, SETTINGS
@@ -49,7 +48,7 @@ def form(session: SessionRecord | None, identity: Identity) -> None:
         told, why = beginning.expected(frame.store(), wanted)
         st.markdown(f"**{wanted.seeds} runs**, about **{words.long(told)}** in all ({frame.plain(why)}).")
         if st.button("Prepare it", type="primary", icon=":material/diversity_3:"):
-            _begin(wanted, identity)
+            studies.begin(lambda: beginning.begin(frame.store(), wanted, identity.nickname), identity)
 
 
 def _given(chosen: Workload) -> tuple[dict[str, Any], int]:
@@ -73,15 +72,3 @@ def _given(chosen: Workload) -> tuple[dict[str, Any], int]:
     with columns[2]:
         seeds = st.number_input("Seeds", 1, MOST_SEEDS, SEEDS, help="runs of all three ways, each with luck of its own")
     return given, int(seeds)
-
-
-def _begin(wanted: beginning.WaysStudy, identity: Identity) -> None:
-    try:
-        actions.only_instructor(identity)
-        made = beginning.begin(frame.store(), wanted, identity.nickname)
-    except WorkshopError as error:
-        st.error(frame.plain(str(error)))
-        return
-    st.query_params["study"] = str(made.id)
-    st.query_params.pop("new", None)
-    st.rerun()

@@ -8,16 +8,13 @@ import time
 import streamlit as st
 
 from workshop.core import words
-from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.errors import WorkshopError
 from workshop.pages import cards, frame
-from workshop.pages.studies import live, stop_button
+from workshop.pages.studies import begin_another, download, how_far, live, run, stop_button
 from workshop.registry import workloads
 from workshop.report.cards import Card
 from workshop.report.wording import waiting
-from workshop.server import actions
-from workshop.server.study_processes import RUNNERS
 from workshop.store.records import Identity, SessionRecord, StudyRecord
-from workshop.study import export
 from workshop.study.kinds import Sofar
 from workshop.study.trials import remaining
 from workshop.workloads.federated import page_prediction
@@ -65,15 +62,8 @@ def _head(study_id: int, session: SessionRecord | None, identity: Identity, goin
         st.error(frame.plain(str(error)))
         return
     study = report.study
-    if going and not live(study):
-        st.rerun()  # the whole page once more, which no longer asks
-    with st.container(border=True, key="federated-head"):
-        st.markdown(_far(report, going))
-        if going:
-            st.progress(min(_done(report) / max(study.trials, 1), 1.0))
-        running = RUNNERS.of(study_id)
-        if running is not None and running.failed:
-            st.error(f"It ended before it was done: {frame.plain(running.failed)}")
+    share = _done(report) / max(study.trials, 1)
+    with how_far(study, going, _far(report, going), share, "federated-head"):
         if identity.role == "instructor":
             _buttons(report, session, identity, going)
         elif not going and study.finished_at is None:
@@ -113,8 +103,8 @@ def setting(report: WaysReport) -> str:
 
 def _done(report: WaysReport) -> float:
     """Seeds that are over, with the part of the one that goes on."""
-    run = report.runs.get(report.now.run) if report.now is not None else None
-    part = run.progress[0] / run.progress[1] if run is not None and run.progress and run.progress[1] else 0.0
+    now = report.runs.get(report.now.run) if report.now is not None else None
+    part = now.progress[0] / now.progress[1] if now is not None and now.progress and now.progress[1] else 0.0
     return report.study.done + min(part, 1.0)
 
 
@@ -130,23 +120,8 @@ def _buttons(report: WaysReport, session: SessionRecord | None, identity: Identi
             else:
                 label = "Run all seeds" if not study.done else "Run what is missing"
                 if st.button(label, type="primary", icon=":material/play_arrow:", key="federated-run"):
-                    _run(study.id, session, identity)
-        if not frame.recorded() and st.button("Begin another one", type="tertiary", key="federated-new"):
-            st.query_params["new"] = "1"
-            st.rerun()
-
-
-def _run(study_id: int, session: SessionRecord, identity: Identity) -> None:
-    """Have all seeds run that are missing; the page then follows."""
-    try:
-        actions.only_instructor(identity)
-        if live(frame.store().study(study_id)):  # another instructor was faster
-            raise BadInput(f"Study {study_id} goes on already.")
-        RUNNERS.start(frame.store(), identity, study_id, session)
-    except WorkshopError as error:
-        st.error(frame.plain(str(error)))
-    else:
-        st.rerun()
+                    run(study.id, session, identity)
+        begin_another("federated-new")
 
 
 def see(study: StudyRecord, identity: Identity) -> None:
@@ -171,21 +146,7 @@ def _see(study_id: int, identity: Identity) -> None:
         return
     if identity.role == "instructor":
         page_prediction.everybody(report)
-    _downloads(report, shown)
-
-
-def _downloads(report: WaysReport, shown: list[Card]) -> None:
-    study = report.study.id
-    st.download_button(
-        "Download as HTML",
-        data=lambda: frame.marked(export.page(report, shown)),
-        file_name=f"study-{study}.html",
-        mime="text/html",
-        icon=":material/download:",
-        on_click="ignore",
-        key=f"federated-download-{study}",
-    )
-    st.caption(f"Pictures and data: `workshop study export {study} --png FOLDER --csv FILE`")
+    download(report, shown)
 
 
 def explain() -> None:

@@ -134,23 +134,9 @@ class Work:
     @property
     def data(self) -> Path:
         """MNIST's file with the digits in it, again and again: every epoch of all ranks is whole batches."""
-        file = self.folder / "digits.npz"
-        if not file.exists():
-            import numpy as np
+        from workshop.engine.data.images import digits_file
 
-            from workshop.engine.data.images import read
-
-            digits = read({})
-            wanted = self.placement.ranks * BATCH * -(-self.all_steps // EPOCHS)
-            chosen = np.resize(np.arange(len(digits.train_labels)), wanted)
-            np.savez_compressed(
-                file,
-                x_train=digits.train_images[chosen],
-                y_train=digits.train_labels[chosen],
-                x_test=digits.held_out_images,
-                y_test=digits.held_out_labels,
-            )
-        return file
+        return digits_file(self.folder, self.placement.ranks * BATCH * -(-self.all_steps // EPOCHS))
 
     @property
     def params(self) -> dict[str, Any]:

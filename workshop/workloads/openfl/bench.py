@@ -120,22 +120,9 @@ class Work:
     @property
     def data(self) -> Path:
         """MNIST's file with the digits in it, again and again."""
-        file = self.folder / "digits.npz"
-        if not file.exists():
-            import numpy as np
+        from workshop.engine.data.images import digits_file
 
-            from workshop.engine.data.images import read
-
-            digits = read({})
-            chosen = np.resize(np.arange(len(digits.train_labels)), IMAGES)
-            np.savez_compressed(
-                file,
-                x_train=digits.train_images[chosen],
-                y_train=digits.train_labels[chosen],
-                x_test=digits.held_out_images,
-                y_test=digits.held_out_labels,
-            )
-        return file
+        return digits_file(self.folder, IMAGES)
 
 
 def _check(answers: Sequence[Answer]) -> None:

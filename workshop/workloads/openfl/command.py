@@ -80,9 +80,8 @@ def _start(backend: str, wait: bool, minutes: float, as_json: bool, **options: A
     from workshop.workloads.openfl.terminal import begun
 
     values = params.given(workload("openfl").params, options)
-    ranks, threads = options.pop("ranks"), options.pop("threads")
     name, wanted = request(backend, values)
-    placement = common.placement_from({}, ranks, None, None, None, None, threads, None)
+    placement = common.placement_from({}, **options)
     store = Store.open()
     err = common.stderr()
     if backend == "openfl":  # on first use; where it is there already, that takes no time and says nothing
@@ -122,8 +121,8 @@ def _command() -> Any:
             ("backend", Backend, "openfl"),
             *params.as_options(workload("openfl").params),
             ("minutes", Minutes, 30.0),
-            ("ranks", common.Ranks, None),
-            ("threads", common.ThreadsPerRank, None),
+            ("ranks", common.PLACEMENT["ranks"], None),
+            ("threads", common.PLACEMENT["threads"], None),
             ("wait", Wait, False),
             ("as_json", common.JSON, False),
         ],

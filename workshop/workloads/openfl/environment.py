@@ -7,7 +7,6 @@ nothing.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import shutil
@@ -15,9 +14,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
-from workshop.core import config
+from workshop.core import config, file_locks
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.memory import size
 from workshop.core.parent_death import guarded
@@ -161,20 +161,10 @@ def _run(command: Sequence[str], deadline: float) -> None:
 @contextlib.contextmanager
 def _alone(lock: Path, say: Callable[[str], None]) -> Iterator[None]:
     """Wait until nobody else installs into the same place."""
-    deadline = time.monotonic() + SECONDS
     with open(lock, "w") as held:
-        told = False
-        while True:
-            try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise WorkshopError(
-                        f"Somebody else has been installing OpenFL for {SECONDS} s; end that process and try again."
-                    ) from None
-            if not told:
-                say("waiting for somebody else who installs it")
-                told = True
-            time.sleep(0.2)
+        told = cache(lambda: say("waiting for somebody else who installs it"))  # once
+        if not file_locks.lock(held, time.monotonic() + SECONDS, told):
+            raise WorkshopError(
+                f"Somebody else has been installing OpenFL for {SECONDS} s; end that process and try again."
+            )
         yield

@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
-from workshop.cli import common
+from workshop.cli import common, params
 from workshop.study import command as commands
 
-OWN_OPTIONS = {"ignore_unknown_options": True, "allow_extra_args": True}
+Where = common.PLACEMENT.only("ranks", "threads", "map_by", "cores_per_rank", "bind_to", "env")
 
 
+@params.grouped
 def ways(
     context: typer.Context,
     workload: Annotated[
@@ -21,12 +22,8 @@ def ways(
         int, typer.Option(metavar="N", min=1, max=100, help="Runs, each with a seed of its own, from --seed on.")
     ] = 5,
     settings: commands.Settings = None,
-    ranks: common.Ranks = None,
-    threads: common.ThreadsPerRank = None,
-    map_by: common.MapBy = None,
-    cores_per_rank: common.CoresPerRank = None,
-    bind_to: common.BindTo = None,
-    env: common.Environment = None,
+    *,
+    where: Where,
     session: common.SessionName = None,
     private: common.Private = False,
     minutes: commands.Minutes = 30,
@@ -38,19 +35,15 @@ def ways(
     since that is where being alone shows. The dashboard's page Federated shows the same, live by round.
     """
     from workshop.registry import workload as workload_of
-    from workshop.runtime.lifecycle import shared_session
-    from workshop.store.store import Store
     from workshop.study.settings import read_options, read_settings
     from workshop.workloads.federated.study.beginning import checked
     from workshop.workloads.federated.study.plan import KIND
 
     chosen = workload_of(workload)
     given = read_settings([*(settings or []), *read_options(context.args)], chosen)
-    common.one_session(session, private)
-    store = Store.open()
-    shared = None if private else shared_session(store, session)
+    store, shared = commands.store_and_session(session, private)
     base = shared.placement if shared else {}
-    placement = common.placement_from(base, ranks, map_by, None, cores_per_rank, bind_to, threads, env)
+    placement = common.placement_from(base, **where)
     wanted = checked(store, chosen, given, seeds, shared, placement)
     study = commands.begun(store, KIND, chosen.name, wanted)
     return commands.go_on(store, study, shared, minutes, as_json)

@@ -1,0 +1,27 @@
+"""Files that somebody asks for: one that is there is written over only where they say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from workshop.core.errors import BadInput
+
+
+def check(paths: Iterable[Path], overwrite: bool) -> None:
+    """Raises BadInput for a folder, and for a file that is there already unless it may be overwritten."""
+    there = [path for path in paths if path.exists()]
+    if folder := next((path for path in there if path.is_dir()), None):
+        raise BadInput(f"{folder} is a folder; give the name of a file in it.")
+    if there and not overwrite:
+        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise BadInput(f"{there[0]}{more} is there already; give another name, or --overwrite.")
+
+
+def write(path: Path, data: bytes) -> str:
+    """Write a file; returns its name. Raises BadInput where nobody can write."""
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise BadInput(f"{path} can't be written ({error.strerror}); give a place of your own.") from error
+    return str(path)
