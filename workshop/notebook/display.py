@@ -16,7 +16,8 @@ from IPython import get_ipython
 from IPython.display import display, update_display
 from plotly.io.base_renderers import MimetypeRenderer
 
-from workshop.notebook.html import Piece
+from workshop.notebook.cards import Piece
+from workshop.report.html import alone
 
 PLOTLY = "application/vnd.plotly.v1+json"  # what JupyterLab's plotly extension draws, without any network
 RENDERER = "workshop"
@@ -54,18 +55,18 @@ def show(words: str, pieces: Iterable[Piece]) -> None:
         if words:
             print(words)
         return
-    html: list[str] = []
+    made: list[str] = []
 
     def flush() -> None:
         nonlocal words
-        if html or words:
-            display({"text/html": "".join(html) or "<span></span>", "text/plain": words}, raw=True)
-            html.clear()
+        if made or words:
+            display({"text/html": alone("".join(made)) if made else "<span></span>", "text/plain": words}, raw=True)
+            made.clear()
             words = ""
 
     for piece in pieces:
         if isinstance(piece, str):
-            html.append(piece)
+            made.append(piece)
         else:
             flush()
             display(figure_bundle(piece), raw=True)
@@ -92,7 +93,7 @@ class Line:
         if get_ipython() is None:
             print(words, file=sys.stderr, flush=True)
             return
-        bundle = {"text/html": html, "text/plain": words}
+        bundle = {"text/html": alone(html), "text/plain": words}
         if self._id is None:
             self._id = display(bundle, raw=True, display_id=True).display_id
         else:

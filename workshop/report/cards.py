@@ -1,7 +1,7 @@
 """Cards: what a run's page shows, made of a few kinds of parts that every workload can use.
 
-Pages draw them live (workshop/pages/live/cards.js) and side by side (workshop/pages/cards.py). A part is a mapping with
-its `kind`; whatever people wrote in it is text, never markup.
+`workshop.report.html` makes HTML of them, for pages, live pages, notebooks and files, and `workshop.report.terminal` text.
+A part is a mapping with its `kind`; whatever people wrote in it is text, never markup.
 """
 
 from __future__ import annotations
