@@ -22,8 +22,9 @@ STYLE = Path(__file__).with_name("cards.css").read_text(encoding="utf-8")
 SENTENCE = 40  # characters from which a cell holds a sentence
 MANY = 14  # rows of a table above which a page may let it scroll
 SWITCH = (
-    '<div class="ws-switch" role="group" aria-label="Draw curves by"><button type="button">by step</button>'
-    '<button type="button">by time</button></div>'
+    '<div class="ws-switch" role="group" aria-label="Draw curves by">'
+    '<button type="button" value="step">by step</button>'
+    '<button type="button" value="time">by time</button></div>'
 )
 
 Draw = Callable[[Part], str]
