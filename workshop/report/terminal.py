@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from workshop.report.cards import Card
+if TYPE_CHECKING:
+    from workshop.report.cards import Card  # with Plotly, which no command should wait for
 
 
-def table(headings: Sequence[str], right: Collection[str] = (), gap: int = 1, **column: Any) -> Table:
-    """A table without lines, to which rows are added; the columns of the headings `right` hold numbers. `column` are
-    settings of all columns."""
-    made = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0) if gap > 1 else (0, 1))
+def table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str | Text]] = (),
+    right: Collection[str] = (),
+    gap: int = 2,
+    **column: Any,
+) -> Table:
+    """A table without lines, in which nothing is markup. The columns of the headings `right` hold numbers; `column` are
+    settings of all columns, such as `no_wrap`."""
+    made = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0))
     for heading in headings:
-        made.add_column(heading, justify="right" if heading in right else "left", **column)
+        made.add_column(Text(heading), justify="right" if heading in right else "left", **column)
+    for row in rows:
+        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     return made
 
 
 def labelled(label: str, text: str) -> Text:
     """A sentence with a label in bold before it."""
     return Text.assemble((f"{label}: ", "bold"), text)
+
+
+def show_verdict(out: Console, said: Mapping[str, str]) -> None:
+    """Verdict, why and next, each in a paragraph."""
+    for name, text in said.items():
+        out.print(labelled(name.capitalize(), text))
 
 
 def columns(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
