@@ -17,6 +17,7 @@ from IPython.display import display, update_display
 from plotly.io.base_renderers import MimetypeRenderer
 
 from workshop.notebook.cards import Piece
+from workshop.report.figures import theme
 from workshop.report.html import alone
 
 PLOTLY = "application/vnd.plotly.v1+json"  # what JupyterLab's plotly extension draws, without any network
@@ -106,14 +107,9 @@ def _cell() -> Any:
     return None if shell is None else shell.execution_count
 
 
-def on_paper(figure: go.Figure) -> go.Figure:
-    """A figure for a notebook: its letters are dark, so it brings its own white background to dark themes."""
-    return go.Figure(figure).update_layout(paper_bgcolor="#ffffff", plot_bgcolor="#ffffff")
-
-
 def figure_bundle(figure: go.Figure) -> dict[str, Any]:
     """A figure as a notebook keeps it; words for where it can't be drawn."""
-    return _bundle(json.loads(on_paper(figure).to_json()))
+    return _bundle(json.loads(theme.on_paper(figure).to_json()))
 
 
 def _bundle(figure: dict[str, Any]) -> dict[str, Any]:
