@@ -162,12 +162,9 @@ class RunShown(Shown):
         """The run as HTML, without its figures."""
         run = self.record
         lines = [f"<div>{html.muted(f'{title(run)}: {ended(run)}')}{self._link()}</div>"]
-        if self.verdict:
-            lines.append(html.line(self.verdict["verdict"], tone="heading"))
-        if self.error:
-            lines.append(html.line(self.error, "Error", "alarm"))
-        if self.verdict:
-            lines += [html.line(self.verdict[part], part.capitalize()) for part in ("why", "next")]
+        said = self.verdict.lines() if self.verdict else []
+        error = [html.line(self.error, "Error", "alarm")] if self.error else []
+        lines += [*said[:1], *error, *said[1:]]
         if shown := self._main():
             lines.append(html.tiles(shown))
         lines += [html.line(notice, "Notice", "alarm") for notice in run.notices]

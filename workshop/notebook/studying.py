@@ -129,10 +129,7 @@ class StudyShown(Shown):
         return f"{self._title}\n{self.verdict}"
 
     def head(self) -> str:
-        said = self.verdict
-        lines = [f"<div>{html.muted(self._title)}{self._link()}</div>"]
-        lines.append(html.line(said.get("verdict", ""), tone="heading"))
-        lines += [html.line(said[name], name.capitalize()) for name in ("why", "next") if said.get(name)]
+        lines = [f"<div>{html.muted(self._title)}{self._link()}</div>", *self.verdict.lines()]
         return html.box("".join(lines), "good" if self.status == "completed" else "nearly")
 
     def pieces(self) -> Iterable[Piece]:
