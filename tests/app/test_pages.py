@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from html import unescape
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -18,7 +20,13 @@ from workshop.store.store import Store
 
 def words(page: AppTest) -> str:
     parts = [*page.markdown, *page.caption, *page.error, *page.info, *page.warning, *page.header, *page.subheader]
-    return "\n".join(part.value for part in parts)
+    return "\n".join([*(part.value for part in parts), *cards(page)])
+
+
+def cards(page: AppTest) -> list[str]:
+    """The words of HTML; what could be markup stays escaped."""
+    bodies = [part.proto.body for part in page.get("html") if not part.proto.body.startswith(("<style", "<script"))]
+    return [unescape(re.sub("<[^>]*>", " ", body).replace("&lt;", "&amp;lt;")) for body in bodies]
 
 
 def labels(page: AppTest) -> list[str]:

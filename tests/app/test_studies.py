@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import types
+from html import unescape
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -20,7 +21,7 @@ from workshop.store.store import Store
 
 def plain(page: AppTest) -> str:
     """What a page says, without the signs that keep it from being Markdown."""
-    return words(page).replace("\\", "")
+    return unescape(words(page)).replace("\\", "")
 
 
 def tables(page: AppTest) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -27,9 +27,8 @@ def session(store: Store) -> Iterator[SessionRecord]:
 
 def lines(store: Store) -> list[tuple[str, str]]:
     """What stands above the picture, each line with its tone."""
-    (card,) = json.loads(SessionLook(store, "class")()["machine"])
-    first: dict[str, Any] = card["parts"][0]
-    return [(line["text"], line["tone"]) for line in first.get("lines", [])]
+    made = json.loads(SessionLook(store, "class")()["machine"])["html"].partition('<div class="ws-frame"')[0]
+    return [(text, tone) for tone, text in re.findall('<p class="ws-(.*?)">(.*?)</p>', made)]
 
 
 def test_a_run_that_is_over_alarms_nobody(store: Store, session: SessionRecord) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import time
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +31,8 @@ def session(dashboard: Dashboard) -> Iterator[SessionRecord]:
         yield made
 
 
-def part(card: dict[str, Any], kind: str) -> dict[str, Any]:
-    return next(part for part in card["parts"] if part["kind"] == kind)
-
-
-def figure(card: dict[str, Any]) -> dict[str, Any]:
-    return part(card, "figure")["figure"]
-
-
-def lines(card: dict[str, Any]) -> list[str]:
-    return [line["text"] for line in part(card, "words")["lines"]]
+def cards(section: dict[str, Any]) -> list[str]:
+    return re.findall('data-card="(.*?)"', section["html"])
 
 
 def test_a_live_run_is_pushed(dashboard: Dashboard, session: SessionRecord) -> None:
@@ -47,30 +41,30 @@ def test_a_live_run_is_pushed(dashboard: Dashboard, session: SessionRecord) -> N
         first = sections(line)
         assert first["run"]["status"] == "running"
         assert first["run"]["progress"] == [5.0, 20.0]
-        inertia, times = first["curves"]
-        assert (inertia["name"], times["name"]) == ("inertia", "times")
-        assert len(figure(inertia)["data"][0]["y"]) == 5
-        assert [bar["name"] for bar in figure(times)["data"]] == ["compute", "communicate", "wait"]
-        assert len(part(first["machine"][0], "table")["rows"]) == 2
-        assert lines(first["verdict"][0])[0] == "So far"
+        assert cards(first["curves"]) == ["inertia", "times"]
+        inertia, times = first["curves"]["figures"]
+        assert len(inertia["data"][0]["y"]) == 5
+        assert [bar["name"] for bar in times["data"]] == ["compute", "communicate", "wait"]
+        assert first["machine"]["html"].count("<tr>") == 3
+        assert '<p class="ws-label">So far</p>' in first["verdict"]["html"]
         assert set(first["panels"]) <= first.keys(), "each panel has told whether it has something to show"
 
         seed.tell(dashboard.store, run.id, 6, 7)
         news = sections(line)
         while "curves" not in news:
             news |= sections(line)
-        assert len(figure(news["curves"][0])["data"][0]["y"]) == 7
+        assert len(news["curves"]["figures"][0]["data"][0]["y"]) == 7
         assert not {"machine", "panels", "files"} & news.keys(), "what has not changed isn't sent again"
 
         dashboard.store.put_artifact(run.id, "preview.png", "image/png", seed.png())
-        while not news.get("photo"):
+        while "preview.png" not in news.get("photo", {}).get("html", ""):
             news |= sections(line)
-        assert part(news["photo"][0], "pictures")["pictures"][0]["label"] == "So far"
+        assert 'alt="So far"' in news["photo"]["html"]
         dashboard.store.finish(run.id, "completed", metrics={"inertia": float("nan"), "palette": seed.PALETTE})
-        while not news.get("run", {}).get("ended") or not news.get("metrics"):
+        while not news.get("run", {}).get("ended") or not news.get("metrics", {}).get("html"):
             news |= sections(line)
-        assert {"label": "inertia", "value": "not a number"} in part(news["metrics"][0], "tiles")["tiles"]
-        assert len(figure(news["photo"][0])["data"]) == 4
+        assert "<dt>inertia</dt><dd>not a number</dd>" in news["metrics"]["html"]
+        assert len(news["photo"]["figures"][0]["data"]) == 4
 
 
 def test_everybody_sees_the_same(dashboard: Dashboard, session: SessionRecord) -> None:
@@ -88,8 +82,7 @@ def test_a_session_is_pushed(dashboard: Dashboard, session: SessionRecord) -> No
         assert first["session"]["words"] == "Ready: the next run starts at once."
         assert first["queue"]["waiting"] == []
         assert first["queue"]["recent"][0]["verdict"] == "Well balanced."
-        ranks = [row[0]["text"] for row in part(first["machine"][0], "table")["rows"]]
-        assert ranks == ["rank 0", "rank 1"]
+        assert re.findall('class="ws-rank">.*?</span>(.*?)</span>', first["machine"]["html"]) == ["rank 0", "rank 1"]
         store.submit(session.id, "kmeans", seed.PARAMS, seed.PLACEMENT, submitted_by="<i>Eve</i>")
         news = sections(line)
         while "queue" not in news:
@@ -173,8 +166,8 @@ def test_a_file_to_download_has_its_name(dashboard: Dashboard, session: SessionR
     run = training.completed(dashboard.store, session)
     visitor = dashboard.learner()
     with visitor.listen(f"/live/run/{run.id}") as line:
-        (link,) = part(sections(line)["timeline"][0], "links")["links"]
-    trace = visitor.get(link["url"])
+        (url,) = re.findall('<a href="(/artifact.*?)"', sections(line)["timeline"]["html"])
+    trace = visitor.get(unescape(url))
     assert trace.headers["content-disposition"] == "attachment; filename*=UTF-8''timeline.json"
     assert json.loads(trace.body)["traceEvents"]
     assert "content-disposition" not in visitor.get(f"/artifact/{run.id}/timeline.json").headers

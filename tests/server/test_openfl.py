@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from tests.server import seed
 from tests.server.test_federated import FIRST, part, shown, told
 from tests.workloads.openfl.test_verdict import COMMANDS, SHOWN, certificate, command
-from workshop.report.cards import as_json
+from workshop.report import html
 from workshop.report.predictions import PREDICTIONS
 from workshop.report.run_sections import RunLook
 from workshop.store.records import RunRecord, SessionRecord
@@ -38,19 +39,18 @@ def rows(store: Store, run: RunRecord, card: str) -> list[list[str]]:
 def test_commands_and_certificates_are_shown_as_they_come(store: Store, session: SessionRecord) -> None:
     run = begun(store, session, rounds=0, fx=COMMANDS[:1], certificates=[])
     look = RunLook(store, run.id)
-    first = json.loads(look()["openfl"])
+    first = json.loads(look()["openfl"])["html"]
     PREDICTIONS.settle()
-    assert [card["name"] for card in first] == ["fx"]
+    assert re.findall('data-card="(.*?)"', first) == ["fx"]
     assert "openfl" not in look(), "nothing has changed"
 
     runs = command("fx aggregator start", "aggregator", None, None)
     store.set_run(run.id, metrics=store.run(run.id).metrics | {"fx": [*COMMANDS[:1], runs], "certificates": SHOWN[:1]})
-    cards = {card["name"]: card for card in json.loads(look()["openfl"])}
-    assert cards["fx"]["parts"][-1]["rows"][1] == ["aggregator", "", "runs", "fx aggregator start"]
-    assert cards["certificates"]["parts"][-1]["rows"] == [
-        ["aggregator", "localhost", "Simple Signing CA (key 0011aabb)", "2027-11-21", "yes"]
-    ]
-    assert "fault" not in cards
+    after = json.loads(look()["openfl"])["html"]
+    assert set(re.findall('data-card="(.*?)"', after)) == {"fx", "certificates"}
+    assert "<td>aggregator</td><td></td><td>runs</td><td>fx aggregator start</td>" in after
+    cells = ("aggregator", "localhost", "Simple Signing CA (key 0011aabb)", "2027-11-21", "yes")
+    assert "".join(f"<td>{cell}</td>" for cell in cells) in after
 
 
 def test_rounds_are_on_the_same_page(store: Store, session: SessionRecord) -> None:
@@ -71,7 +71,7 @@ def test_no_key_is_ever_shown(store: Store, session: SessionRecord) -> None:
         certificates=[SHOWN[0] | {"key": KEY, "pem": KEY}],
         fx=[COMMANDS[0] | {"output": KEY, "env": {"KEY": KEY}}],
     )
-    page = as_json(shown(store, run).values())
+    page = html.live(shown(store, run).values())
     assert "Simple Signing CA (key 0011aabb)" in page
     assert "PRIVATE" not in page
 

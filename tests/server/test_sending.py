@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tests.server import seed
-from workshop.report.cards import Card, as_json
+from workshop.report import html
+from workshop.report.cards import Card
 from workshop.report.panels import panels, side_by_side
 from workshop.report.predictions import PREDICTIONS
 from workshop.report.snapshot import Snapshot
@@ -95,7 +96,7 @@ def test_it_is_on_the_page_and_beside_other_runs(store: Store, session: SessionR
     PREDICTIONS.settle()
     assert "seen" in {card.name for panel in panels(snapshot) for card in panel.show(snapshot)}
     assert "seen" in {card.name for card in side_by_side(snapshot)}
-    assert '"What left the institutions"' in as_json(sending(snapshot))
+    assert "<h3>What left the institutions</h3>" in html.live(sending(snapshot))
 
 
 def test_every_kind_of_message_is_explained() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from html import unescape
 from typing import Any
 from urllib.parse import urlencode
 
@@ -104,8 +106,8 @@ class Browser:
 
 def _pictures(sections: Mapping[str, Any]) -> set[str]:
     """The addresses of pictures on the cards that have come."""
-    parts = [part for card in sections.get("photo") or [] for part in card["parts"]]
-    return {picture["url"] for part in parts if part["kind"] == "pictures" for picture in part["pictures"]}
+    shown = (sections.get("photo") or {}).get("html", "")
+    return {unescape(url) for url in re.findall(r'<img src="([^"]*)"', shown)}
 
 
 async def _run_script(page: ClientConnection, run_id: int) -> None:

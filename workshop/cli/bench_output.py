@@ -10,36 +10,36 @@ from workshop.cli import common
 
 def show(document: dict[str, Any], as_json: bool) -> None:
     from rich.console import Console
-    from rich.table import Table
+
+    from workshop.report import terminal
 
     if as_json:
         common.answer(document)
         return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("measured", "value", "unit"):
-        table.add_column(heading, justify="right" if heading == "value" else "left")
-    for row in document["rows"]:
-        if row["name"] in document["ratios"]:
-            continue
-        value = row.get("value")
-        table.add_row(row["name"], "-" if value is None else f"{value:.4g}", row.get("note") or row.get("unit", ""))
+    rows = [
+        (
+            row["name"],
+            "-" if row.get("value") is None else f"{row['value']:.4g}",
+            row.get("note") or row.get("unit", ""),
+        )
+        for row in document["rows"]
+        if row["name"] not in document["ratios"]
+    ]
     intervals = document.get("intervals", {})
     notes = {row["name"]: f", {row['note']}" for row in document["rows"] if row.get("note")}
     for name, value in document["ratios"].items():
         ends = f" ({intervals[name][0]:.3f} to {intervals[name][1]:.3f})" if name in intervals else ""
-        table.add_row(name, f"{value:.3f}" if ends else f"{value:.2f}", f"x{ends}{notes.get(name, '')}")
-    Console(highlight=False).print(table)
+        rows.append((name, f"{value:.3f}" if ends else f"{value:.2f}", f"x{ends}{notes.get(name, '')}"))
+    Console(highlight=False).print(terminal.table(("measured", "value", "unit"), rows, right=("value",)))
 
 
 def table(lines: Sequence[Sequence[str]]) -> None:
     """Lines of cells, the first of which are headings."""
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table(*(lines[0] if lines else []), box=None, pad_edge=False)
-    for cells in lines[1:]:
-        table.add_row(*cells)
-    Console(highlight=False, markup=False).print(table)
+    from workshop.report import terminal
+
+    Console(highlight=False).print(terminal.table(lines[0] if lines else (), lines[1:]))
 
 
 def with_bar(measure: Callable[[Callable[[int, int], None]], dict[str, Any]]) -> dict[str, Any]:

@@ -89,16 +89,12 @@ def _keep(store: Store, count: int, limit: Link, as_json: bool) -> None:
 
 def _show(comparison: Comparison) -> None:
     from rich.console import Console
-    from rich.table import Table
 
     from workshop.core import words
+    from workshop.report import terminal
 
     out = Console(highlight=False)
     out.print(f"{comparison.workload} on emulated hosts, link: {comparison.link}\n")
-    table = Table(box=None, pad_edge=False)
-    table.add_column("")
-    for row in comparison.rows:
-        table.add_column(row.name, justify="right")
     lines = {
         comparison.rows[0].unit or "speed": [f"{row.speed:,.0f}" if row.speed else "-" for row in comparison.rows],
         "talking and waiting": [
@@ -109,7 +105,6 @@ def _show(comparison: Comparison) -> None:
         "whole run": [words.seconds(row.seconds) for row in comparison.rows],
         "run": [str(row.run) for row in comparison.rows],
     }
-    for title, cells in lines.items():
-        table.add_row(title, *cells)
-    out.print(table)
+    names = [row.name for row in comparison.rows]
+    out.print(terminal.table(["", *names], [(title, *cells) for title, cells in lines.items()], right=names))
     out.print(f"\n{comparison.sentence}")

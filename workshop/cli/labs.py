@@ -22,12 +22,11 @@ app.command("reset")(labs_progress.reset)
 def list_(as_json: common.JSON = False) -> None:
     """List the labs in the order of the course."""
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     from workshop.core import config
     from workshop.core.errors import BadInput
     from workshop.course import catalogue, description
+    from workshop.report import terminal
 
     found = []
     for folder in catalogue.folders():
@@ -50,12 +49,11 @@ def list_(as_json: common.JSON = False) -> None:
             ]
         )
         return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("lab", "name", "minutes", "exercises", "title"):
-        table.add_column(heading, justify="left" if heading in ("name", "title") else "right")
-    for folder, lab in found:
-        table.add_row(str(lab.number), folder.name, str(lab.minutes), str(len(lab.exercises)), Text(lab.title))
-    Console(highlight=False).print(table)
+    rows = [
+        (str(lab.number), folder.name, str(lab.minutes), str(len(lab.exercises)), lab.title) for folder, lab in found
+    ]
+    headings = ("lab", "name", "minutes", "exercises", "title")
+    Console(highlight=False).print(terminal.table(headings, rows, right=("lab", "minutes", "exercises")))
 
 
 @app.command()

@@ -101,8 +101,9 @@ def _lab(where: InLab) -> dict[str, Any]:
 
 def _show(found: Class) -> None:
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
+
+    from workshop.report import terminal
 
     out = Console(highlight=False)
     if not out.is_terminal:
@@ -114,13 +115,12 @@ def _show(found: Class) -> None:
         if one.stuck:
             hint = f" Last hint: {_plain(one.stuck.hint)}" if one.stuck.hint else ""
             out.print(Text.assemble((f"{_plain(one.name)} is stuck. ", "bold"), f"{_plain(one.stuck.words)}{hint}"))
-    table = Table(box=None, pad_edge=False)
-    for heading in ("learner", *(lab.name for lab in found.labs)):
-        table.add_column(Text(heading), no_wrap=True)
-    for one in found.learners:
-        marks = ["".join(SIGNS[mark.mark] for mark in where.exercises if where.at_it) for where in one.labs]
-        table.add_row(Text(_plain(one.name)), *map(Text, marks))
-    out.print(table)
+    marks = [
+        ["".join(SIGNS[mark.mark] for mark in where.exercises if where.at_it) for where in one.labs]
+        for one in found.learners
+    ]
+    rows = [(_plain(one.name), *mine) for one, mine in zip(found.learners, marks, strict=True)]
+    out.print(terminal.table(["learner", *(lab.name for lab in found.labs)], rows, no_wrap=True))
     out.print(SIGNS_SAID, style="dim")
 
 

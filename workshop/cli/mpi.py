@@ -38,21 +38,25 @@ def list_(
 ) -> None:
     """List the MPIs: which version, where, and with --check whether it starts ranks."""
     from rich.console import Console
-    from rich.table import Table
 
     from workshop.mpi import listing
+    from workshop.report import terminal
 
     found = listing.mpis(check)
     if as_json:
         common.answer(found)
         return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("MPI", "version", "where", *(["two ranks"] if check else [])):
-        table.add_column(heading, overflow="fold")
-    for name, about in found.items():
-        cells = [f"{about['title']} ({name})", about["version"] or "-", about["where"] or about["note"]]
-        table.add_row(*cells, *([_verdict(about)] if check else []))
-    Console(highlight=False, markup=False).print(table)
+    rows = [
+        (
+            f"{about['title']} ({name})",
+            about["version"] or "-",
+            about["where"] or about["note"],
+            *([_verdict(about)] if check else []),
+        )
+        for name, about in found.items()
+    ]
+    headings = ("MPI", "version", "where", *(["two ranks"] if check else []))
+    Console(highlight=False).print(terminal.table(headings, rows, overflow="fold"))
 
 
 def _verdict(about: dict[str, Any]) -> str:

@@ -57,8 +57,8 @@ def rounds(
 ) -> None:
     """List live rounds, the newest first."""
     from rich.console import Console
-    from rich.table import Table
 
+    from workshop.report import terminal
     from workshop.store.store import Store
 
     with Store.open() as store:
@@ -69,12 +69,13 @@ def rounds(
     if not found:
         common.stderr().print("There is no live round; begin one with: workshop quiz host NAME")
         return
-    table = Table("round", "code", "deck", "title", "phase", "question", "players", "answers", box=None, pad_edge=False)
+    headings = ("round", "code", "deck", "title", "phase", "question", "players", "answers")
+    rows = []
     for one in found:
         at = f"{one['number']} of {one['of']}"
         code, counts = one["code"] if one["phase"] != "ended" else "-", (one["players"], one["answers"])
-        table.add_row(str(one["round"]), code, one["deck"], one["title"], one["phase"], at, *map(str, counts))
-    Console(highlight=False, markup=False).print(table)
+        rows.append((str(one["round"]), code, one["deck"], one["title"], one["phase"], at, *map(str, counts)))
+    Console(highlight=False).print(terminal.table(headings, rows))
 
 
 def _summary(store: Store, record: QuizRound) -> dict[str, Any]:

@@ -95,21 +95,18 @@ def forget(
 def _show(found: Findings) -> None:
     """Verdict, questions and learners in a terminal; what was chosen is in the report and in the document."""
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     from workshop.core import words
+    from workshop.report import terminal
 
     out = Console(highlight=False)
-    for part, said in found.verdict.items():
-        out.print(Text.assemble((f"{part.capitalize()}: ", "bold"), said))
+    terminal.show_verdict(out, found.verdict)
     for note in found.results.notes:
         out.print(Text(f"Note: {note}", style="yellow"))
-    questions = Table(box=None, pad_edge=False)
-    for heading in ("no.", "question", "right", "95 %", "answered", "median", "discrimination"):
-        questions.add_column(
-            heading, justify="left" if heading == "question" else "right", no_wrap=heading != "question"
-        )
+    headings = ("no.", "question", "right", "95 %", "answered", "median", "discrimination")
+    questions = terminal.table(headings, right=set(headings) - {"question"}, no_wrap=True)
+    questions.columns[1].no_wrap = False
     for item in found.items:
         low, high = item.interval or (None, None)
         questions.add_row(
@@ -122,14 +119,18 @@ def _show(found: Findings) -> None:
             "" if item.discrimination.value is None else f"{item.discrimination.value:.2f}",
         )
     out.print(questions)
-    learners = Table(box=None, pad_edge=False)
-    for heading in ("learner", "points", "right", "answered"):
-        learners.add_column(heading, justify="left" if heading == "learner" else "right")
-    for one in found.learners:
-        points = f"{one.points:.3g} of {one.possible:.4g}"
-        learners.add_row(Text(one.nickname), points, f"{one.right} of {one.judged}", f"{one.answered} of {one.there}")
-    if found.learners:
-        out.print(learners)
+    rows = [
+        (
+            one.nickname,
+            f"{one.points:.3g} of {one.possible:.4g}",
+            f"{one.right} of {one.judged}",
+            f"{one.answered} of {one.there}",
+        )
+        for one in found.learners
+    ]
+    if rows:
+        counts = ("points", "right", "answered")
+        out.print(terminal.table(("learner", *counts), rows, right=counts))
     for change in found.comparison.changes if found.comparison else ():
         out.print(Text(f"{change.id}: right {change.before} then {change.after} of {change.of}. {change.words}"))
     for note in found.comparison.notes if found.comparison else ():

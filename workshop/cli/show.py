@@ -13,6 +13,7 @@ from rich.text import Text
 
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
+from workshop.report import terminal
 from workshop.report.wording import metrics_of
 from workshop.runtime import client
 from workshop.store.records import Lease, RunRecord, SessionRecord
@@ -66,8 +67,7 @@ def show_run(run: RunRecord, err: Console) -> None:
         table.add_row(shown["label"], Text(shown["value"]))
     if table.row_count:
         out.print(table)
-    for title, words in (run.verdict or {}).items():
-        out.print(Text.assemble((f"{title.capitalize()}: ", "bold"), words))
+    terminal.show_verdict(out, run.verdict or {})
     for notice in run.notices:
         out.print(Text(f"Notice: {notice}", style="yellow"))
     if run.error:
@@ -78,9 +78,8 @@ def show_run(run: RunRecord, err: Console) -> None:
 
 
 def runs_table(runs: list[RunRecord]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("run", "workload", "status", "placement", "by", "seconds"):
-        table.add_column(heading, justify="right" if heading in ("run", "seconds") else "left")
+    headings = ("run", "workload", "status", "placement", "by", "seconds")
+    table = terminal.table(headings, right=("run", "seconds"))
     for run in runs:
         seconds = f"{run.finished_at - run.started_at:.2f}" if run.finished_at and run.started_at else ""
         status = Text(run.status, style=COLOURS.get(run.status, "white"))
@@ -90,13 +89,10 @@ def runs_table(runs: list[RunRecord]) -> Table:
 
 
 def sessions_table(sessions: list[SessionRecord]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("session", "state", "placement", "message"):
-        table.add_column(heading)
-    for session in sessions:
-        where = Placement.parse(session.placement).describe()
-        table.add_row(session.name, session.state, where, Text(session.message))
-    return table
+    return terminal.table(
+        ("session", "state", "placement", "message"),
+        [(one.name, one.state, Placement.parse(one.placement).describe(), one.message) for one in sessions],
+    )
 
 
 def leases_json(leases: list[Lease]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from workshop.core.machines import Described
 from workshop.core.placement import Placement
 from workshop.mpi import command_lines
 from workshop.mpi.reports.seats import ranges
+from workshop.report import terminal
 from workshop.report.failures import Failure
 
 TITLES = {
@@ -37,12 +38,8 @@ def show(document: Mapping[str, Any], described: Described) -> None:
 
 def show_list(every: Iterable[Failure]) -> None:
     out = _console()
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("failure", "what it is", "what it shows"):
-        table.add_column(heading, overflow="fold")
-    for one in every:
-        table.add_row(one.name, one.title, one.shows)
-    out.print(table)
+    rows = [(one.name, one.title, one.shows) for one in every]
+    out.print(terminal.table(("failure", "what it is", "what it shows"), rows, overflow="fold"))
     out.print("\n`workshop place --failure NAME` shows one, with the commands that run it.")
 
 
@@ -59,9 +56,9 @@ def show_failure(
         _outcome(out, parts[which])
         out.out(command_lines.folded(runs[which], min(out.width, 100)), highlight=False)
     out.print()
-    out.print(Text.assemble(("Look for: ", "bold"), chosen.look_for))
+    out.print(terminal.labelled("Look for", chosen.look_for))
     if chosen.verdict:
-        out.print(Text.assemble(("Its verdict: ", "bold"), chosen.verdict))
+        out.print(terminal.labelled("Its verdict", chosen.verdict))
     if chosen.needs_hosts:
         out.print(Text("It needs a session over several hosts (workshop session start --hosts …)."))
 
@@ -83,7 +80,7 @@ def _outcome(out: Console, document: Mapping[str, Any]) -> None:
         out.print(Text("Refused, in the MPI's own words:" if document["own_words"] else "Refused:", style="red"))
         out.print(Text(document["refused"]))
         if document["advice"]:
-            out.print(Text.assemble(("What to change: ", "bold"), document["advice"]))
+            out.print(terminal.labelled("What to change", document["advice"]))
     if document["note"]:
         out.print(Text(document["note"], style="yellow"))
     if document["predicted"]:
@@ -96,9 +93,8 @@ def _table(document: Mapping[str, Any], width: int) -> Table:
     """Rank by rank; Open MPI 4's picture of a binding where there is room for it."""
     reports, masks = document["predicted"][:MOST], document["masks"][:MOST]
     drawn = max(map(len, masks), default=0) <= width - 44
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("rank", "host", "package", "cores", "units", *(["B: may run here"] if drawn else [])):
-        table.add_column(heading, overflow="fold", justify="right" if heading == "rank" else "left")
+    headings = ("rank", "host", "package", "cores", "units", *(["B: may run here"] if drawn else []))
+    table = terminal.table(headings, right=("rank",), overflow="fold")
     for report, mask in zip(reports, masks, strict=True):
         cells = [ranges(report[name]) for name in ("packages", "cores", "units")]
         table.add_row(str(report["rank"]), report["host"], *cells, *([mask] if drawn else []))

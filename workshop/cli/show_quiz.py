@@ -15,6 +15,7 @@ from workshop.quiz.deck import Deck, Match, Number, Order, Place, Predict
 from workshop.quiz.question_view import ask
 from workshop.quiz.randomisation import LETTERS, Asked, written
 from workshop.quiz.rendering import plain
+from workshop.report import terminal
 
 WIDTH = 78
 _SECRET = {"explanation", "check", "answer", "tolerance", "near", "accept", "truth", "runs", "right"}
@@ -22,12 +23,8 @@ _SECRET = {"explanation", "check", "answer", "tolerance", "near", "accept", "tru
 
 def decks_table(decks: Sequence[Deck]) -> Table:
     """A line for each deck."""
-    table = Table(box=None, pad_edge=False)
-    for heading in ("deck", "lab", "questions", "title"):
-        table.add_column(heading, justify="right" if heading == "questions" else "left")
-    for deck in decks:
-        table.add_row(deck.deck, Text(deck.lab), str(len(deck.questions)), Text(deck.title))
-    return table
+    rows = [(deck.deck, deck.lab, str(len(deck.questions)), deck.title) for deck in decks]
+    return terminal.table(("deck", "lab", "questions", "title"), rows, right=("questions",))
 
 
 def without_answers(deck: Deck) -> dict[str, Any]:

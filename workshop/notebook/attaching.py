@@ -11,9 +11,10 @@ from IPython import get_ipython
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import learner
-from workshop.notebook import html, opened
+from workshop.notebook import opened
 from workshop.notebook.display import Line, draw_offline
 from workshop.notebook.session import Session
+from workshop.report import html
 from workshop.runtime import lifecycle
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -12,12 +11,13 @@ import plotly.graph_objects as go
 from workshop.core.errors import BadInput
 from workshop.core.forms import named
 from workshop.core.placement import Host
-from workshop.notebook import html, opened
+from workshop.notebook import cards, opened
+from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown
-from workshop.notebook.html import Piece
 from workshop.notebook.shown import RunShown, ended
 from workshop.notebook.told import Verdict
 from workshop.registry import workloads
+from workshop.report import html, terminal
 from workshop.report.figures.curves import overlay
 from workshop.report.panels.told import HELD_OUT, curve_names
 from workshop.report.snapshot import Snapshot
@@ -103,10 +103,10 @@ class Compared(Shown):
 
     def words(self) -> str:
         heads = ["", *self._labels]
-        parts = [html.text_table(heads, self._facts)]
-        parts.append(html.text_table(heads, self.settings) if self.settings else NOTHING)
+        parts = [terminal.columns(heads, self._facts)]
+        parts.append(terminal.columns(heads, self.settings) if self.settings else NOTHING)
         if self.results:
-            parts.append(html.text_table(heads, self.results))
+            parts.append(terminal.columns(heads, self.results))
         return "\n\n".join(parts)
 
     def pieces(self) -> Iterable[Piece]:
@@ -114,13 +114,13 @@ class Compared(Shown):
         different = [row for row in self.results if len(set(row[1:])) > 1]
         same = [row for row in self.results if len(set(row[1:])) == 1]
         yield html.table(heads, self._facts)
-        yield _heading("Set differently")
+        yield html.line("Set differently", tone="label")
         yield html.table(heads, self.settings) if self.settings else html.line(NOTHING)
         if different:
-            yield _heading("What came out")
+            yield html.line("What came out", tone="label")
             yield html.table(heads, different)
         if same:
-            yield f"<details><summary>The same in all: {len(same)}</summary>{html.table(heads, same)}</details>"
+            yield html.fold(f"The same in all: {len(same)}", html.table(heads, same))
         if names := self.figures:
             yield self._curve(names[0])
 
@@ -142,14 +142,10 @@ class Compared(Shown):
         runs = {label: snapshot.series(name) for label, snapshot in sights.items()}
         held_out = {label: snapshot.series(HELD_OUT + name) for label, snapshot in sights.items()}
         drawn = overlay(runs, held_out, began).update_layout(yaxis_title_text=name)
-        return html.titled(drawn, name[:1].upper() + name[1:])
+        return cards.titled(drawn, name[:1].upper() + name[1:])
 
 
 NOTHING = "Nothing was set differently: whatever differs is chance, or the machine."
-
-
-def _heading(text: str) -> str:
-    return f'<div style="font-weight:600;margin-top:8px;color:{html.INK}">{escape(text)}</div>'
 
 
 def _differing(of_runs: Sequence[Mapping[str, Any]]) -> list[Row]:

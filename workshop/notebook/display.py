@@ -16,7 +16,9 @@ from IPython import get_ipython
 from IPython.display import display, update_display
 from plotly.io.base_renderers import MimetypeRenderer
 
-from workshop.notebook.html import Piece
+from workshop.notebook.cards import Piece
+from workshop.report.figures import theme
+from workshop.report.html import alone
 
 PLOTLY = "application/vnd.plotly.v1+json"  # what JupyterLab's plotly extension draws, without any network
 RENDERER = "workshop"
@@ -54,18 +56,18 @@ def show(words: str, pieces: Iterable[Piece]) -> None:
         if words:
             print(words)
         return
-    html: list[str] = []
+    made: list[str] = []
 
     def flush() -> None:
         nonlocal words
-        if html or words:
-            display({"text/html": "".join(html) or "<span></span>", "text/plain": words}, raw=True)
-            html.clear()
+        if made or words:
+            display({"text/html": alone("".join(made)) if made else "<span></span>", "text/plain": words}, raw=True)
+            made.clear()
             words = ""
 
     for piece in pieces:
         if isinstance(piece, str):
-            html.append(piece)
+            made.append(piece)
         else:
             flush()
             display(figure_bundle(piece), raw=True)
@@ -92,7 +94,7 @@ class Line:
         if get_ipython() is None:
             print(words, file=sys.stderr, flush=True)
             return
-        bundle = {"text/html": html, "text/plain": words}
+        bundle = {"text/html": alone(html), "text/plain": words}
         if self._id is None:
             self._id = display(bundle, raw=True, display_id=True).display_id
         else:
@@ -105,14 +107,9 @@ def _cell() -> Any:
     return None if shell is None else shell.execution_count
 
 
-def on_paper(figure: go.Figure) -> go.Figure:
-    """A figure for a notebook: its letters are dark, so it brings its own white background to dark themes."""
-    return go.Figure(figure).update_layout(paper_bgcolor="#ffffff", plot_bgcolor="#ffffff")
-
-
 def figure_bundle(figure: go.Figure) -> dict[str, Any]:
     """A figure as a notebook keeps it; words for where it can't be drawn."""
-    return _bundle(json.loads(on_paper(figure).to_json()))
+    return _bundle(json.loads(theme.on_paper(figure).to_json()))
 
 
 def _bundle(figure: dict[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from typing import Any
 from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.course.exercise_checks import MISSING
-from workshop.notebook import html
 from workshop.notebook.asking import plain
 from workshop.notebook.boxes import CALM, GOOD, Said
+from workshop.report import html
 
 CLOSE = 0.1  # of what was measured: so far off is a good guess
 FAR = 2.0  # times from which on a factor says more than a percentage

@@ -18,11 +18,12 @@ from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.course import catalogue, description, exercise_checks, learner, notebook_checks, rank_checks
 from workshop.course.exercise_checks import MISSING, Exercise, Outcome
-from workshop.notebook import guesses, html, opened
+from workshop.notebook import guesses, opened
 from workshop.notebook.asking import unknown
 from workshop.notebook.boxes import CALM, GOOD, NEARLY, Said
+from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown
-from workshop.notebook.html import Piece
+from workshop.report import html
 from workshop.store.records import Progress
 from workshop.store.store import Store
 
@@ -30,7 +31,7 @@ GRACE = 5.0  # seconds beyond a check's own limit: ranks are asked, and answer
 STOPPED = "You stopped"  # how a sentence begins that a stopped check ends with
 NOTEBOOK = "JPY_SESSION_NAME"  # the path of a kernel's notebook, as Jupyter's server sets it
 
-_LIST = '<ul style="margin:2px 0 6px">{}</ul>'
+_LIST = "<ul>{}</ul>"
 _open: dict[Path, int] = {}  # locks that this kernel holds; they go with it
 
 
@@ -109,15 +110,15 @@ class Lab(Shown):
         ]
         if standing := list(self._standing()):
             marks = "".join(
-                f'<li><code>{escape(id)}</code> <span style="color:{colour}">&#9632;</span> {escape(said)}</li>'
-                for id, said, colour in standing
+                f'<li><code>{escape(id)}</code> <span class="ws-dot ws-{look}">&#9632;</span> {escape(said)}</li>'
+                for id, said, look in standing
             )
             parts.append(html.line("Exercises:") + _LIST.format(marks))
         parts += [html.line(note, tone="note") for note in self._notes]
         yield html.box("".join(parts))
 
     def _standing(self) -> Iterable[tuple[str, str, str]]:
-        """Each exercise with what is known of it, and a colour."""
+        """Each exercise with what is known of it, and a look."""
         kept = {one.item: one for one in self._store.progress(self._learner, self.name) if one.kind == "exercise"}
         for id in self.described.exercises:
             one = kept.get(id)
@@ -144,8 +145,8 @@ class Lab(Shown):
         """Keep what came of a check, and show it."""
         kept = self._store.keep_check(self._learner, self.name, id, found.kind, found.said)
         if not found.right:
-            state, colour = ("empty", CALM) if found.kind == "empty" else ("not right yet", NEARLY)
-            Said(f"{id} is {state}", found.said, colour).show()
+            state, look = ("empty", CALM) if found.kind == "empty" else ("not right yet", NEARLY)
+            Said(f"{id} is {state}", found.said, look).show()
             return
         left = [other for other, said, _ in self._standing() if said != "right"]
         more = f"Left in this lab: {say.listed(left)}." if left else "All exercises of this lab are right."

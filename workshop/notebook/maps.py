@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from workshop.core.errors import BadInput
-from workshop.notebook import html
+from workshop.notebook import cards
+from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown
-from workshop.notebook.html import Piece
+from workshop.report import terminal
 from workshop.report.machine_picture import machine_card
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class RankMapShown(Shown):
 
     @property
     def figure(self) -> go.Figure:
-        return go.Figure(html.figures(self._cards)["machine"])
+        return go.Figure(cards.figures(self._cards)["machine"])
 
     @property
     def table(self) -> DataFrame:
@@ -46,7 +47,7 @@ class RankMapShown(Shown):
         return DataFrame([{name: report.get(name) for name in COLUMNS} for report in self.ranks])
 
     def words(self) -> str:
-        return html.said(self._cards)
+        return terminal.said(self._cards)
 
     def pieces(self) -> Iterable[Piece]:
-        yield from html.pieces(self._cards)
+        yield from cards.pieces(self._cards)

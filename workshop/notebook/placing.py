@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
@@ -19,10 +18,11 @@ from workshop.mpi import command_lines, mapper
 from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports import masks
 from workshop.mpi.reports.seats import ranges
-from workshop.notebook import html
 from workshop.notebook.asking import ALIASES, FIELDS, in_python, placing, unknown
+from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown
-from workshop.notebook.html import Piece
+from workshop.report import html, terminal
+from workshop.report.cards import code
 from workshop.report.figures.machine import WIDTH, machine_picture
 
 if TYPE_CHECKING:
@@ -128,17 +128,17 @@ class Placed(Shown):
     def words(self) -> str:
         parts = [self._title, *self._said]
         if self.ranks:
-            parts += [html.text_table(HEADINGS, self._rows), *self._rest]
+            parts += [terminal.columns(HEADINGS, self._rows), *self._rest]
         return "\n".join([*parts, self._command])
 
     def pieces(self) -> Iterable[Piece]:
         tone = "alarm" if self.refused else "about"
         lines = "".join(html.line(said, tone=tone if number == 0 else "") for number, said in enumerate(self._said))
-        yield html.box(html.line(self._title) + lines, "#b3261e" if self.refused else "#0b5c7a")
+        yield html.box(html.line(self._title) + lines, "bad" if self.refused else "")
         if self.prediction.rank_map is not None:
             yield self.figure
             yield html.table(HEADINGS, self._rows) + "".join(map(html.line, self._rest))
-        yield f"<pre>{escape(self._command)}</pre>"
+        yield from html.pieces([code(self._command)])
 
     @property
     def _title(self) -> str:

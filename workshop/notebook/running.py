@@ -14,10 +14,10 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.forms import going_on
 from workshop.core.placement import Placement
 from workshop.extension import Workload
-from workshop.notebook import html
 from workshop.notebook.asking import on_top
 from workshop.notebook.display import Line
 from workshop.registry import workloads
+from workshop.report import html
 from workshop.report.run_sections import turn
 from workshop.report.wording import STATUS, state_words, value_words
 from workshop.runtime import client

@@ -13,14 +13,14 @@ from workshop.core import words as say
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import learner
-from workshop.notebook import html
 from workshop.notebook.asking import parted
+from workshop.notebook.cards import Piece
 from workshop.notebook.display import Line, Shown, show
-from workshop.notebook.html import Piece
 from workshop.notebook.maps import RankMapShown
 from workshop.notebook.running import AGAIN, follow, submit
 from workshop.notebook.shown import RunShown
 from workshop.registry import workload as workload_of
+from workshop.report import html
 from workshop.report.analysis.oversubscription import asked_threads
 from workshop.report.wording import SESSION, state_words
 from workshop.store.records import SessionRecord
@@ -200,8 +200,8 @@ class Session(Shown):
         if whose := learner.identity(self._store):
             lines.append(html.line(whose.nickname, "You are"))
         if address := dashboard("/session"):
-            lines.append(f"<div>{html.link(address, 'Its page on the dashboard')}</div>")
-        yield html.box("".join(lines), "#00805f" if now.up else "#b3261e")
+            lines.append(f"<div>{html.link(address, 'Its page on the dashboard', target='_blank')}</div>")
+        yield html.box("".join(lines), "good" if now.up else "bad")
 
     def _told(self, what: Callable[[SessionRecord], bool]) -> SessionRecord:
         """What the store says of it, once it says `what`, or as soon as nothing is started any longer."""

@@ -15,12 +15,13 @@ import plotly.graph_objects as go
 from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.notebook import html
+from workshop.notebook import cards
+from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown
-from workshop.notebook.html import Piece
 from workshop.notebook.maps import RankMapShown
 from workshop.notebook.running import link
 from workshop.notebook.told import Files, Metrics, Verdict, error_of
+from workshop.report import html
 from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card
 from workshop.report.panels import panels
@@ -39,7 +40,7 @@ LIMIT = 200_000  # events in a table unless somebody asks for more
 PAGE = 50_000  # events that are read at once
 FEW = 8  # metrics that a run shows by itself
 APART = frozenset(("machine", "predicted"))  # panels that `rank_map` and `workshop.place` show
-COLOURS = {"completed": "#00805f", "failed": "#b3261e", "interrupted": "#b3261e", "cancelled": "#b57300"}
+LOOKS = {"completed": "good", "failed": "bad", "interrupted": "bad", "cancelled": "nearly"}
 
 log = logging.getLogger(__name__)
 
@@ -161,24 +162,21 @@ class RunShown(Shown):
         """The run as HTML, without its figures."""
         run = self.record
         lines = [f"<div>{html.muted(f'{title(run)}: {ended(run)}')}{self._link()}</div>"]
-        if self.verdict:
-            lines.append(html.line(self.verdict["verdict"], tone="heading"))
-        if self.error:
-            lines.append(html.line(self.error, "Error", "alarm"))
-        if self.verdict:
-            lines += [html.line(self.verdict[part], part.capitalize()) for part in ("why", "next")]
+        said = self.verdict.lines() if self.verdict else []
+        error = [html.line(self.error, "Error", "alarm")] if self.error else []
+        lines += [*said[:1], *error, *said[1:]]
         if shown := self._main():
             lines.append(html.tiles(shown))
         lines += [html.line(notice, "Notice", "alarm") for notice in run.notices]
-        return html.box("".join(lines), COLOURS.get(run.status, "#0b5c7a"))
+        return html.box("".join(lines), LOOKS.get(run.status, ""))
 
     def drawn(self) -> Iterable[Piece]:
         """What it has to show besides words: pictures that it made, and its first figure."""
         snapshot = self._sight
         own = [panel.show for panel in snapshot.own_panels if panel.section == "result" and panel.beside is not None]
-        cards = [card for show in own for card in _made(show, snapshot)]
-        pictures = [replace(card, parts=tuple(p for p in card.parts if p["kind"] == "pictures")) for card in cards]
-        yield from html.pieces([card for card in pictures if card.parts], snapshot)
+        made = [card for show in own for card in _made(show, snapshot)]
+        pictures = [replace(card, parts=tuple(p for p in card.parts if p["kind"] == "pictures")) for card in made]
+        yield from cards.pieces([card for card in pictures if card.parts], snapshot)
         if self._figures:
             yield self.figure()
 
@@ -188,7 +186,7 @@ class RunShown(Shown):
 
     def _link(self) -> str:
         address = link(self.id)
-        return f" · {html.link(address, 'its page')}" if address else ""
+        return f" · {html.link(address, 'its page', target='_blank')}" if address else ""
 
     def _main(self) -> list[tuple[str, str]]:
         """A few metrics, those that say most."""
@@ -223,8 +221,8 @@ class RunShown(Shown):
 def figures_of(snapshot: Snapshot) -> dict[str, go.Figure]:
     """All figures of a run's page by the names of their cards: ways of learning and curves first, which say most, but
     curves of a single point last."""
-    cards = [card for panel in panels(snapshot) if panel.name not in APART for card in _made(panel.show, snapshot)]
-    drawn = html.figures(cards)
+    shown = panels(snapshot)
+    drawn = cards.figures(card for one in shown if one.name not in APART for card in _made(one.show, snapshot))
     first = ["ways", *curve_names(snapshot.workload, snapshot.totals)]
     names = [name for name in dict.fromkeys([*first, *drawn]) if name in drawn]
     return {name: drawn[name] for name in sorted(names, key=lambda name: _is_point(drawn[name]))}

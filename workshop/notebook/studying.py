@@ -18,15 +18,16 @@ from workshop.core import words as say
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.course import learner
 from workshop.extension import load
-from workshop.notebook import html
+from workshop.notebook import cards
 from workshop.notebook.asking import plain
+from workshop.notebook.cards import Piece
 from workshop.notebook.display import Line, Shown, show
-from workshop.notebook.html import Piece
 from workshop.notebook.planning import Wanted, check, missing, number
 from workshop.notebook.running import Stopped, dashboard
 from workshop.notebook.told import Verdict
 from workshop.registry import studies
 from workshop.registry import workload as workload_of
+from workshop.report import html
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study import kinds, runner
@@ -128,11 +129,8 @@ class StudyShown(Shown):
         return f"{self._title}\n{self.verdict}"
 
     def head(self) -> str:
-        said = self.verdict
-        lines = [f"<div>{html.muted(self._title)}{self._link()}</div>"]
-        lines.append(html.line(said.get("verdict", ""), tone="heading"))
-        lines += [html.line(said[name], name.capitalize()) for name in ("why", "next") if said.get(name)]
-        return html.box("".join(lines), "#00805f" if self.status == "completed" else "#b57300")
+        lines = [f"<div>{html.muted(self._title)}{self._link()}</div>", *self.verdict.lines()]
+        return html.box("".join(lines), "good" if self.status == "completed" else "nearly")
 
     def pieces(self) -> Iterable[Piece]:
         yield self.head()
@@ -151,11 +149,11 @@ class StudyShown(Shown):
 
     def _link(self) -> str:
         address = dashboard(f"/studies?study={self.id}")
-        return f" · {html.link(address, 'its page')}" if address else ""
+        return f" · {html.link(address, 'its page', target='_blank')}" if address else ""
 
     @cached_property
     def _figures(self) -> dict[str, go.Figure]:
-        return html.figures(cards_of(self.report))
+        return cards.figures(cards_of(self.report))
 
 
 def _run(store: Store, session: SessionRecord, number: int, whose: Identity | None, minutes: float) -> StudyShown:

@@ -8,8 +8,8 @@ from typing import Any
 
 from workshop.core import words as say
 from workshop.core.errors import BadInput
-from workshop.notebook import html
 from workshop.notebook.asking import in_python
+from workshop.report import html
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord
 
@@ -33,9 +33,13 @@ class Verdict(dict[str, str]):
 
     __repr__ = __str__
 
+    def lines(self) -> list[str]:
+        """The verdict as HTML, line by line."""
+        rest = (html.line(self[name], name.capitalize()) for name in ("why", "next") if self.get(name))
+        return [html.line(self.get("verdict", ""), tone="heading"), *rest]
+
     def _repr_html_(self) -> str:
-        rest = "".join(html.line(self[name], name.capitalize()) for name in ("why", "next") if self.get(name))
-        return html.box(html.line(self.get("verdict", ""), tone="heading") + rest)
+        return html.alone(html.box("".join(self.lines())))
 
 
 class Metrics(dict[str, Any]):

@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from workshop import server
+from workshop.report.html import STYLE as CARDS
 from workshop.server import logout
 from workshop.server.auth_middleware import IDENTITY_HEADER
 from workshop.server.recording_notice import marked as mark
@@ -16,7 +17,7 @@ from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
 
 MARK = Path(server.__file__).parent / "static" / "mark.svg"
-STYLE = Path(__file__).with_name("style.css")
+STYLE = CARDS + Path(__file__).with_name("style.css").read_text(encoding="utf-8")
 SCRIPTS = [Path(__file__).with_name(name) for name in ("menu.js", "out.js")]
 
 
@@ -24,7 +25,7 @@ def set_up() -> None:
     """Title, icon, style, menu and the way out; the first thing on every page."""
     st.set_page_config(page_title="Distributed Training Workshop", page_icon=str(MARK), layout="wide")
     st.logo(str(MARK), size="large")
-    st.html(f"<style>{STYLE.read_text()}</style>")
+    st.html(f"<style>{STYLE}</style>")
     with st.container(key="menu"):
         script = "\n".join(path.read_text() for path in SCRIPTS)
         st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)

@@ -1,18 +1,16 @@
 """Cards: what a run's page shows, made of a few kinds of parts that every workload can use.
 
-Pages draw them live (workshop/pages/live/cards.js) and side by side (workshop/pages/cards.py). A part is a mapping with
-its `kind`; whatever people wrote in it is text, never markup.
+`workshop.report.html` makes HTML of them, for pages, live pages, notebooks and files; `workshop.report.terminal` makes
+text. A part is a mapping with its `kind`; whatever people wrote in it is text, never markup.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import plotly.graph_objects as go
-
-from workshop.report.wording import dumps
 
 Part = Mapping[str, Any]
 Tone = Literal["", "about", "alarm", "heading", "label", "message", "note"]
@@ -91,23 +89,3 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str | Mapping[str, An
     """Rows of cells; a cell is text, text with a chip of a colour (`{"text": "rank 0", "colour": "#0072b2"}`), or
     links (`{"links": [link(…), …]}`)."""
     return {"kind": "table", "headings": list(headings), "rows": [list(row) for row in rows]}
-
-
-def as_json(cards: Iterable[Card]) -> str:
-    """Cards as pages get them."""
-    return f"[{','.join(_card(card) for card in cards)}]"
-
-
-def _card(card: Card) -> str:
-    looks = {name: getattr(card, name) for name in ("tone", "half", "later", "switch") if getattr(card, name)}
-    head = dumps({"name": card.name, "title": card.title, **looks})
-    return f'{head[:-1]},"parts":[{",".join(_part(part) for part in card.parts)}]}}'
-
-
-def _part(part: Part) -> str:
-    """Figures write themselves, in Plotly's own way."""
-    fields = (
-        f"{dumps(name)}:{value.to_json() if isinstance(value, go.Figure) else dumps(value)}"
-        for name, value in part.items()
-    )
-    return f"{{{','.join(fields)}}}"

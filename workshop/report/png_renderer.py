@@ -24,6 +24,7 @@ from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.parent_death import guarded
 from workshop.core.processes import end_all
+from workshop.report.figures import theme
 
 TAG = "WORKSHOP_RENDERING"  # every process of one rendering
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -58,7 +59,7 @@ def render(figures: Sequence[go.Figure], width: int = WIDTH, limit: float | None
     token = secrets.token_hex(8)
     with tempfile.TemporaryDirectory(prefix="workshop-png-", ignore_cleanup_errors=True) as folder:
         for number, figure in enumerate(figures):
-            (Path(folder) / f"{number}.json").write_text(_on_paper(figure).to_json())
+            (Path(folder) / f"{number}.json").write_text(theme.on_paper(figure).to_json())
         environment = {**os.environ, TAG: token, "TMPDIR": folder, "BROWSER_PATH": path}
         command = guarded([sys.executable, "-m", "workshop.report.png_renderer", folder, str(width)])
         try:
@@ -77,11 +78,6 @@ def render(figures: Sequence[go.Figure], width: int = WIDTH, limit: float | None
             said = " ".join(done.stderr.strip().splitlines()[-1:])[-300:] or f"it ended with {done.returncode}"
             raise WorkshopError(f"{Path(path).name} could not draw the figures: {said}")
         return [file.read_bytes() for file in drawn]
-
-
-def _on_paper(figure: go.Figure) -> go.Figure:
-    """On white: pages have a background, files don't."""
-    return go.Figure(figure).update_layout(paper_bgcolor="#ffffff", plot_bgcolor="#ffffff")
 
 
 async def _draw(folder: Path, width: int) -> None:

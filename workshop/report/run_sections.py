@@ -8,7 +8,8 @@ from typing import Any
 
 from workshop.core.placement import Placement
 from workshop.extension import Panel
-from workshop.report.cards import Card, as_json, line, words
+from workshop.report import html
+from workshop.report.cards import Card, line, words
 from workshop.report.panels import panels
 from workshop.report.snapshot import Snapshot
 from workshop.report.wording import STATUS, dumps, turn_words, who
@@ -84,8 +85,8 @@ def turn(store: Store, run: RunRecord) -> str:
 def _made(panel: Panel, snapshot: Snapshot) -> str:
     """A panel's cards as JSON. One that can't read what a workload left must not take the others with it."""
     try:
-        return as_json(panel.show(snapshot))
+        return html.live(panel.show(snapshot))
     except UNREADABLE:
         log.exception("the panel %s of run %s could not be made", panel.name, snapshot.run.id)
         said = "This part can't be shown: the run left something that can't be read; the dashboard's log says what."
-        return as_json([Card(panel.name, panel.name.capitalize(), (words(line(said, tone="alarm")),), later=True)])
+        return html.live([Card(panel.name, panel.name.capitalize(), (words(line(said, tone="alarm")),), later=True)])

@@ -7,8 +7,8 @@ from typing import Any
 
 from workshop.core import words as say
 from workshop.core.placement import Placement
+from workshop.report import html
 from workshop.report.analysis.oversubscription import asked_threads, threads_of
-from workshop.report.cards import as_json
 from workshop.report.machine_picture import machine_card
 from workshop.report.wording import STATUS, dumps, state_words, waiting, who
 from workshop.store.queue import expected_wait
@@ -43,7 +43,7 @@ class SessionLook:
         drawn = (session.machine, session.rank_map if up else None, threads, _resting(session, taken))
         if drawn != self._drawn:
             self._drawn = drawn
-            sections["machine"] = as_json(machine_card("Ranks on the machine", *drawn))
+            sections["machine"] = html.live(machine_card("Ranks on the machine", *drawn))
         return sections
 
     def _queue(self, session: SessionRecord, runs: list[RunRecord], leases: list[Lease]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from html import escape
 from importlib.resources import files
@@ -19,6 +19,7 @@ from workshop.core import output_files
 from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.registry import studies
+from workshop.report import html as render
 from workshop.report import png_renderer
 from workshop.report.cards import Card, Part
 from workshop.store.records import StudyRecord, Trial
@@ -30,7 +31,6 @@ from workshop.study.report import trial_json
 from workshop.study.unknown import unknown
 
 STYLE = files("workshop.study") / "export.css"
-SENTENCE = 40  # characters from which a cell holds one
 COLUMNS = ("number", "label", "repeat", "status", "run", "rate", "unit", "why")
 
 
@@ -115,11 +115,12 @@ def page(found: Report, cards: Sequence[Card]) -> str:
     runs = expected(study, found.trials, found.runs)
     head = f"Study {study.id}, begun {when}: {study.state}, {study.done} of {runs} runs."
     figures = (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
-    body = "".join(_card(card) for card in cards)
+    body = "".join(render.section(card, _figure, linked=False, source=_picture) for card in cards)
+    style = render.STYLE + STYLE.read_text(encoding="utf-8")
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<!doctype html><html lang="en" class="ws ws-auto"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(name)}</title><style>{STYLE.read_text(encoding='utf-8')}</style><script>{figures}</script></head>"
+        f"<title>{escape(name)}</title><style>{style}</style><script>{figures}</script></head>"
         f"<body><header><h1>{escape(name)}</h1><p>{escape(head)}</p></header><main>{body}</main></body></html>\n"
     )
 
@@ -140,75 +141,14 @@ def _json(value: Any) -> str:
     return "" if value is None else json.dumps(value)
 
 
-def _card(card: Card) -> str:
-    looks = " ".join(filter(None, [card.tone, "half" if card.half else ""]))
-    heading = f"<h2>{escape(card.title)}</h2>" if card.title else ""
-    return f'<section class="{looks}">{heading}{"".join(_PARTS[part["kind"]](part) for part in card.parts)}</section>'
-
-
-def _words(part: Part) -> str:
-    made = []
-    for line in part["lines"]:
-        tag = "h3" if line["tone"] == "heading" else "p"
-        label = f"<b>{escape(line['label'])}</b> " if line["label"] else ""
-        made.append(f'<{tag} class="{escape(line["tone"])}">{label}{escape(line["text"])}</{tag}>')
-    return "".join(made)
-
-
 def _figure(part: Part) -> str:
     drawn = part["figure"].to_html(
         full_html=False, include_plotlyjs=False, config={"displayModeBar": False, "responsive": True}
     )
     least = f' style="min-width:{int(part["width"])}px"' if part["width"] else ""
-    return f'<div class="scroll"><div{least}>{drawn}</div></div>'
+    return f'<div class="ws-frame"><div{least}>{drawn}</div></div>'
 
 
-def _table(part: Part) -> str:
-    def row(cells: Sequence[str | Mapping[str, Any]], tag: str) -> str:
-        return f"<tr>{''.join(f'<{tag}{_look(cell)}>{_cell(cell)}</{tag}>' for cell in cells)}</tr>"
-
-    body = "".join(row(cells, "td") for cells in part["rows"])
-    return f'<div class="scroll"><table><thead>{row(part["headings"], "th")}</thead><tbody>{body}</tbody></table></div>'
-
-
-def _look(cell: str | Mapping[str, Any]) -> str:
-    """Sentences get some width and break into lines, all else stays on one."""
-    return ' class="long"' if len(_cell(cell)) > SENTENCE else ""
-
-
-def _cell(cell: str | Mapping[str, Any]) -> str:
-    """Links lead to pages of a dashboard that whoever reads this file may not have, so only their words are kept."""
-    if isinstance(cell, str):
-        return escape(cell)
-    return escape(" ".join(link["text"] for link in cell["links"]) if "links" in cell else cell["text"])
-
-
-def _tiles(part: Part) -> str:
-    shown = "".join(
-        f"<div><dt>{escape(one['label'])}</dt><dd>{escape(one['value'])}</dd></div>" for one in part["tiles"]
-    )
-    return f"<dl>{shown}</dl>"
-
-
-def _pictures(part: Part) -> str:
-    """Those that bring their own bytes; others are on a server."""
-    shown = [one for one in part["pictures"] if one["url"].startswith("data:image/")]
-    return "".join(
-        f'<figure><img src="{escape(one["url"])}" alt="{escape(one["label"])}"><figcaption>{escape(one["label"])} '
-        f"{escape(one['note'])}</figcaption></figure>"
-        for one in shown
-    )
-
-
-_PARTS: dict[str, Callable[[Part], str]] = {
-    "words": _words,
-    "figure": _figure,
-    "table": _table,
-    "tiles": _tiles,
-    "pictures": _pictures,
-    "code": lambda part: f"<pre>{escape(part['text'])}</pre>",
-    "fold": lambda part: (
-        f"<details><summary>{escape(part['title'])}</summary><pre>{escape(part['text'])}</pre></details>"
-    ),
-    "links": lambda part: "",
-}
+def _picture(url: str) -> str | None:
+    """Pictures that bring their own bytes; others are on a server."""
+    return url if url.startswith("data:image/") else None

@@ -15,6 +15,7 @@ from rich.text import Text
 from workshop.core import words
 from workshop.extension import load
 from workshop.registry import studies
+from workshop.report import terminal
 from workshop.store.records import StudyRecord
 from workshop.study import trial_monitor
 from workshop.study.kinds import Report, expected, title
@@ -82,28 +83,22 @@ def show_verdict(out: Console, found: Report) -> None:
     study = found.study
     # What a study that nobody works on needs first is to be finished.
     ahead = {"next": f"{resuming(study.id)}."} if study.state == "interrupted" else {}
-    for part, said in (dict(found.verdict) | ahead).items():
-        out.print(Text.assemble((f"{part.capitalize()}: ", "bold"), said))
+    terminal.show_verdict(out, dict(found.verdict) | ahead)
 
 
 def show_trials(found: Report) -> None:
     """A study of a kind that brings no view of its own: its trials."""
     out = Console(highlight=False)
     show_head(out, found)
-    table = Table(box=None, pad_edge=False)
-    for heading in ("trial", "run", "what"):
-        table.add_column(heading)
-    for trial in found.trials:
-        table.add_row(str(trial.number), str(trial.run_id or "-"), Text(trial.label))
-    out.print(table)
+    rows = [(str(trial.number), str(trial.run_id or "-"), trial.label) for trial in found.trials]
+    out.print(terminal.table(("trial", "run", "what"), rows))
     show_verdict(out, found)
 
 
 def studies_table(found: Sequence[StudyRecord], runs: Sequence[int]) -> Table:
     """A line for each study; `runs` are how many each takes in all."""
-    table = Table(box=None, pad_edge=False)
-    for heading in ("study", "what", "state", "runs", "failed", "begun"):
-        table.add_column(heading, justify="right" if heading in ("study", "runs", "failed") else "left")
+    headings = ("study", "what", "state", "runs", "failed", "begun")
+    table = terminal.table(headings, right=("study", "runs", "failed"))
     for study, expected_runs in zip(found, runs, strict=True):
         table.add_row(
             str(study.id),

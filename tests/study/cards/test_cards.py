@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from tests.study import seed as scaling_seed
 from tests.study.cards import seed
 from tests.study.tune import cases
 from tests.study.tune import seed as tune_seed
-from workshop.report import cards as parts
+from workshop.report import html
 from workshop.report.cards import Card
 from workshop.report.figures.points import NOTHING
 from workshop.store.records import SessionRecord, StudyRecord
@@ -30,7 +31,8 @@ def session(store: Store) -> SessionRecord:
 
 def shown(store: Store, study: StudyRecord) -> dict[str, Card]:
     found = cards(read_report(store, store.study(study.id)))
-    assert parts.as_json(found).count('"kind":"figure"') == sum(p["kind"] == "figure" for c in found for p in c.parts)
+    drawn = sum(part["kind"] == "figure" for card in found for part in card.parts)
+    assert len(json.loads(html.live(found))["figures"]) == drawn
     assert len({card.name for card in found}) == len(found)
     return {card.name: card for card in found}
 

@@ -1,7 +1,9 @@
-// Cards of a few kinds of parts, see workshop/report/cards.py. A part that is there already is updated, not made anew:
-// figures and folds stay as they are, and nothing flickers.
+// Cards come as HTML, in which workshop/report/html.py has escaped all text. What is there already is changed where it
+// differs and else left alone: figures, open folds and scroll positions stay as they are, and nothing flickers.
 
 const CURVES_BY = "workshop-curves-by"; // in the browser's storage: "step" or "time"
+const OWN = ".ws-frame, .ws-switch"; // this script looks after what is in these
+const KEPT = new Set(["open", "data-next"]); // attributes that the reader or this script has set
 
 function curvesBy() {
   try { return localStorage.getItem(CURVES_BY) === "time" ? "time" : "step"; } catch { return "step"; }
@@ -16,158 +18,103 @@ function byTime(figure) {
   return { data, layout: { ...figure.layout, xaxis: { ...xaxis, title } } };
 }
 
-const PARTS = {
-  words: {
-    make: () => element("div", "ws-words"),
-    update: (div, { lines }) => div.replaceChildren(...lines.map(({ text, label, tone }) => {
-      const made = element(tone === "heading" ? "h2" : "p", tone ? `ws-${tone}` : "");
-      if (label) made.append(element("b", "", `${label} `));
-      made.append(text);
-      return made;
-    })),
-  },
-  figure: {
-    make: () => element("div", "ws-frame", element("div", "ws-figure")),
-    update: ({ firstChild: div }, { figure, width }, title) => {
-      const line = figure.data.findLast?.((trace) => trace.mode?.startsWith("lines")) ?? figure.data.at(-1);
-      div.dataset.points = String(line?.y?.length ?? 0);
-      div.dataset.last = String(line?.y?.at?.(-1) ?? "");
-      div.setAttribute("role", "img");
-      div.setAttribute("aria-label", title);
-      div.redraw = () => draw(div, curvesBy() === "time" ? byTime(figure) : figure, width);
-      div.redraw();
-    },
-  },
-  pictures: {
-    make: () => element("div"),
-    update: (row, { pictures, small, wide }) => {
-      row.className = small ? "ws-small" : wide ? "ws-photos ws-wide" : "ws-photos";
-      pictures.forEach((picture, number) => showPicture(row, picture, number));
-      while (row.children.length > pictures.length) row.lastChild.remove();
-    },
-  },
-  tiles: {
-    make: () => element("dl", "ws-tiles"),
-    update: (list, { tiles }) => list.replaceChildren(...tiles.map(({ label, value }) =>
-      element("div", "", element("dt", "", label), element("dd", "", value)))),
-  },
-  links: {
-    make: () => element("ul", "ws-files"),
-    update: (list, { links }) => list.replaceChildren(...links.map(({ url, text, note, button }) => {
-      const made = link(url, text);
-      if (button) made.className = "ws-go";
-      return element("li", "", made, note ? ` ${note}` : null);
-    })),
-  },
-  fold: {
-    make: () => element("details", "", element("summary"), element("pre")),
-    update: (details, { title, text }) => {
-      details.firstChild.textContent = title;
-      details.lastChild.textContent = text;
-    },
-  },
-  code: {
-    make: () => element("pre", "ws-code"),
-    update: (pre, { text }) => { pre.textContent = text; },
-  },
-  table: {
-    make: () => element("div"),
-    update: (div, { headings, rows }) => div.replaceChildren(table(headings, rows.map((cells) => cells.map(cell)))),
-  },
-};
-
-function cell(value) {
-  if (typeof value === "string") return value;
-  if (value.links) return element("span", "", value.links.flatMap(({ url, text }) => [link(url, text), " "]));
-  const chip = element("span", "ws-chip");
-  chip.style.background = value.colour;
-  return element("span", "ws-rank", chip, value.text);
+// Whether an element can become another one. Cards keep their names; of all else the class says what it is.
+function alike(there, wanted) {
+  const card = wanted.dataset?.card;
+  return there.nodeName === wanted.nodeName && there.dataset?.card === card && (card || there.className === wanted.className);
 }
 
-function showPicture(row, { url, label, note }, number) {
-  let frame = row.children[number];
-  if (!frame) {
-    frame = element("figure", "", element("img"), element("figcaption", "", element("b"), element("span")));
-    row.append(frame);
+function become(there, wanted) {
+  if (there.nodeType === Node.TEXT_NODE) {
+    if (there.data !== wanted.data) there.data = wanted.data;
+    return;
   }
-  const image = frame.querySelector("img");
-  // The next picture is fetched before it takes the place of the one that is there: nothing flickers.
-  if (image.dataset.url !== url) {
-    image.dataset.url = url;
-    const next = new Image();
-    next.onload = () => { if (image.dataset.url === url) image.src = url; };
-    next.src = url;
+  takeAttributes(there, wanted);
+  if (wanted.matches(OWN)) return;
+  const cards = new Set([...wanted.children].map((child) => child.dataset.card));
+  for (const child of [...there.children]) if (child.dataset.card && !cards.has(child.dataset.card)) child.remove();
+  let place = there.firstChild;
+  for (const next of [...wanted.childNodes]) {
+    const from = next.dataset?.card ? there.firstChild : place;
+    let same = from;
+    while (same && !alike(same, next)) same = same.nextSibling;
+    if (!same) {
+      there.insertBefore(next, place);
+      continue;
+    }
+    become(same, next);
+    if (next.dataset?.card) {
+      if (same !== place) there.insertBefore(same, place);
+    } else {
+      while (place !== same) place = removed(place);
+    }
+    if (same === place) place = place.nextSibling;
   }
-  image.alt = label;
-  frame.querySelector("figcaption").setAttribute("aria-hidden", note ? "false" : "true"); // the picture says it already
-  frame.querySelector("b").textContent = label;
-  frame.querySelector("span").textContent = note ? ` ${note}` : "";
+  while (place) place = removed(place);
 }
 
-// A button that goes over from steps to seconds and back, for all curves of the page.
-function curvesSwitch() {
-  const group = element("div", "ws-switch");
-  group.setAttribute("role", "group");
-  group.setAttribute("aria-label", "Draw curves by");
-  const buttons = ["step", "time"].map((by) => {
-    const button = element("button", "", `by ${by}`);
-    button.type = "button";
-    button.onclick = () => {
-      try { localStorage.setItem(CURVES_BY, by); } catch { return; } // a browser that keeps nothing draws by step
-      show();
-      group.closest(".ws").querySelectorAll(".ws-figure").forEach((div) => div.redraw?.());
-    };
-    return button;
-  });
-  const show = () => buttons.forEach((button, number) =>
-    button.setAttribute("aria-pressed", String(curvesBy() === ["step", "time"][number])));
-  show();
-  group.append(...buttons);
-  return group;
+// Remove a node; returns the one behind it.
+function removed(node) {
+  const behind = node.nextSibling;
+  node.remove();
+  return behind;
 }
 
-// The place of one panel's cards; they come and go, and keep their elements while they stay.
+function takeAttributes(there, wanted) {
+  for (const { name } of [...there.attributes]) {
+    if (!wanted.hasAttribute(name) && !KEPT.has(name)) there.removeAttribute(name);
+  }
+  for (const { name, value } of wanted.attributes) {
+    if (there.nodeName === "IMG" && name === "src") showPicture(there, value);
+    else if (there.getAttribute(name) !== value) there.setAttribute(name, value);
+  }
+}
+
+// The next picture is fetched before it takes the place of the one that is there.
+function showPicture(image, url) {
+  if ((image.dataset.next ?? image.getAttribute("src")) === url) return;
+  image.dataset.next = url;
+  const next = new Image();
+  next.onload = () => { if (image.dataset.next === url) image.src = url; };
+  next.src = url;
+}
+
+function showFigure(frame, figure) {
+  const div = frame.firstElementChild ?? frame.appendChild(element("div", "ws-figure"));
+  const line = figure.data.findLast?.((trace) => trace.mode?.startsWith("lines")) ?? figure.data.at(-1);
+  div.dataset.points = String(line?.y?.length ?? 0);
+  div.dataset.last = String(line?.y?.at?.(-1) ?? "");
+  div.redraw = () => draw(div, curvesBy() === "time" ? byTime(figure) : figure, Number(frame.dataset.width));
+  div.redraw();
+}
+
+function showSwitch(group) {
+  for (const button of group.children) button.setAttribute("aria-pressed", String(button.value === curvesBy()));
+}
+
+// Go over from steps to seconds and back, for all curves of the page.
+function switchCurves({ target }) {
+  const button = target.closest(".ws-switch button");
+  if (!button) return;
+  try { localStorage.setItem(CURVES_BY, button.value); } catch { return; } // a browser that keeps nothing draws by step
+  const page = button.closest(".ws-live");
+  page.querySelectorAll(".ws-switch").forEach(showSwitch);
+  page.querySelectorAll(".ws-figure").forEach((div) => div.redraw?.());
+}
+
+// The place of one panel's cards.
 function panel(name) {
   const place = element("div", "ws-panel");
   place.dataset.panel = name;
-  const there = new Map();
-  const update = (cards) => {
-    for (const [card, { made }] of there) {
-      if (!cards.some(({ name: wanted }) => wanted === card)) { made.remove(); there.delete(card); }
-    }
-    cards.forEach((card, number) => {
-      if (!there.has(card.name)) there.set(card.name, makeCard(card));
-      const { made, body, heading } = there.get(card.name);
-      if (place.children[number] !== made) place.insertBefore(made, place.children[number] ?? null);
-      made.className = ["ws-card", card.tone && `ws-${card.tone}`, card.half && "ws-half", card.later && "ws-later"]
-        .filter(Boolean).join(" ");
-      const offered = heading?.querySelector(".ws-switch"); // on the first curve, whichever that is by now
-      if (card.switch && !offered) heading?.append(curvesSwitch());
-      else if (!card.switch) offered?.remove();
-      fillParts(body, card);
-    });
+  place.onclick = switchCurves;
+  const update = ({ html, figures }) => {
+    const template = element("template");
+    template.innerHTML = html;
+    const wanted = place.cloneNode();
+    wanted.append(template.content);
+    become(place, wanted);
+    place.querySelectorAll("[data-figure]").forEach((frame) => showFigure(frame, figures[frame.dataset.figure]));
+    place.querySelectorAll(".ws-switch").forEach(showSwitch);
   };
   return { place, update };
-}
-
-function makeCard({ name, title }) {
-  const body = element("div", "ws-body");
-  const heading = title ? element("div", "ws-heading", element("h3", "", title)) : null;
-  const made = element("section", "", heading, body);
-  made.dataset.card = name;
-  return { made, body, heading };
-}
-
-function fillParts(body, { parts, title }) {
-  parts.forEach((part, number) => {
-    let there = body.children[number];
-    if (there?.dataset.kind !== part.kind) {
-      const made = PARTS[part.kind].make();
-      made.dataset.kind = part.kind;
-      if (there) there.replaceWith(made); else body.append(made);
-      there = made;
-    }
-    PARTS[part.kind].update(there, part, title);
-  });
-  while (body.children.length > parts.length) body.lastChild.remove();
 }

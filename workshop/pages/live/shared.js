@@ -1,4 +1,5 @@
-// What all live views share: elements, the line to the server, figures. Whatever people wrote is only ever set as text.
+// What all live views share: elements, the line to the server, figures. What people wrote is
+// set as text here; in the HTML of cards the server has escaped it.
 
 function element(tag, className, ...children) {
   const made = document.createElement(tag);
@@ -139,7 +140,7 @@ function mount(component, makeView) {
   const known = parentElement.workshop;
   if (known && known.path === data.path) return known.leave;
   known?.leave();
-  const root = element("div", "ws");
+  const root = element("div", "ws ws-live");
   parentElement.querySelector(":scope > .ws")?.remove();
   parentElement.append(root);
   // Whoever started a run at the end of a long form wants to see it.

@@ -11,8 +11,7 @@ from workshop.report.figures import theme
 from workshop.report.figures.curves import number
 from workshop.report.figures.points import CHOSEN, FAILED, NOTHING, PRUNED, Point, best, cited, interval, safe
 
-OTHERS = "#8fc0d6"  # lighter than the best one's
-BASELINE = "#b9c3cc"
+OTHERS, BASELINE = theme.FAINT, theme.REST
 LINE, LINES = 44, 2  # characters of a line above a bar, which a phone has room for, and lines
 UNDONE = {FAILED: theme.ALARM, PRUNED: theme.MUTED}
 

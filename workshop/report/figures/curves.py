@@ -16,7 +16,7 @@ from workshop.report.figures import theme
 from workshop.store.records import Series
 
 FEW = 60  # points up to which each one is marked
-HELD_OUT = "#d55e00"  # of `theme.RANKS`, the farthest from the accent
+HELD_OUT = theme.OTHER
 STEPS, SECONDS = "step", "seconds since its first event"
 FROM_ZERO = ("/s", "spread", "drift")  # ends of names whose zero means something: standstill, all the same
 NONE: Mapping[str, Sequence[Series]] = {}

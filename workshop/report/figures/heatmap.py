@@ -11,8 +11,6 @@ from workshop.report.figures import theme
 from workshop.report.figures.curves import number
 from workshop.report.figures.points import BEST, FAILED, NOTHING, PRUNED, Point, best, cited, safe
 
-# One hue from light to dark, which any colour vision and a grey printer keep in order.
-SCALE = ((0.0, "#dcecf3"), (0.35, "#8fc0d6"), (0.7, "#2f7f9f"), (1.0, "#06384d"))
 DARK = 0.5  # share of the scale from which words are white
 WRITTEN = 12  # columns up to which a cell has room for its value
 ROW, MOST = 48, 760  # pixels
@@ -47,7 +45,7 @@ def heatmap(
             z=values,
             x=list(range(len(across))),
             y=list(range(len(down))),
-            colorscale=[list(stop) for stop in SCALE],
+            colorscale=[list(stop) for stop in theme.SCALE],
             zmin=low if high > low else low - 1,
             zmax=high,
             xgap=2,
@@ -148,7 +146,7 @@ def _hatched(where: Sequence[tuple[int, int]]) -> list[go.Scatter]:
     for x, y in where:
         xs += [x - half, x + half, x + half, x - half, x - half, None]
         ys += [y - half, y - half, y + half, y + half, y - half, None]
-    stripes = {"shape": "/", "fgcolor": "#c3ccd4", "bgcolor": theme.PANEL, "size": 9, "solidity": 0.25}
+    stripes = {"shape": "/", "fgcolor": theme.STRIPES, "bgcolor": theme.PANEL, "size": 9, "solidity": 0.25}
     return [
         go.Scatter(x=xs, y=ys, mode="lines", line={"width": 0}, fill="toself", fillpattern=stripes, hoverinfo="skip")
     ]

@@ -174,7 +174,7 @@ def _host_box(
 
 def _frame(box: Box) -> dict[str, Any]:
     fill = {"host": theme.PANEL, "package": theme.PAPER, "group": theme.PANEL, "core": theme.PAPER}[box.kind]
-    return rectangle(box.x, box.y, box.width, box.height, fillcolor=fill, line={"color": "#b9c5cf", "width": 1.5})
+    return rectangle(box.x, box.y, box.width, box.height, fillcolor=fill, line={"color": theme.REST, "width": 1.5})
 
 
 def _title(box: Box, scale: Scale) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from workshop.report.figures.curves import number
 
 NOTHING = "Nothing has been measured yet"
 FAILED, PRUNED = "failed", "pruned"
-BEST = "#d55e00"  # of `theme.RANKS`, the farthest from the accent
+BEST = theme.OTHER
 CITED = 46  # characters of a line of a citation, which a phone has room for
 # Pages let people choose a mark; the others then stay as they are, where Plotly would have them fade.
 CHOSEN = {"unselected": {"marker": {"opacity": 1}}}

@@ -14,7 +14,7 @@ NOTHING = "Nothing has told yet how it spent its time"
 INSIDE = 0.06  # share from which a slice has room for its own words
 WRITTEN = 0.02  # share from which it has words at all: those of slivers would run into each other, or out of the figure
 # Names that come in many runs keep their colours, whatever else is in the ring; others take the next of `theme.RANKS`.
-KNOWN = {"train": theme.ACCENT, "training": theme.ACCENT, "evaluate": "#e69f00", "evaluation": "#e69f00"}
+KNOWN = {"train": theme.ACCENT, "training": theme.ACCENT, "evaluate": theme.RANKS[1], "evaluation": theme.RANKS[1]}
 _WHITE_ON = {theme.ACCENT, theme.PHASES["compute"], theme.PHASES["update"]}
 
 

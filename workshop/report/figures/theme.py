@@ -18,7 +18,7 @@ FONT = '"Source Sans", "Source Sans Pro", "Segoe UI", Helvetica, Arial, sans-ser
 # Okabe and Ito's palette, which people with any colour vision can tell apart (Color Universal Design, 2008); its
 # black is a grey here, because black is what text has.
 RANKS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e442", "#7a7a7a")
-_DARK = {"#0072b2", "#7a7a7a"}
+_DARK = {RANKS[0], RANKS[7]}
 
 # Phases differ in lightness, so that they can be told apart in grey, too, above all those that follow each other in a
 # step; waiting is hatched.
@@ -30,6 +30,16 @@ PHASES = {
     "update": "#8468a8",
 }
 HATCH = "#d9a066"
+GOOD, OTHER = RANKS[2], RANKS[4]  # the green; the red, which is the farthest from the accent
+FAINT = "#8fc0d6"  # the accent, lighter: what stands beside the best one
+QUIET = "#8a98a5"  # what a comparison begins with
+REST = "#b8c4ce"  # what has no colour of its own, and frames
+EMPTY = "#e6ebf0"  # a place that nobody has
+STRIPES = "#c3ccd4"  # of cells without a value
+# One hue from light to dark, which any colour vision and a grey printer keep in order.
+SCALE = ((0.0, "#dcecf3"), (0.35, FAINT), (0.7, "#2f7f9f"), (1.0, "#06384d"))
+# Phases of a federation that no other run has.
+ENCODE, BROADCAST = "#d8c66a", "#e3b7c9"
 IDEAL = {"color": MUTED, "width": 2, "dash": "dash"}  # the line of what would be ideal
 
 
@@ -92,6 +102,11 @@ TEMPLATE = go.layout.Template(
 def figure(traces: list[Any] | None = None, **layout: Any) -> go.Figure:
     """A figure in the workshop's look."""
     return go.Figure(data=traces or [], layout={"template": TEMPLATE, **layout})
+
+
+def on_paper(drawn: go.Figure) -> go.Figure:
+    """A figure on white, for files and notebooks: its letters are dark, and what is behind it may be dark, too."""
+    return go.Figure(drawn).update_layout(paper_bgcolor=PAPER, plot_bgcolor=PAPER)
 
 
 def nothing_yet(words: str, height: int = 260) -> go.Figure:

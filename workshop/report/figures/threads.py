@@ -13,15 +13,15 @@ from workshop.report.figures import theme
 NOTHING = "No rank has told what threads it has"
 # What is drawn as one, from left to right: names of kinds, and a colour. Those that compute come first.
 GROUPS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "intra-op": (("intra-op",), "#1d4e6b"),
-    "inter-op": (("inter-op",), "#56b4e9"),
-    "main": (("main",), "#009e73"),
-    "OpenMP, BLAS": (("openmp", "blas", "tbb", "numba"), "#e69f00"),
-    "Horovod": (("horovod",), "#cc79a7"),
-    "MPI": (("mpi",), "#d55e00"),
+    "intra-op": (("intra-op",), theme.PHASES["compute"]),
+    "inter-op": (("inter-op",), theme.RANKS[5]),
+    "main": (("main",), theme.RANKS[2]),
+    "OpenMP, BLAS": (("openmp", "blas", "tbb", "numba"), theme.RANKS[1]),
+    "Horovod": (("horovod",), theme.RANKS[3]),
+    "MPI": (("mpi",), theme.RANKS[4]),
 }
-REST, REST_COLOUR = "others", "#b8c4ce"
-DARK = {"#1d4e6b"}
+REST, REST_COLOUR = "others", theme.REST
+DARK = {theme.PHASES["compute"]}
 CORES = "its cores"
 
 

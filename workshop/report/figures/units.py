@@ -53,7 +53,7 @@ def unit_shapes(box: Box, few: bool) -> list[dict[str, Any]]:
     unit: Unit = box.content
     shown = unit.ranks[:STRIPES]
     none = {"width": 0}
-    shapes = [rectangle(box.x, box.y, box.width, box.height, fillcolor="#e6ebf0", line=none)]
+    shapes = [rectangle(box.x, box.y, box.width, box.height, fillcolor=theme.EMPTY, line=none)]
     for number, rank in enumerate(shown):
         stripe = box.width / len(shown)
         colour = theme.rank_colour(rank)

@@ -12,8 +12,7 @@ from workshop.report.figures import theme
 from workshop.report.figures.curves import number
 from workshop.report.figures.points import NOTHING, cited, safe
 
-GAIN, LOSS = "#009e73", "#d55e00"  # of `theme.RANKS`
-START = "#8a98a5"
+GAIN, LOSS, START = theme.GOOD, theme.OTHER, theme.QUIET
 WRAPPED = 22  # characters of a line beside a bar
 SMALL = 0.18  # share of the axis below which a bar has no room for its words
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from workshop.core import words
+from workshop.report import terminal
 from workshop.study.grid.kind import GridReport
 from workshop.study.grid.labels import shown
 from workshop.study.results import CellResult, ranked
@@ -68,11 +69,8 @@ def _matrix(found: GridReport, axes: Mapping[str, Sequence[Any]], notes: _Notes)
     widths = [max(len(str(line[at])) for line in [heads, *lines]) for at in range(len(heads))]
     if sum(widths) + 2 * len(widths) > WIDTH:
         return None
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), caption=found.unit, caption_justify="left")
-    for head in heads:
-        table.add_column(head, justify="right", no_wrap=True)
-    for line in lines:
-        table.add_row(*line)
+    table = terminal.table(heads, lines, right=heads, no_wrap=True)
+    table.caption, table.caption_justify = found.unit, "left"
     return table
 
 
@@ -88,9 +86,9 @@ def _table(found: GridReport, axes: Mapping[str, Sequence[Any]], notes: _Notes) 
     if len(axes) > 1:
         measured = ranked(rows)
         rows = [*measured, *(cell for cell in rows if not cell.rates)][:LISTED]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     single = next(iter(axes)) if len(axes) == 1 else ""
-    table.add_column(_plain(single) if single else "cell", overflow="fold", max_width=38)
+    table = terminal.table([])
+    table.add_column(Text(_plain(single) if single else "cell"), overflow="fold", max_width=38)
     for head in (found.unit, "lowest-highest", "of best", "runs"):
         table.add_column(head, justify="right", no_wrap=True)
     for cell in rows:

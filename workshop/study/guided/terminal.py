@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from workshop.core import words
+from workshop.report import terminal
 from workshop.study.guided.kind import PathReport, StepReport
 from workshop.study.guided.saying import name
 from workshop.study.guided.steps import SOURCE
@@ -20,15 +20,11 @@ def show_path(found: PathReport) -> None:
     """A line for each step, what each says, and the verdict of all."""
     out = Console(highlight=False)
     show_head(out, found)
-    table = Table(box=None, pad_edge=False)
-    for heading in ("", "step", "state", "cells", "best", found.unit):
-        table.add_column(heading, justify="right" if heading in ("cells", found.unit) else "left")
-    for one in found.steps:
-        table.add_row(*_row(one))
-    out.print(table)
+    headings = ("", "step", "state", "cells", "best", found.unit)
+    out.print(terminal.table(headings, map(_row, found.steps), right=("cells", found.unit)))
     for one in found.steps:
         if one.verdict is not None:
-            out.print(Text.assemble((f"{one.step.key}: ", "bold"), one.verdict["verdict"]))
+            out.print(terminal.labelled(one.step.key, one.verdict["verdict"]))
     show_verdict(out, found)
     out.print(Text(f"After: {SOURCE}. What its authors measured stands on the dashboard's page Tuning."))
     runs = [trial.run_id for trial in found.trials if trial.run_id]

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from workshop.core import words
+from workshop.report import terminal
 from workshop.study.scaling.efficiency import Row
 from workshop.study.scaling.kind import ScalingReport
 from workshop.study.terminal import rate, show_head, show_verdict
@@ -26,11 +27,10 @@ def show(found: ScalingReport) -> None:
 
 
 def _table(rows: list[Row], unit: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     failed = any(row.failures for row in rows)
     headings = ["ranks", unit, "lowest-highest", "speed-up", "of ideal", "compute", "comm.", "wait", "input"]
-    for heading in headings + (["failed"] if failed else []):
-        table.add_column(heading, justify="right", no_wrap=True)
+    headings += ["failed"] if failed else []
+    table = terminal.table(headings, right=headings, gap=1, no_wrap=True)
     for row in rows:
         cells = [str(row.ranks), *_figures(row)]
         cells += ["-" if share is None else words.percent(share) for share in row.shown_shares.values()]

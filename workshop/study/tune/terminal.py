@@ -14,6 +14,7 @@ from rich.text import Text
 
 from workshop.core import words
 from workshop.mpi.command_lines import folded
+from workshop.report import terminal
 from workshop.study import runner, trial_monitor
 from workshop.study.results import CellResult, ranked
 from workshop.study.terminal import about, rate, show_head, show_verdict
@@ -64,9 +65,8 @@ def show_tune(found: TuneReport) -> None:
 
 
 def _table(found: TuneReport) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in ("placement", found.unit, "lowest-highest", "runs", "x naive"):
-        table.add_column(heading, justify="left" if heading == "placement" else "right")
+    headings = ("placement", found.unit, "lowest-highest", "runs", "x naive")
+    table = terminal.table(headings, right=headings[1:], gap=1)
     order = ranked(found.cells)
     if found.best is not None:
         order = [found.best, *(cell for cell in order if cell is not found.best)]

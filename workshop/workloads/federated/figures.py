@@ -9,10 +9,9 @@ from typing import Any
 import plotly.graph_objects as go
 
 from workshop.report.figures import theme
-from workshop.report.figures.heatmap import SCALE
 
 # Lighter to darker, so that what institutions lack stays white.
-COUNTS = ((0.0, theme.PAPER), *((0.15 + 0.85 * place, colour) for place, colour in SCALE))
+COUNTS = ((0.0, theme.PAPER), *((0.15 + 0.85 * place, colour) for place, colour in theme.SCALE))
 WRITTEN = 24  # institutions up to which a row has room for numbers
 COLUMNS = 12  # rounds up to which a cell has room for its value
 DARK = 0.55  # of the scale, from which words are white
@@ -21,10 +20,10 @@ PHASES = {
     "train": {"color": theme.PHASES["compute"]},
     "evaluate": {"color": theme.PHASES["input"]},
     "wait": theme.phase_marker("wait"),
-    "encode": {"color": "#d8c66a"},
+    "encode": {"color": theme.ENCODE},
     "gather": {"color": theme.PHASES["communicate"]},
     "aggregate": {"color": theme.PHASES["update"]},
-    "broadcast": {"color": "#e3b7c9"},
+    "broadcast": {"color": theme.BROADCAST},
 }
 
 
@@ -72,7 +71,7 @@ def by_round(rounds: Sequence[int], accuracies: Sequence[Sequence[float]], ends:
         z=[[value if math.isfinite(value) else None for value in row] for row in accuracies],
         x=list(rounds),
         y=names,
-        colorscale=[list(stop) for stop in SCALE],
+        colorscale=[list(stop) for stop in theme.SCALE],
         zmin=low,
         zmax=high,
         xgap=1,

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from workshop.cli.show import COLOURS
 from workshop.core import words
+from workshop.report import terminal
 from workshop.workloads.openfl import command_tables
 
 Told = Mapping[str, Any]
@@ -52,8 +52,7 @@ def show(told: Told) -> None:
     )
     for sentence in told["faults"]:
         out.print(Text(sentence))
-    for title, said in (told["verdict"] or {}).items():
-        out.print(Text.assemble((f"{title.capitalize()}: ", "bold"), said))
+    terminal.show_verdict(out, told["verdict"] or {})
     if told["error"]:
         out.print(Text(f"{told['error']['type']}: {told['error']['message']}", style="red"))
 
@@ -76,9 +75,4 @@ def _table(
     if not rows:
         return
     out.print(Text(f"\n{title}", style="bold"))
-    table = Table(box=None, pad_edge=False)
-    for head in heads:
-        table.add_column(head, overflow="fold", justify="right" if head in right else "left")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    out.print(table)
+    out.print(terminal.table(heads, rows, right, overflow="fold"))

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from workshop.core import words
+from workshop.report import terminal
 from workshop.study.terminal import show_head, show_verdict
 from workshop.workloads.federated.study import saying
 from workshop.workloads.federated.study.found import ON, WAYS
@@ -37,11 +38,10 @@ def show_ways(found: WaysReport) -> None:
 
 def _came_to(found: WaysReport) -> Table:
     """Held-out and own scores of each way: over the seeds, then of each seed."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(f"{found.measure}, %")
-    for on in ON:
-        for way in WAYS:
-            table.add_column(f"{saying.NAMES[way]}\n{on.replace('_', '-')}", justify="right", no_wrap=True)
+    scores = [f"{saying.NAMES[way]}\n{on.replace('_', '-')}" for on in ON for way in WAYS]
+    table = terminal.table([f"{found.measure}, %", *scores], right=scores)
+    for column in table.columns[1:]:
+        column.no_wrap = True
     spreads = [spread for on in ON for way in WAYS if (spread := found.spread(way, on)) is not None]
     table.add_row("mean", *(f"{100 * one.mean:.1f}" for one in spreads), style="bold")
     if len(found.found) > 1:
@@ -55,9 +55,8 @@ def _came_to(found: WaysReport) -> Table:
 
 def _apart(found: WaysReport) -> Table:
     """Differences seed by seed."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("seed by seed", "on", "difference", "relative", "seeds", "chance"):
-        table.add_column(heading, justify="left" if heading in ("seed by seed", "on") else "right", no_wrap=True)
+    headings = ("seed by seed", "on", "difference", "relative", "seeds", "chance")
+    table = terminal.table(headings, right=headings[2:], no_wrap=True)
     for on in ON:
         for one, other in PAIRS:
             apart = found.apart(one, other, on)

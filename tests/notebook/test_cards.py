@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from PIL import Image
 
-from workshop.notebook import html, pictures
+from workshop.notebook import cards, pictures
 from workshop.report.cards import Card, figure, picture
 from workshop.report.cards import pictures as row
 
@@ -24,7 +24,7 @@ def png(side: int, seed: int = 0) -> bytes:
 
 def test_a_figure_gets_the_title_of_its_card_and_keeps_its_plot() -> None:
     drawn = go.Figure(go.Scatter(y=[1, 2]), layout={"height": 300, "margin": {"t": 28}})
-    found = html.figures([Card("loss", "Loss of <b>", (figure(drawn), figure(drawn)))])
+    found = cards.figures([Card("loss", "Loss of <b>", (figure(drawn), figure(drawn)))])
     assert list(found) == ["loss", "loss-2"]
     one = found["loss"].layout
     assert one.title.text == "Loss of &lt;b&gt;"
@@ -34,7 +34,7 @@ def test_a_figure_gets_the_title_of_its_card_and_keeps_its_plot() -> None:
 
 def test_a_figure_with_a_title_keeps_it() -> None:
     drawn = go.Figure(layout={"title": {"text": "Mine"}})
-    assert html.figures([Card("x", "Other", (figure(drawn),))])["x"].layout.title.text == "Mine"
+    assert cards.figures([Card("x", "Other", (figure(drawn),))])["x"].layout.title.text == "Mine"
 
 
 def test_small_pictures_are_shown_as_they_are_and_large_ones_smaller() -> None:
@@ -51,6 +51,6 @@ def test_what_is_large_and_no_picture_is_left_out() -> None:
 
 
 def test_what_is_left_out_is_said() -> None:
-    address = "data:image/png;base64,".ljust(html.ALL, "A")
-    (shown,) = html.pieces([Card("p", "", (row([picture(address, "Before"), picture(f"{address}A", "After")]),))])
+    address = "data:image/png;base64,".ljust(cards.ALL, "A")
+    (shown,) = cards.pieces([Card("p", "", (row([picture(address, "Before"), picture(f"{address}A", "After")]),))])
     assert shown.count("<img") == 1 and "After is too large to be shown here" in shown

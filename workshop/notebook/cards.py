@@ -1,0 +1,78 @@
+"""Cards as a notebook shows them: HTML, figures with titles of their own, and pictures that its file can bear.
+
+Links to the dashboard's pages are left out: whoever reads a notebook may not have the dashboard.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from html import escape
+from urllib.parse import unquote
+
+import plotly.graph_objects as go
+
+from workshop.notebook import pictures
+from workshop.report import html
+from workshop.report.cards import Card
+from workshop.report.snapshot import Snapshot
+
+Piece = str | go.Figure  # HTML, or a figure
+
+TITLE = 28  # pixels above a figure
+ALL = 1_000_000  # characters that the pictures of a card may take up in a notebook's file
+
+_ARTIFACT = re.compile(r"/artifact/\d+/([^?]+)")
+
+
+def pieces(cards: Iterable[Card], snapshot: Snapshot | None = None) -> Iterator[Piece]:
+    """Cards as pieces, one after the other; `snapshot` has the pictures that they name."""
+    for card in cards:
+        if card.title:
+            yield html.line(card.title, tone="label")
+        for piece in html.pieces(card.parts, linked=False, source=_Source(snapshot)):
+            yield piece if isinstance(piece, str) else piece["figure"]
+
+
+def figures(cards: Iterable[Card]) -> dict[str, go.Figure]:
+    """The figures of cards by the cards' names, under the cards' titles; further ones of a card have a number behind
+    it."""
+    found: dict[str, go.Figure] = {}
+    for card in cards:
+        drawn = [part["figure"] for part in card.parts if part["kind"] == "figure"]
+        for number, one in enumerate(drawn, 1):
+            found.setdefault(card.name if number == 1 else f"{card.name}-{number}", titled(one, card.title))
+    return found
+
+
+def titled(drawn: go.Figure, title: str) -> go.Figure:
+    """A figure with a title above it, as it stands alone; its plot stays as large as it was."""
+    one = go.Figure(drawn)
+    if not title or one.layout.title.text:
+        return one
+    above, height = one.layout.margin.t or 0, one.layout.height
+    place = {"x": 0, "xref": "paper", "y": 1, "yref": "container", "yanchor": "top", "pad": {"t": 6}}
+    one.update_layout(title={"text": escape(title), "font": {"size": 15}, **place}, margin_t=above + TITLE)
+    return one if height is None else one.update_layout(height=height + TITLE)
+
+
+class _Source:
+    """The addresses of a card's pictures, which hold the pictures themselves."""
+
+    def __init__(self, snapshot: Snapshot | None) -> None:
+        self._snapshot, self._left = snapshot, ALL
+
+    def __call__(self, url: str) -> str | None:
+        """Empty for a picture that is too large, None for one that isn't there."""
+        held = url if url.startswith("data:image/") else self._read(url)
+        if held is None or len(held) > self._left:
+            return held and ""
+        self._left -= len(held)
+        return held
+
+    def _read(self, url: str) -> str | None:
+        found = _ARTIFACT.match(url)
+        kept = self._snapshot.artifacts.get(unquote(found[1])) if self._snapshot is not None and found else None
+        if self._snapshot is None or kept is None or not kept.media_type.startswith("image/"):
+            return None
+        return pictures.address(self._snapshot.read(kept.name), kept.media_type)

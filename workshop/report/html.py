@@ -1,0 +1,187 @@
+"""Cards as HTML: the one renderer for pages, live pages, notebooks and files.
+
+The text of people and programs is escaped here and nowhere else. `cards.css` has the looks: whoever shows the HTML puts
+the stylesheet beside it and an element of class `ws` around it. Figures are not HTML: `pieces` hands them out between
+the HTML, and `section` puts into their places what the caller makes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from html import escape
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+
+from workshop.report.cards import Card, Part
+from workshop.report.wording import dumps
+
+STYLE = Path(__file__).with_name("cards.css").read_text(encoding="utf-8")
+SENTENCE = 40  # characters from which a cell holds a sentence
+MANY = 14  # rows of a table above which a page may let it scroll
+SWITCH = (
+    '<div class="ws-switch" role="group" aria-label="Draw curves by">'
+    '<button type="button" value="step">by step</button>'
+    '<button type="button" value="time">by time</button></div>'
+)
+
+Draw = Callable[[Part], str]
+Source = Callable[[str], str | None]  # the address that shows a picture; empty: too large; None: not there
+
+
+def pieces(
+    parts: Iterable[Part], apart: Collection[str] = ("figure",), linked: bool = True, source: Source = str
+) -> Iterator[str | Part]:
+    """Parts as HTML; those of the kinds `apart` as they are, for the caller to draw.
+
+    Without `linked` there is no dashboard that links could lead to: only the words of links in tables are kept.
+    """
+    for native, group in groupby(parts, lambda part: part["kind"] in apart):
+        if native:
+            yield from group
+        elif made := "".join(_part(part, linked, source) for part in group):
+            yield made
+
+
+def section(card: Card, draw: Draw, linked: bool = True, source: Source = str) -> str:
+    """A card as a section, where `draw` makes HTML of a figure."""
+    made = pieces(card.parts, linked=linked, source=source)
+    body = "".join(piece if isinstance(piece, str) else draw(piece) for piece in made)
+    switch = SWITCH if card.switch else ""
+    head = f'<div class="ws-card-head">{title(card)}{switch}</div>' if card.title else ""
+    looks = ["ws-card", *(f"ws-{look}" for look in (card.tone, card.half and "half", card.later and "later") if look)]
+    return (
+        f'<section class="{" ".join(looks)}" data-card="{escape(card.name)}">{head}'
+        f'<div class="ws-body">{body}</div></section>'
+    )
+
+
+def live(cards: Iterable[Card]) -> str:
+    """Cards for a live page, as JSON: their HTML with places for figures, and the figures, which Plotly draws there."""
+    figures: list[go.Figure] = []
+
+    def place(part: Part, title: str) -> str:
+        figures.append(part["figure"])
+        told = f'data-figure="{len(figures) - 1}" data-width="{int(part["width"])}"'
+        return f'<div class="ws-frame" role="img" aria-label="{escape(title)}" {told}></div>'
+
+    made = "".join(section(card, lambda part, title=card.title: place(part, title)) for card in cards)
+    return f'{{"html":{dumps(made)},"figures":[{",".join(str(one.to_json()) for one in figures)}]}}'
+
+
+def alone(made: str) -> str:
+    """HTML for a notebook, with its stylesheet: an output has to look right without any other."""
+    return f'<style>{STYLE}</style><div class="ws ws-notebook">{made}</div>'
+
+
+def title(card: Card) -> str:
+    return f"<h3>{escape(card.title)}</h3>" if card.title else ""
+
+
+def box(inner: str, look: str = "") -> str:
+    """A frame with a bar on its left: good, nearly, bad, calm, or of the usual colour. `inner` is HTML."""
+    return f'<div class="{" ".join(filter(None, ("ws-box", look and f"ws-{look}")))}">{inner}</div>'
+
+
+def line(text: str, label: str = "", tone: str = "") -> str:
+    """A paragraph. A heading is one for screen readers, too, but no notebook lists it in its table of contents."""
+    look = f' class="ws-{escape(tone)}"' if tone else ""
+    role = ' role="heading" aria-level="2"' if tone == "heading" else ""
+    before = f"<b>{escape(label)}</b> " if label else ""
+    return f"<p{look}{role}>{before}{escape(text)}</p>"
+
+
+def muted(text: str) -> str:
+    return f'<span class="ws-about">{escape(text)}</span>'
+
+
+def link(url: str, text: str, look: str = "", target: str = "_self") -> str:
+    """A link; in another tab it can't reach this page."""
+    more = (f' class="{look}"' if look else "") + (' rel="noopener"' if target == "_blank" else "")
+    return f'<a href="{escape(url)}" target="{target}"{more}>{escape(text)}</a>'
+
+
+def tiles(shown: Iterable[tuple[str, str]]) -> str:
+    """Values under their labels."""
+    made = (f"<div><dt>{escape(label)}</dt><dd>{escape(value)}</dd></div>" for label, value in shown)
+    return f'<dl class="ws-tiles">{"".join(made)}</dl>'
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], linked: bool = True) -> str:
+    """A table, which scrolls where it doesn't fit; cells are as `cards.table` has them."""
+
+    def row(cells: Sequence[Any], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}{_look(cell)}>{_cell(cell, linked)}</{tag}>' for cell in cells)}</tr>"
+
+    body = [row(cells, "td") for cells in rows]
+    many = " ws-many" if len(body) > MANY else ""
+    return (
+        f'<div class="ws-scroll{many}"><table><thead>{row(headings, "th")}</thead>'
+        f"<tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def fold(title: str, inner: str) -> str:
+    """HTML behind a fold."""
+    return f"<details><summary>{escape(title)}</summary>{inner}</details>"
+
+
+def _look(cell: Any) -> str:
+    """Sentences get some width, so that they don't make their row high."""
+    return ' class="ws-text"' if isinstance(cell, str) and len(cell) > SENTENCE else ""
+
+
+def _cell(cell: Any, linked: bool) -> str:
+    if not isinstance(cell, Mapping):
+        return escape(str(cell))
+    if "links" in cell:
+        return " ".join(link(one["url"], one["text"]) if linked else escape(one["text"]) for one in cell["links"])
+    chip = f'<span class="ws-chip" style="background:{escape(cell["colour"])}"></span>' if "colour" in cell else ""
+    return f'<span class="ws-rank">{chip}{escape(cell["text"])}</span>'
+
+
+def _pictures(part: Part, source: Source) -> str:
+    looks = "ws-small" if part["small"] else "ws-photos ws-wide" if part["wide"] else "ws-photos"
+    made = "".join(_picture(one, url) for one in part["pictures"] if (url := source(one["url"])) is not None)
+    return f'<div class="{looks}">{made}</div>' if made else ""
+
+
+def _picture(one: Mapping[str, str], url: str) -> str:
+    if not url:
+        return muted(f"{one['label']} is too large to be shown here: it is on the run's page.")
+    label, note = escape(one["label"]), escape(one["note"])
+    # The picture says its label already.
+    return (
+        f'<figure><img src="{escape(url)}" alt="{label}"><figcaption aria-hidden="{"false" if note else "true"}">'
+        f"<b>{label}</b>{note and f' <span>{note}</span>'}</figcaption></figure>"
+    )
+
+
+def _links(part: Part) -> str:
+    shown = (
+        f"<li>{link(one['url'], one['text'], 'ws-go' if one['button'] else '')} {escape(one['note'])}</li>"
+        for one in part["links"]
+    )
+    return f'<ul class="ws-files">{"".join(shown)}</ul>'
+
+
+def _part(part: Part, linked: bool, source: Source) -> str:
+    kind = part["kind"]
+    if kind == "words":
+        lines = (line(one["text"], one["label"], one["tone"]) for one in part["lines"])
+        return f'<div class="ws-words">{"".join(lines)}</div>'
+    if kind == "tiles":
+        return tiles((one["label"], one["value"]) for one in part["tiles"])
+    if kind == "table":
+        return table(part["headings"], part["rows"], linked)
+    if kind == "pictures":
+        return _pictures(part, source)
+    if kind == "links":
+        return _links(part) if linked else ""
+    if kind == "code":
+        return f'<pre class="ws-code">{escape(part["text"])}</pre>'
+    if kind == "fold":
+        return fold(part["title"], f"<pre>{escape(part['text'])}</pre>")
+    raise ValueError(f"a card has a part of the kind {kind!r}, which nobody can show")
