@@ -8,6 +8,7 @@ the HTML, and `section` puts into their places what the caller makes of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -62,12 +63,12 @@ def live(cards: Iterable[Card]) -> str:
     """Cards for a live page, as JSON: their HTML with places for figures, and the figures, which Plotly draws there."""
     figures: list[go.Figure] = []
 
-    def place(part: Part, title: str) -> str:
+    def place(title: str, part: Part) -> str:
         figures.append(part["figure"])
         told = f'data-figure="{len(figures) - 1}" data-width="{int(part["width"])}"'
         return f'<div class="ws-frame" role="img" aria-label="{escape(title)}" {told}></div>'
 
-    made = "".join(section(card, lambda part, title=card.title: place(part, title)) for card in cards)
+    made = "".join(section(card, partial(place, card.title)) for card in cards)
     return f'{{"html":{dumps(made)},"figures":[{",".join(str(one.to_json()) for one in figures)}]}}'
 
 
