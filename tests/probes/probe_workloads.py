@@ -8,7 +8,7 @@ import time
 
 from pydantic import Field
 
-from workshop.extension import Extension, Params, Scaling, Workload
+from workshop.extension import Extension, Params, Scaling, Study, Workload
 
 
 class TellParams(Params):
@@ -167,4 +167,6 @@ FILL = Workload(
     scaling=Scaling("images_per_second", "images/s", share="batch", total="epochs", live="total images/s"),
 )
 
-EXTENSION = Extension(workloads=(TELL, BREAK, WORK, EXCHANGE, FILL))
+PROBING = Study("probing", "tests.study.probing:KIND")  # only tests load it
+
+EXTENSION = Extension(workloads=(TELL, BREAK, WORK, EXCHANGE, FILL), studies=(PROBING,))

@@ -24,7 +24,7 @@ from workshop.runtime import lifecycle
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.store.tables import studies
-from workshop.study import kinds, runner
+from workshop.study import runner
 from workshop.study.kinds import report
 from workshop.study.scaling.plan import KIND, plan
 
@@ -141,10 +141,9 @@ def test_a_trial_that_completes_while_it_is_ended_counts(workshop_home: Path) ->
 
 
 @pytest.mark.real
-def test_a_kind_wants_more_and_ends_what_is_hopeless(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kind_wants_more_and_ends_what_is_hopeless(session: Session) -> None:
     """`more` is asked whenever no trial is missing; a run that `hopeless` has a sentence for is ended and kept so."""
     store, placed = session.store, Placement(ranks=1).as_json()
-    monkeypatch.setitem(kinds.KINDS, "probing", "tests.study.probing:KIND")
     study = store.create_study("probing", "work", DESCRIPTION, [Trial(1, "quick", {}, placed, 1)])
     seen: list[tuple[int, int, int]] = []
     with runner.working_on(store, study.id) as me:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.test_cli import workshop
+from tests.server import seed as class_seed
 from tests.study.grid.cases import kept, run_all
 from workshop.cli.main import run
 from workshop.core.placement import Placement
@@ -22,6 +23,11 @@ from workshop.study.terminal import show_study
 
 GRID = ["study", "run", "grid", "--workload"]
 BLOBS = {"data": "blobs", "points": 1000}
+
+
+@pytest.fixture
+def session(store: Store) -> SessionRecord:
+    return class_seed.session(store)
 
 
 @pytest.mark.parametrize(
