@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Callable, Iterator
 
@@ -30,6 +31,13 @@ def switch(page: AppTest, name: str) -> None:
 def _raise(page: Page, error: BaseException) -> None:
     """A page that fails here is a failed test, not a sentence for a visitor."""
     raise error
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_heap() -> None:
+    """Streamlit collects garbage for every drawing of a page where Keras is imported, which another test may have done.
+    What the worker has by then stays, and is not looked through again: that takes a quarter of a second."""
+    gc.freeze()
 
 
 @pytest.fixture

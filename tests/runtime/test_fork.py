@@ -126,8 +126,11 @@ def stubs(session: Session) -> list[psutil.Process]:
     return sorted(there, key=lambda child: next(child.environ()[name] for name in RANK if name in child.environ()))
 
 
+MPIS = ["openmpi", *(pytest.param(name, marks=pytest.mark.exhaustive) for name in ("mpich", "intelmpi"))]
+
+
 @pytest.mark.real
-@pytest.mark.parametrize("mpi", ["openmpi", "mpich", "intelmpi"])
+@pytest.mark.parametrize("mpi", MPIS)
 def test_forked_ranks_are_like_those_that_a_launcher_starts(shared: Session, mpi: str) -> None:
     placement = Placement(mpi=mpi, ranks=2, threads=2)
     plain = works(shared, placement.model_copy(update={"environment": PLAIN}))
@@ -148,7 +151,7 @@ def test_forked_ranks_are_like_those_that_a_launcher_starts(shared: Session, mpi
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("mpi", ["openmpi", "mpich", "intelmpi"])
+@pytest.mark.parametrize("mpi", MPIS)
 @pytest.mark.parametrize("which", ["rank", "stub"])
 def test_kill_9_of_a_rank_and_of_its_stub(shared: Session, mpi: str, which: str) -> None:
     placement = Placement(mpi=mpi, ranks=2)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support import limit
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
+pytestmark = [pytest.mark.real, pytest.mark.exhaustive, pytest.mark.timeout(limit(600))]
 # Sums are taken in another order, by another release of TensorFlow: 1e-6 of a loss was measured after three rounds.
 LOSS = 1e-4
 
@@ -112,7 +112,6 @@ def test_a_stop_ends_it_within_seconds(federations):
     assert told["stopping"] < 12
 
 
-@pytest.mark.exhaustive
 def test_a_foreign_certificate_is_refused_by_tls_and_the_others_go_on(faults):
     told = faults["foreign-certificate"]
     one, good = refused(told), by_name(told)
@@ -124,7 +123,6 @@ def test_a_foreign_certificate_is_refused_by_tls_and_the_others_go_on(faults):
     went_on(told)
 
 
-@pytest.mark.exhaustive
 def test_an_expired_certificate_is_refused_by_tls_and_the_others_go_on(faults):
     told = faults["expired-certificate"]
     one, good = refused(told), by_name(told)
@@ -135,7 +133,6 @@ def test_an_expired_certificate_is_refused_by_tls_and_the_others_go_on(faults):
     went_on(told)
 
 
-@pytest.mark.exhaustive
 def test_a_valid_certificate_under_anothers_name_is_refused_by_openfl_and_the_others_go_on(faults):
     told = faults["other-name"]
     one = refused(told)
@@ -152,7 +149,6 @@ def went_on(told):
     assert [one["took_part"] for one in metrics["institutions"]] == [3, 3, 3]
 
 
-@pytest.mark.exhaustive
 def test_rounds_go_on_without_one_that_died(faults):
     metrics = faults["dies"]["metrics"]
     assert metrics["rounds"] == 3
@@ -166,7 +162,6 @@ def test_rounds_go_on_without_one_that_died(faults):
     assert any("went on waiting" in sentence for sentence in metrics["faults"])
 
 
-@pytest.mark.exhaustive
 def test_an_aggregator_that_is_started_again_goes_on_where_it_was(faults):
     told = faults["restart"]
     metrics = told["metrics"]

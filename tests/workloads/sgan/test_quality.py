@@ -12,6 +12,7 @@ SEEDS = (0, 1)
 SHORT = {"batch": 64, "iterations": 500, "evaluate_every": 500, "trace": 0}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(limit(900))
 def test_with_unlabelled_images_a_hundred_labels_teach_more() -> None:
     """Against the classifier trained on the labels alone: the same images, labels, steps and settings. A single run's
