@@ -58,7 +58,7 @@ def test_a_grid_and_its_sessions_placement(class_session: SessionRecord, class_s
 @pytest.mark.parametrize(
     ("kind", "names", "said"),
     [
-        ("scale", {}, "There is no kind of study 'scale'; there are scaling, grid, ways."),
+        ("scale", {}, "There is no kind of study 'scale'; there are grid, scaling, ways."),
         ("path", {}, "Path isn't run in a notebook; it is `workshop study run path`"),
         ("scaling", {}, "Of which workload?"),
         ("scaling", {"workload": "kmean"}, "There is no workload 'kmean'"),

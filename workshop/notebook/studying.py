@@ -58,7 +58,7 @@ def study(session: Session, kind: str, workload: str | None, names: Mapping[str,
     if wanted_kind is None or not wanted_kind.plan:
         there = f"there is no kind of study {kind!r}" if wanted_kind is None else f"{kind} isn't run in a notebook"
         elsewhere = wanted_kind.elsewhere if wanted_kind is not None else ""
-        planned = [one.name for one in studies().values() if one.plan]
+        planned = sorted(one.name for one in studies().values() if one.plan)
         way = f"it is {elsewhere}" if elsewhere else f"there are {', '.join(planned)}"
         raise BadInput(f"{say.capital(there)}; {way}.")
     record, store = session.up(), session.store

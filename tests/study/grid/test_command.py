@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import session
 from tests.cli.test_cli import workshop
-from tests.server import seed as class_seed
 from tests.study.grid.cases import kept, run_all
 from workshop.cli.main import run
 from workshop.core.placement import Placement
@@ -21,13 +21,9 @@ from workshop.study.grid.plan import plan
 from workshop.study.kinds import report
 from workshop.study.terminal import show_study
 
+__all__ = ["session"]
 GRID = ["study", "run", "grid", "--workload"]
 BLOBS = {"data": "blobs", "points": 1000}
-
-
-@pytest.fixture
-def session(store: Store) -> SessionRecord:
-    return class_seed.session(store)
 
 
 @pytest.mark.parametrize(

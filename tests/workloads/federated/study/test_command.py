@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import session
 from tests.cli.test_cli import answer, workshop
 from tests.study.conftest import own_lock
 from tests.support import limit, until
@@ -19,7 +20,7 @@ from workshop.cli.main import run
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
-__all__ = ["own_lock"]
+__all__ = ["own_lock", "session"]
 WAYS = ["study", "run", "ways"]
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 SMALL = ["--data", "digits", "--model", "dense", "--rounds", "3", "--partition", "label", "--images", "400"]
