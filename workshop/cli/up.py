@@ -61,7 +61,7 @@ def up(
 
     from workshop.installation.horovod import HorovodBuild
     from workshop.mpi import horovod
-    from workshop.runtime.managed_processes import Conductor
+    from workshop.runtime.managed_processes import ConductorProcess
     from workshop.runtime.supervisor import check_port, only_one
     from workshop.server.child import Dashboard
     from workshop.store.store import Store
@@ -75,7 +75,7 @@ def up(
         dashboard.proxy = _address(proxy or "")
         jupyter = _jupyter(dashboard, lab_port) if lab else None
         store = Store.open()
-        children: list[Child] = [Conductor(store, name, placement, say, at), dashboard]
+        children: list[Child] = [ConductorProcess(store, name, placement, say, at), dashboard]
         if jupyter is not None:
             children.append(jupyter)
         if config.in_checkout() and horovod.build().state != "built":

@@ -18,7 +18,7 @@ _UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryUsage:
     """Of a machine or of a control group, in bytes."""
 
     total: int
@@ -63,11 +63,11 @@ class Gauge:
         # That of our own group counts nobody else's; the machine's is all that there is outside of any.
         self._events = counting[0] if counting else self._proc / "vmstat"
 
-    def read(self) -> list[Memory]:
+    def read(self) -> list[MemoryUsage]:
         """The machine's memory, then that of every control group that allows less."""
         return [self._machine(), *(_memory(folder, files) for folder, files in self._limited)]
 
-    def tightest(self) -> Memory:
+    def tightest(self) -> MemoryUsage:
         """What leaves least."""
         return min(self.read(), key=lambda memory: memory.available)
 
@@ -75,12 +75,12 @@ class Gauge:
         """How many processes the kernel has ended for want of memory, since whenever it counts."""
         return _counts(self._events).get("oom_kill", 0)
 
-    def _machine(self) -> Memory:
+    def _machine(self) -> MemoryUsage:
         told = _counts(self._proc / "meminfo")
         if not {"MemTotal", "MemAvailable"} <= told.keys():  # a sandbox without it, or no file may be opened any more
             total = os.sysconf("SC_PHYS_PAGES") * _PAGE
-            return Memory(total, total)  # nobody is ended for what nobody has seen
-        return Memory(told["MemTotal"] << 10, told["MemAvailable"] << 10)
+            return MemoryUsage(total, total)  # nobody is ended for what nobody has seen
+        return MemoryUsage(told["MemTotal"] << 10, told["MemAvailable"] << 10)
 
 
 def machine_kills() -> int:
@@ -152,13 +152,13 @@ def _limit(folder: Path, files: _Files) -> float:
     return min(_number(folder / name) for name in files.limits)
 
 
-def _memory(folder: Path, files: _Files) -> Memory:
+def _memory(folder: Path, files: _Files) -> MemoryUsage:
     """As the kernel reckons for a machine: what is free, and of the files' pages those that nobody will miss soon."""
     limit = _limit(folder, files)
     told = _counts(folder / "memory.stat")
     spare = told.get(files.inactive, 0) + told.get(files.active, 0) // 2
     total = int(min(limit, 1 << 62))
-    return Memory(total, int(min(max(total - _number(folder / files.usage, 0.0) + spare, 0), total)), group=True)
+    return MemoryUsage(total, int(min(max(total - _number(folder / files.usage, 0.0) + spare, 0), total)), group=True)
 
 
 def _number(file: Path, otherwise: float = float("inf")) -> float:

@@ -14,7 +14,7 @@ from defusedxml.ElementTree import DefusedXMLParser
 MOST_ELEMENTS = 200_000  # of one file; each takes up to 500 bytes of memory
 
 
-class TooMany(ValueError):
+class TooManyElements(ValueError):
     """A file has more elements than are read."""
 
 
@@ -29,7 +29,7 @@ def parse(data: bytes, *, named_type: bool = False) -> Element:
     Raises TooMany, Declares, or what the parser raises: ParseError, other ValueErrors, LookupError.
     """
     if (elements := data.count(b"<")) > 2 * MOST_ELEMENTS:  # a beginning and an end each, in any encoding
-        raise TooMany(f"it has about {elements // 2:,} elements; at most {MOST_ELEMENTS:,} are read")
+        raise TooManyElements(f"it has about {elements // 2:,} elements; at most {MOST_ELEMENTS:,} are read")
     parser = _Parser(named_type)
     try:
         parser.feed(data)

@@ -9,7 +9,7 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.course import catalogue, description
-from workshop.course.progress import Class, Outline, Quiz, standing
+from workshop.course.progress import Class, Outline, QuizProgress, standing
 from workshop.store.recorded import now
 from workshop.store.store import Store
 
@@ -51,12 +51,12 @@ class Classroom:
             return found
         return Class(found.labs, tuple(one for one in found.learners if one.name == learner))
 
-    def _quizzes(self, learners: Collection[str]) -> list[Quiz]:
+    def _quizzes(self, learners: Collection[str]) -> list[QuizProgress]:
         """All that are in the store. One of a learner's own notebook has the name that they have there, whatever number
         their nickname got."""
         theirs = self.store.of_notebooks(learners)
         return [
-            Quiz(
+            QuizProgress(
                 one.kind, one.deck, theirs.get(one.identity_id or 0, one.nickname),
                 one.identity_id is not None, one.share,
                 self._of(one.round_id), one.answered, one.last_at,

@@ -33,7 +33,7 @@ What = Literal["given", "same", "updated", "kept", "beside"]
 
 
 @dataclass(frozen=True)
-class Copied:
+class CopyResult:
     """What became of one notebook, or a file beside them: `given` for the first time (or again, since it was gone), the
     `same` as before, `updated` since nobody had changed it, `kept` as the learner has it, or a new version `beside` it.
     `name` is its path below the learner's folder; `path` is where the version that was handed out last is; `aside` is
@@ -55,7 +55,7 @@ class Copied:
         }[self.what] + kept
 
 
-def hand_out(originals: Path, mine: Path, labs: Path | None = None) -> list[Copied]:
+def hand_out(originals: Path, mine: Path, labs: Path | None = None) -> list[CopyResult]:
     """Bring a learner's folder up to date with the notebooks in another folder, and with the files of labs that they
     link to. Notebooks come first. Raises BadInput."""
     wanted = _wanted(originals, labs)
@@ -63,7 +63,7 @@ def hand_out(originals: Path, mine: Path, labs: Path | None = None) -> list[Copi
         return [_copied(data, name, folder, ledger) for name, data in wanted.items()]
 
 
-def again(originals: Path, mine: Path, name: str, labs: Path | None = None, make: bool = True) -> Copied:
+def again(originals: Path, mine: Path, name: str, labs: Path | None = None, make: bool = True) -> CopyResult:
     """Give one of them anew; `make` the folder where it isn't there. What the learner has written is set aside under
     another name. Raises BadInput, also where there is a link in the path of the learner's folder: it may lead whoever
     else does this elsewhere."""
@@ -135,7 +135,7 @@ def _opened(originals: Path, mine: Path, make: bool = True) -> Iterator[tuple[Fo
         raise BadInput(f"The notebooks can't be copied to {mine} ({where}{error.strerror or error}).") from None
 
 
-def _copied(data: bytes, name: str, mine: Folder, ledger: dict[str, str]) -> Copied:
+def _copied(data: bytes, name: str, mine: Folder, ledger: dict[str, str]) -> CopyResult:
     """One file, three ways: what the original is, what was handed out, and what is there."""
     wanted, before = _digest(data), ledger.get(name)
     path, saved = PurePosixPath(name), None
@@ -157,7 +157,7 @@ def _copied(data: bytes, name: str, mine: Folder, ledger: dict[str, str]) -> Cop
         else:
             raise BadInput(f"{mine.path / name} comes and goes; close it wherever it is open, then try again.")
     ledger[name] = wanted
-    return Copied(name, what, mine.path / path, saved)
+    return CopyResult(name, what, mine.path / path, saved)
 
 
 @contextmanager

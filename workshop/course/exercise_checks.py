@@ -67,7 +67,7 @@ class Mistake:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CheckOutcome:
     """What came of a check; `said` is empty where the answer is right."""
 
     kind: Kind
@@ -78,7 +78,7 @@ class Outcome:
         return self.kind == "right"
 
 
-RIGHT = Outcome("right")
+RIGHT = CheckOutcome("right")
 
 
 class _Missing:
@@ -148,14 +148,14 @@ def _run(path: Path, text: str) -> dict[str, Any]:
     return names
 
 
-def run(found: Exercise, given: Any, seconds: float = SECONDS) -> Outcome:
+def run(found: Exercise, given: Any, seconds: float = SECONDS) -> CheckOutcome:
     """Check an answer of this process. A KeyboardInterrupt goes on to whoever pressed the button."""
     return _judged(found, given, lambda: found.check(given), seconds)
 
 
 def run_on_ranks(
-    found: Exercise, comm: Any, given: Any, seconds: float = SECONDS, tell: Callable[[Outcome], None] | None = None
-) -> Outcome:
+    found: Exercise, comm: Any, given: Any, seconds: float = SECONDS, tell: Callable[[CheckOutcome], None] | None = None
+) -> CheckOutcome:
     """Check an answer on this rank and agree with the others: what the first rank that isn't content says, with its
     number if not all say so. Collective.
 
@@ -175,14 +175,14 @@ def run_on_ranks(
         return RIGHT
     rank, kind, said = wrong[0]
     alike = all(other == (kind, said) for other in everybody)
-    return Outcome(kind, said if alike or kind == "empty" else f"Rank {rank}: {said}")
+    return CheckOutcome(kind, said if alike or kind == "empty" else f"Rank {rank}: {said}")
 
 
-def _judged(found: Exercise, given: Any, check: Callable[[], None], seconds: float) -> Outcome:
+def _judged(found: Exercise, given: Any, check: Callable[[], None], seconds: float) -> CheckOutcome:
     if given is MISSING:
-        return Outcome("empty", f"Nothing is there yet: run the cell that defines {found.id} first.")
+        return CheckOutcome("empty", f"Nothing is there yet: run the cell that defines {found.id} first.")
     if given is Ellipsis or given is None:
-        return Outcome("empty", f"Nothing is there yet: give {found.id} a value in place of {PLACEHOLDER!r}.")
+        return CheckOutcome("empty", f"Nothing is there yet: give {found.id} a value in place of {PLACEHOLDER!r}.")
     try:
         with contextlib.redirect_stdout(_Nowhere()), limit(seconds):
             check()
@@ -190,16 +190,16 @@ def _judged(found: Exercise, given: Any, check: Callable[[], None], seconds: flo
         raise
     except Hint as hint:
         said = str(hint)
-        return Outcome("empty" if said.startswith("Nothing is there yet") else "hint", said)
+        return CheckOutcome("empty" if said.startswith("Nothing is there yet") else "hint", said)
     except TooLong:
         said = f"Your {found.id} had not ended after {seconds:g} s: look for a loop that never ends."
-        return Outcome("late", said)
+        return CheckOutcome("late", said)
     except (Exception, SystemExit) as error:
         return _failed(found, given, error)
     return RIGHT
 
 
-def _failed(found: Exercise, given: Any, error: BaseException) -> Outcome:
+def _failed(found: Exercise, given: Any, error: BaseException) -> CheckOutcome:
     """A sentence for an exception out of the learner's code, or out of what a check did with their answer."""
     file = _file(given)
     line = _line(error, file)
@@ -214,8 +214,8 @@ def _failed(found: Exercise, given: Any, error: BaseException) -> Outcome:
         shown = f" ({code if len(code) <= LINE else code[: LINE - 1] + '…'})" if code else ""
         text = f"Line {line} of your cell{shown} raised {said}."
     if waiting is not None:
-        return Outcome("empty", f"Nothing is there yet: {PLACEHOLDER!r} still stands in line {waiting}. {text}")
-    return Outcome("error", text)
+        return CheckOutcome("empty", f"Nothing is there yet: {PLACEHOLDER!r} still stands in line {waiting}. {text}")
+    return CheckOutcome("error", text)
 
 
 def _described(error: BaseException) -> str:

@@ -17,7 +17,7 @@ from workshop.store.store import Store
 
 
 @dataclass(frozen=True)
-class Plan:
+class ResetPlan:
     """What a reset would do; nothing has happened yet. `lab` None: all labs."""
 
     learner: str
@@ -54,7 +54,7 @@ class Plan:
 class Done:
     """What a reset has done."""
 
-    plan: Plan
+    plan: ResetPlan
     forgotten: int
     aside: tuple[str, ...]  # names of files that hold what the learner had written
 
@@ -68,7 +68,7 @@ class Done:
         return f"{told} An open notebook shows the new one after File > Reload Notebook from Disk."
 
 
-def plan(store: Store, learner: str, lab: str | None = None) -> Plan:
+def plan(store: Store, learner: str, lab: str | None = None) -> ResetPlan:
     """What a reset would do. Raises BadInput for somebody, or a lab, of whom there is nothing to take back, and in a
     recording."""
     refuse_in(store.database)
@@ -84,8 +84,8 @@ def plan(store: Store, learner: str, lab: str | None = None) -> Plan:
         raise BadInput(f"{learner} has nothing in a lab {lab!r:.50}; there is something in {listed(labs)}.")
     folder = folder_of(learner)
     if folder is None:
-        return Plan(learner, lab, len(things), None, (), ())
-    return Plan(learner, lab, len(things), folder, tuple(notebooks), tuple(_files(notebooks)))
+        return ResetPlan(learner, lab, len(things), None, (), ())
+    return ResetPlan(learner, lab, len(things), folder, tuple(notebooks), tuple(_files(notebooks)))
 
 
 def take_back(store: Store, learner: str, lab: str | None = None) -> Done:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workshop.course import exercise_checks
-from workshop.course.exercise_checks import MISSING, Outcome
+from workshop.course.exercise_checks import MISSING, CheckOutcome
 
 
 def check(names: Mapping[str, Any], lab: str, text: str, id: str, seconds: float, told: str) -> tuple[str, str]:
@@ -22,7 +22,7 @@ def check(names: Mapping[str, Any], lab: str, text: str, id: str, seconds: float
     exercise = exercise_checks.load(Path(lab), text)[id]
     comm = names["comm"]
 
-    def tell(outcome: Outcome) -> None:
+    def tell(outcome: CheckOutcome) -> None:
         with suppress(OSError):  # another host has no such folder
             file = Path(told) / f"{comm.Get_rank()}.part"
             file.write_text(json.dumps([outcome.kind, outcome.said]), encoding="utf-8")
@@ -32,9 +32,9 @@ def check(names: Mapping[str, Any], lab: str, text: str, id: str, seconds: float
     return outcome.kind, outcome.said
 
 
-def what_was_told(folder: Path) -> tuple[int, Outcome] | None:
+def what_was_told(folder: Path) -> tuple[int, CheckOutcome] | None:
     """What the first rank has told that isn't content, with its number; None where none has."""
     for file in sorted(folder.glob("*.json"), key=lambda path: int(path.stem)):
         kind, said = json.loads(file.read_text(encoding="utf-8"))
-        return int(file.stem), Outcome(kind, said)
+        return int(file.stem), CheckOutcome(kind, said)
     return None

@@ -22,7 +22,7 @@ ROOTED = ("reduce", "Reduce", "gather")  # collectives whose result only one ran
 UFUNCS = {"SUM": np.add, "MAX": np.maximum, "MIN": np.minimum, "PROD": np.multiply}
 
 
-class Stuck(BaseException):
+class Deadlock(BaseException):
     """Raised in a rank that would wait for ever; no `except Exception` catches it."""
 
 
@@ -55,7 +55,7 @@ def rehearse(function: Callable[..., Any], arguments: Sequence[Sequence[Any]], s
         try:
             found.results[rank] = _bound(function, comm)(comm, *arguments[rank])
             meeting.leave(rank, "has returned")
-        except Stuck:
+        except Deadlock:
             meeting.leave(rank, "waits")
         except (Exception, SystemExit) as raised:
             found.errors[rank] = raised
@@ -77,7 +77,7 @@ def rehearse(function: Callable[..., Any], arguments: Sequence[Sequence[Any]], s
             meeting.give_up(found.stuck)
         for rank in slow:  # a loop without end would take a core for as long as this process lives
             ident = ctypes.c_ulong(threads[rank].ident or 0)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(Stuck))
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(Deadlock))
     return found
 
 
@@ -119,7 +119,7 @@ class _Meeting:
             while self.round == mine and not self.stuck:
                 self.changed.wait()
             if self.round == mine:
-                raise Stuck
+                raise Deadlock
             if isinstance(self.given, Exception):
                 raise self.given
             return self.given[rank]

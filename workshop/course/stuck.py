@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from workshop.core.words import count
 
 if TYPE_CHECKING:
-    from workshop.course.progress import Exercise, InLab
+    from workshop.course.progress import ExerciseProgress, LabStanding
 
 WRONG = 3  # checks in a row that aren't right: then somebody is stuck
 IDLE = 600.0  # seconds without anything new in a lab that isn't finished: likewise
@@ -32,7 +32,7 @@ class Stuck:
     since: float  # of the last thing they did, seconds since the epoch
 
 
-def find(labs: Sequence[InLab], now: float) -> Stuck | None:
+def find(labs: Sequence[LabStanding], now: float) -> Stuck | None:
     """What somebody is stuck on: an exercise that is wrong again and again, else a lab in which nothing happens. None
     where they aren't, in labs that the course doesn't have any more, and for who has left.
 
@@ -50,7 +50,7 @@ def find(labs: Sequence[InLab], now: float) -> Stuck | None:
     return _idle(newest, at, now)
 
 
-def _on_exercise(where: InLab, exercise: Exercise, now: float) -> Stuck:
+def _on_exercise(where: LabStanding, exercise: ExerciseProgress, now: float) -> Stuck:
     at = exercise.at or now
     how = ENDINGS.get(exercise.state)
     words = (
@@ -60,7 +60,7 @@ def _on_exercise(where: InLab, exercise: Exercise, now: float) -> Stuck:
     return Stuck(where.lab.name, exercise.id, words, exercise.said, at)
 
 
-def _idle(where: InLab, at: float, now: float) -> Stuck:
+def _idle(where: LabStanding, at: float, now: float) -> Stuck:
     waits = next(one for one in where.exercises if one.mark != "right")
     words = (
         f"{waits.id} in {where.lab.words}: nothing new for {minutes(now - at)}, {where.solved} of "

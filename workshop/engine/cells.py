@@ -42,7 +42,7 @@ def run(code: str, anew: bool = False) -> dict[str, Any] | None:
     the cell (`where`)."""
     shell = _shell()
     shell.user_ns.update(_bound(anew))
-    with Telling(shell) as telling, _quiet(shell):
+    with CellOutput(shell) as telling, _quiet(shell):
         done, error = telling.during(shell.run_cell, code, store_history=True)
         if error is None:  # else interrupted before or after the code itself
             error = done.error_before_exec or done.error_in_exec
@@ -54,7 +54,7 @@ def call(module: str, function: str, arguments: Sequence[Any], anew: bool = Fals
     `value`, or its `error` as `run` describes it."""
     shell = _shell()
     shell.user_ns.update(_bound(anew))
-    with Telling(shell, silent=True) as telling:
+    with CellOutput(shell, silent=True) as telling:
         value, error = telling.during(_called, module, function, shell.user_ns, *arguments)
         return {"value": value, "error": None if error is None else _described(error, shell, telling)}
 
@@ -104,7 +104,7 @@ def _quiet(shell: Any) -> Iterator[None]:
             vars(shell).pop(name, None)
 
 
-class Telling:
+class CellOutput:
     """While a cell runs: whatever is printed, also by libraries in C and by commands, and whatever is shown, goes to
     the notebook in its order; a cell that doesn't stop printing is stopped. Interrupts break off its code alone."""
 
@@ -123,7 +123,7 @@ class Telling:
         self._over = threading.Event()
         self._teller = threading.Thread(target=self._tell, name="cell", daemon=True)
 
-    def __enter__(self) -> Telling:
+    def __enter__(self) -> CellOutput:
         # Not set back at the end: an interrupt may come until the kernel, which does that itself, has sent the answer.
         signal.signal(signal.SIGINT, self._interrupt)
         for stream in self._streams:
@@ -161,7 +161,7 @@ class Telling:
 
     def _interrupt(self, _number: int, frame: FrameType | None) -> None:
         """Told by the stack, which changes in the moment in which the code begins or ends."""
-        while frame is not None and frame.f_code is not Telling._code.__code__:
+        while frame is not None and frame.f_code is not CellOutput._code.__code__:
             frame = frame.f_back
         if frame is not None:
             raise KeyboardInterrupt
@@ -251,7 +251,7 @@ def _line(of: CodeType, number: int) -> dict[str, Any] | None:
     return {"line": number, "code": short, "function": "" if function.startswith("<") else function, "cell": file}
 
 
-def _described(error: BaseException, shell: Any, telling: Telling) -> dict[str, Any]:
+def _described(error: BaseException, shell: Any, telling: CellOutput) -> dict[str, Any]:
     """What ended a cell: type, message (one line), traceback (from the cell on), and `where` in the cell."""
     first = _from_cell(error.__traceback__, shell.user_global_ns)
     told: dict[str, Any] = failing.described(error.with_traceback(first), _names["rank"], _names["size"])

@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workshop.core.rank_map import TASKS, Task, tasks
+from workshop.core.rank_map import TASKS, KernelThread, tasks
 from workshop.engine.origins import Origin, Origins
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ INTER, INTRA = "inter-op", "intra-op"  # TensorFlow's pools
 Key = tuple[int, int]  # tid and start of a thread
 
 
-def of_thread(task: Task, origin: Origin | None, main: int) -> str:
+def of_thread(task: KernelThread, origin: Origin | None, main: int) -> str:
     """The kind of a thread: main (the thread that runs the workload), intra-op, inter-op, tensorflow (its others),
     openmp, blas, tbb, numba, horovod, mpi, zeromq, reporter, python, other."""
     if task.tid == main:
@@ -139,7 +139,7 @@ class Census:
             "waited": round(sum(waits), 4) if waits else None,
         }
 
-    def _there(self) -> list[Task]:
+    def _there(self) -> list[KernelThread]:
         """All threads, once their kinds are known."""
         there = list(tasks())
         new = [task for task in there if (task.tid, task.started) not in self._kinds]
@@ -165,7 +165,7 @@ def working(seconds: Mapping[Any, float], least: float) -> set[Any]:
     return found
 
 
-def _did(task: Task) -> Did:
+def _did(task: KernelThread) -> Did:
     try:
         file = os.open(f"{TASKS}/{task.tid}/schedstat", os.O_RDONLY)
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workshop.core import words
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
 from workshop.mpi import intelmpi
 
@@ -42,7 +42,7 @@ def dealt_out(placement: Placement) -> list[list[int]]:
     return dealt
 
 
-def intel_mpi(placement: Placement, described: Described) -> str:
+def intel_mpi(placement: Placement, described: MachineDescription) -> str:
     """Why there is no prediction for Intel MPI, and what it would do by its documented rules. Raises BadInput where it
     has no words for the placement."""
     why = (
@@ -61,7 +61,7 @@ def intel_mpi(placement: Placement, described: Described) -> str:
     return f"{why} By its documented rules: {dealt}{_pinned(pinning)}."
 
 
-def pins(placement: Placement, described: Described) -> Mapping[str, str]:
+def pins(placement: Placement, described: MachineDescription) -> Mapping[str, str]:
     """The variables of pinning that Intel MPI gets for a placement. Raises BadInput where it has no words for it."""
     options = intelmpi.arguments(placement, described.cores, described.machine)
     pairs = {options[at + 1]: options[at + 2] for at, word in enumerate(options) if word == "-genv"}

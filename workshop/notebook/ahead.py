@@ -12,4 +12,4 @@ __all__ = ["attaching", "lab", "load_ipython_extension"]
 
 def load_ipython_extension(shell: Any) -> None:
     """Called by IPython."""
-    shell.register_magics(magics.Unattached)
+    shell.register_magics(magics.UnattachedMagics)

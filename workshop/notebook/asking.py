@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from workshop.core.errors import BadInput
 from workshop.core.placement import Host, Placement, hosts_from
 from workshop.extension import Workload
-from workshop.mpi.words.found import RESOURCES, Found, read_mapping
+from workshop.mpi.words.found import RESOURCES, ParsedOptions, read_mapping
 
 FIELDS = tuple(Placement.model_fields)
 ALIASES = {"env": "environment"}  # as the command line has it
@@ -97,7 +97,7 @@ def mapping(word: str) -> dict[str, Any]:
     Raises BadInput."""
     if ":" not in word:
         return {"map_by": RESOURCES.get(word, word)}
-    found = Found("mpirun")
+    found = ParsedOptions("mpirun")
     read_mapping(found, word, f"map_by {word}")
     if found.unknown or found.map_by is None:
         raise BadInput(f"map_by is {word}: it should be like package or ppr:1:package:pe=2.")

@@ -12,7 +12,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import learner
 from workshop.notebook import opened
-from workshop.notebook.display import Line, draw_offline
+from workshop.notebook.display import StatusLine, draw_offline
 from workshop.notebook.session import Session
 from workshop.report import html
 from workshop.runtime import lifecycle
@@ -75,7 +75,7 @@ def _named(store: Store, name: str) -> SessionRecord:
 def _start(store: Store, why: str) -> SessionRecord:
     """A private session, which ends with this process however that ends."""
     said = f"{why} a private one of {RANKS} ranks. It ends with this notebook."
-    shown = Line()
+    shown = StatusLine()
     shown.last(f"{said} It takes a few seconds.", html.box(html.line(said) + html.muted("It takes a few seconds.")))
     name = lifecycle.private_name("notebook")
     session, conductor = lifecycle.start_session(store, name, Placement(ranks=RANKS), private=True, attached=True)

@@ -15,7 +15,7 @@ from workshop.notebook import cards, opened
 from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown
 from workshop.notebook.shown import RunShown, ended
-from workshop.notebook.told import Verdict
+from workshop.notebook.told import ShownVerdict
 from workshop.registry import workloads
 from workshop.report import html, terminal
 from workshop.report.figures.curves import overlay
@@ -33,14 +33,14 @@ MOST = 8  # runs: as many colours as can be told apart
 Row = tuple[str, ...]  # a name, and a value for each run
 
 
-def compare(*runs: RunShown | int | str) -> Compared:
+def compare(*runs: RunShown | int | str) -> ComparisonShown:
     """Runs side by side, each a run of this notebook or the number of any. Raises BadInput for fewer than two, for more
     than eight, and for what is no run."""
     given = list(runs[0]) if len(runs) == 1 and isinstance(runs[0], list | tuple) else list(runs)
     if not 2 <= len(given) <= MOST:
         raise BadInput(f"compare takes 2 to {MOST} runs, such as workshop.compare(one, two); {len(given)} were given.")
     store = next((run.store for run in given if isinstance(run, RunShown)), None) or opened.store()
-    return Compared(store, [_record(store, run) for run in given])
+    return ComparisonShown(store, [_record(store, run) for run in given])
 
 
 def _record(store: Store, run: Any) -> RunRecord:
@@ -53,7 +53,7 @@ def _record(store: Store, run: Any) -> RunRecord:
     return client.read(store, run)
 
 
-class Compared(Shown):
+class ComparisonShown(Shown):
     def __init__(self, store: Store, runs: Sequence[RunRecord]) -> None:
         self._store = store
         self.runs = tuple(runs)
@@ -133,7 +133,7 @@ class Compared(Shown):
 
     @property
     def _facts(self) -> list[Row]:
-        said = [Verdict(run.verdict or {}).get("verdict", "–") for run in self.runs]
+        said = [ShownVerdict(run.verdict or {}).get("verdict", "–") for run in self.runs]
         return [("status", *map(ended, self.runs)), ("verdict", *said)]
 
     def _curve(self, name: str) -> go.Figure:

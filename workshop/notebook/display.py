@@ -74,7 +74,7 @@ def show(words: str, pieces: Iterable[Piece]) -> None:
     flush()
 
 
-class Line:
+class StatusLine:
     """What goes on, in one place that is written anew: HTML with a bar, or a line of text where there is no notebook.
 
     `update` shows at most a few states a second; `last` shows the last one in any case.

@@ -62,7 +62,7 @@ class Grip:
         return now
 
 
-class Holding:
+class LeaseHolder:
     """At most one set of ranks of each kind."""
 
     def __init__(self, session: Session) -> None:

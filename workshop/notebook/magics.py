@@ -34,7 +34,7 @@ def register(session: Session) -> None:
 
 
 @magics_class
-class Unattached(Magics):
+class UnattachedMagics(Magics):
     """In the place of `CellMagics` before a session is attached, as after a restart of the kernel."""
 
     @no_var_expand

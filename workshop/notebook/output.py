@@ -35,7 +35,7 @@ _BLOCK = (
 _NOTE = '<div style="opacity:.65;margin:2px 0">{}</div>'
 
 
-class Tail:
+class OutputTail:
     """The last lines of what was printed. A carriage return begins the line anew, as progress bars want it."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class _Shown:
 class OfRank:
     """What one rank has told."""
 
-    tail: Tail = field(default_factory=Tail)
+    tail: OutputTail = field(default_factory=OutputTail)
     printed: list[str] = field(default_factory=list)
     shown: list[_Shown] = field(default_factory=list)
     where: Mapping[str, Any] | None = None  # the line in which it stays
@@ -211,7 +211,7 @@ class Output:
         publish_display_data(dict(data), transient={"display_id": self._id}, update=update)
 
 
-def _left_out(tail: Tail) -> str:
+def _left_out(tail: OutputTail) -> str:
     return f"({thousands(tail.left_out)} {count(tail.left_out, 'line').split()[1]} before these left out)"
 
 

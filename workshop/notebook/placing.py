@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from workshop.core import machines, topology
 from workshop.core.errors import BadInput
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.core.placement import Host, Placement, default_for
 from workshop.mpi import command_lines, mapper
 from workshop.mpi.mapper import Prediction
@@ -34,7 +34,7 @@ COLUMNS = ("rank", "host", "local_rank", "packages", "numa", "cores", "units")
 HEADINGS = ("rank", "host", "package", "cores", "units", "may run here: B")
 
 
-def place(machine: str = "this", **fields: Any) -> Placed:
+def place(machine: str = "this", **fields: Any) -> PlacementShown:
     """Where the ranks of a placement would run on this machine, or on one that is described (`2x4x2`: two sockets of
     four cores with two hardware threads each; or a file of lstopo's XML).
 
@@ -48,7 +48,7 @@ def place(machine: str = "this", **fields: Any) -> Placed:
             raise unknown(name, ("machine", *FIELDS), "a field of a placement")
     described = machines.read(_machine(machine))
     placement = Placement.parse(_read(known)) if known else default_for(described.cores)
-    return Placed(placement, described, mapper.predict(placement, described))
+    return PlacementShown(placement, described, mapper.predict(placement, described))
 
 
 def _read(known: dict[str, Any]) -> dict[str, Any]:
@@ -82,10 +82,10 @@ def _machine(given: Any) -> str:
         raise BadInput(f"{text[:200]} can't be read ({error}); give what lstopo has exported as XML.") from None
 
 
-class Placed(Shown):
+class PlacementShown(Shown):
     """A placement on a machine, and what the mapper says of it."""
 
-    def __init__(self, placement: Placement, described: Described, prediction: Prediction) -> None:
+    def __init__(self, placement: Placement, described: MachineDescription, prediction: Prediction) -> None:
         self.placement = placement
         self.machine = described.name
         self.prediction = prediction

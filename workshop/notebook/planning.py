@@ -15,7 +15,7 @@ from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
 
 
-class Wanted(Protocol):
+class PlannedStudy(Protocol):
     """A study that was planned."""
 
     cells: Sequence[Any]
@@ -25,7 +25,7 @@ class Wanted(Protocol):
     def trials(self) -> Sequence[Any]: ...
 
 
-def check(store: Store, session: SessionRecord, chosen: Workload, wanted: Wanted, whose: Identity | None) -> None:
+def check(store: Store, session: SessionRecord, chosen: Workload, wanted: PlannedStudy, whose: Identity | None) -> None:
     """Refuse beforehand what none of the runs could do. Raises BadInput."""
     for one in wanted.cells:
         if one.why:  # a trial that can't be, which says so

@@ -27,7 +27,7 @@ LINE = 90  # characters of a question in a list
 MISSING = "Give an answer first."
 
 
-class Quiz(VBox):
+class QuizWidget(VBox):
     """Somebody's way through a deck. `session` is where their predictions are measured, `folder` has the pictures."""
 
     def __init__(self, mine: Alone, session: int, folder: Path) -> None:

@@ -15,7 +15,7 @@ from workshop.core.forms import going_on
 from workshop.core.placement import Placement
 from workshop.extension import Workload
 from workshop.notebook.asking import on_top
-from workshop.notebook.display import Line
+from workshop.notebook.display import StatusLine
 from workshop.registry import workloads
 from workshop.report import html
 from workshop.report.run_sections import turn
@@ -30,7 +30,7 @@ NEW = 20_000  # events that are looked through at once for the latest values
 STARTING = "ranks are being started"
 
 
-class Stopped(KeyboardInterrupt):
+class CellStopped(KeyboardInterrupt):
     """The stop button: what it has ended, in one sentence. The rest of the cell isn't run."""
 
     def _render_traceback_(self) -> list[str]:
@@ -56,7 +56,7 @@ def submit(
     return client.submit(store, session, chosen.name, values, placement, identity=identity, measured=measured)
 
 
-def follow(store: Store, run: RunRecord, shown: Line) -> RunRecord:
+def follow(store: Store, run: RunRecord, shown: StatusLine) -> RunRecord:
     """Wait for a run's end and show how far it is. Raises Stopped where somebody presses the stop button, which cancels
     the run, and WorkshopError where its session is gone."""
     latest = Latest(store, run)
@@ -74,7 +74,7 @@ def follow(store: Store, run: RunRecord, shown: Line) -> RunRecord:
         raise WorkshopError(f"{error} Or go on elsewhere: `{AGAIN}`.") from None
 
 
-def stop(store: Store, run: RunRecord, shown: Line) -> Stopped:
+def stop(store: Store, run: RunRecord, shown: StatusLine) -> CellStopped:
     """Cancel a run, and wait until it has ended; returns what to raise."""
     shown.last(f"Run {run.id}: cancelling", html.box(html.line(f"Run {run.id} is being cancelled.")))
     with suppress(BadInput):  # it may have ended just now
@@ -86,7 +86,7 @@ def stop(store: Store, run: RunRecord, shown: Line) -> Stopped:
     else:
         said = f"Run {run.id} was stopped: it is {status}. The rest of the cell was not run."
     shown.last(said, html.box(html.line(said)))
-    return Stopped(said)
+    return CellStopped(said)
 
 
 def dashboard(path: str) -> str | None:

@@ -15,7 +15,7 @@ from workshop.core.placement import Placement
 from workshop.course import learner
 from workshop.notebook.asking import parted
 from workshop.notebook.cards import Piece
-from workshop.notebook.display import Line, Shown, show
+from workshop.notebook.display import Shown, StatusLine, show
 from workshop.notebook.maps import RankMapShown
 from workshop.notebook.running import AGAIN, follow, submit
 from workshop.notebook.shown import RunShown
@@ -29,7 +29,7 @@ from workshop.store.store import Store
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from workshop.notebook.quiz import Quiz
+    from workshop.notebook.quiz import QuizWidget
     from workshop.notebook.ranks import Cells
     from workshop.notebook.studying import StudyShown
 
@@ -91,7 +91,7 @@ class Session(Shown):
         params, fields = parted(chosen, names)
         whose = learner.identity(self._store)
         run = submit(self._store, session, chosen, params, fields, whose, measured)
-        line = Line()
+        line = StatusLine()
         shown = RunShown(self._store, follow(self._store, run, line))
         line.last(shown.words(), shown.head())
         show("", shown.drawn())
@@ -139,18 +139,18 @@ class Session(Shown):
         now = self._told(lambda now: now.rank_map is not None)
         return RankMapShown(f"Session {now.name}", now.machine, now.rank_map, asked_threads(now.placement))
 
-    def quiz(self, name: str) -> Quiz:
+    def quiz(self, name: str) -> QuizWidget:
         """The questions of a lab's deck (or of a deck's file), one by one; answers that were given before come back.
 
         Predictions are checked against one's own runs in this session. Raises BadInput where there is no such deck.
         """
-        from workshop.notebook.quiz import Quiz
+        from workshop.notebook.quiz import QuizWidget
         from workshop.quiz import alone, catalogue, reader
 
         path = reader.find(name)
         whose = alone.Whose(learner.identity(self._store), learner.name())
         mine = replace(alone.begin(self._store, catalogue.read(path), whose, path.parent), session=self._id)
-        return Quiz(mine, self._id, path.parent)
+        return QuizWidget(mine, self._id, path.parent)
 
     @property
     def cores(self) -> int:

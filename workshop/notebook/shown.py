@@ -20,7 +20,7 @@ from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown
 from workshop.notebook.maps import RankMapShown
 from workshop.notebook.running import link
-from workshop.notebook.told import Files, Metrics, Verdict, error_of
+from workshop.notebook.told import Files, RunMetrics, ShownVerdict, error_of
 from workshop.report import html
 from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card
@@ -78,13 +78,13 @@ class RunShown(Shown):
         return self.record.placement
 
     @property
-    def metrics(self) -> Metrics:
-        return Metrics(self.record)
+    def metrics(self) -> RunMetrics:
+        return RunMetrics(self.record)
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> ShownVerdict | None:
         """None while the run goes on."""
-        return Verdict(self.record.verdict) if self.record.verdict else None
+        return ShownVerdict(self.record.verdict) if self.record.verdict else None
 
     @property
     def error(self) -> str | None:

@@ -21,10 +21,10 @@ from workshop.extension import load
 from workshop.notebook import cards
 from workshop.notebook.asking import plain
 from workshop.notebook.cards import Piece
-from workshop.notebook.display import Line, Shown, show
-from workshop.notebook.planning import Wanted, check, missing, number
-from workshop.notebook.running import Stopped, dashboard
-from workshop.notebook.told import Verdict
+from workshop.notebook.display import Shown, StatusLine, show
+from workshop.notebook.planning import PlannedStudy, check, missing, number
+from workshop.notebook.running import CellStopped, dashboard
+from workshop.notebook.told import ShownVerdict
 from workshop.registry import studies
 from workshop.registry import workload as workload_of
 from workshop.report import html
@@ -97,8 +97,8 @@ class StudyShown(Shown):
         return self.record.state
 
     @property
-    def verdict(self) -> Verdict:
-        return Verdict(self.report.verdict)
+    def verdict(self) -> ShownVerdict:
+        return ShownVerdict(self.report.verdict)
 
     @property
     def table(self) -> DataFrame:
@@ -157,7 +157,7 @@ class StudyShown(Shown):
 
 
 def _run(store: Store, session: SessionRecord, number: int, whose: Identity | None, minutes: float) -> StudyShown:
-    line = Line()
+    line = StatusLine()
 
     def look(now: Progress) -> None:
         line.update(*_going_on(number, now))
@@ -173,7 +173,7 @@ def _run(store: Store, session: SessionRecord, number: int, whose: Identity | No
         now = store.study(number)
         said = f"Study {number} was stopped with {now.done} of {now.trials} runs done; the same call goes on with it."
         line.last(said, html.box(html.line(said)))
-        raise Stopped(said) from None
+        raise CellStopped(said) from None
     except BadInput:
         raise
     except WorkshopError as error:
@@ -197,7 +197,7 @@ def _going_on(number: int, now: Progress) -> tuple[str, str]:
     return f"{said}; {what}", html.box(f"{html.line(said)}{bar} {escape(what)}")
 
 
-def _stopped(store: Store, kind: str, workload: str, wanted: Wanted, mine: str) -> StudyRecord | None:
+def _stopped(store: Store, kind: str, workload: str, wanted: PlannedStudy, mine: str) -> StudyRecord | None:
     """One's own study that asks for the very same and was stopped: others' are theirs."""
     description = wanted.description()
     for known in store.studies(kind=kind, limit=RECENT):

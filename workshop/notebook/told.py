@@ -14,7 +14,7 @@ from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord
 
 
-class Verdict(dict[str, str]):
+class ShownVerdict(dict[str, str]):
     """What a run or a study says in plain words: `verdict`, `why`, `next`."""
 
     def __init__(self, said: Mapping[str, str]) -> None:
@@ -42,7 +42,7 @@ class Verdict(dict[str, str]):
         return html.alone(html.box("".join(self.lines())))
 
 
-class Metrics(dict[str, Any]):
+class RunMetrics(dict[str, Any]):
     """What a run came to, by name. A name that it didn't tell is one sentence."""
 
     def __init__(self, run: RunRecord) -> None:

@@ -77,7 +77,7 @@ class CellError:
 
 
 @dataclass(frozen=True)
-class CellResult:
+class RankResult:
     """How a cell ended on a rank, and what it printed there. `value` is what a called function returned."""
 
     rank: int
@@ -88,11 +88,11 @@ class CellResult:
 
 
 @dataclass(frozen=True)
-class Watched:
+class CallResult:
     """`results` in rank order, of those that have ended; `why` the cell was ended, "" where it ended by itself; `own`
     are the ranks that had ended before that, `deaf` those that could not be interrupted, and `where` each rank was."""
 
-    results: list[CellResult]
+    results: list[RankResult]
     why: Why = ""
     own: frozenset[int] = frozenset()
     deaf: frozenset[int] = frozenset()
@@ -112,7 +112,7 @@ def these(ranks: Sequence[int], capital: bool = False) -> str:
     return words.capitalize() if capital else words
 
 
-def errors(results: Sequence[CellResult]) -> list[str]:
+def errors(results: Sequence[RankResult]) -> list[str]:
     """A line for each different error, with the ranks that had it."""
     groups: dict[str, list[int]] = {}
     for result in results:
@@ -123,7 +123,7 @@ def errors(results: Sequence[CellResult]) -> list[str]:
     return lines if more <= 0 else [*lines[:MOST_KINDS], f"and {count(more, 'other error')}"]
 
 
-class Watch:
+class CallMonitor:
     """Watch a call on all ranks; `results` are ipyparallel's, in rank order."""
 
     def __init__(
@@ -134,12 +134,12 @@ class Watch:
         self._output = output
         self._seconds = seconds
         self._check = check
-        self._ended: dict[int, CellResult] = {}
+        self._ended: dict[int, RankResult] = {}
         self._taken = [0] * len(results)
         self._began = self._last = time.monotonic()
         self._dead = False
 
-    def until_ended(self, stop: Callable[[], bool]) -> Watched:
+    def until_ended(self, stop: Callable[[], bool]) -> CallResult:
         """Returns when all ranks have ended, or won't. Raises WorkshopError where their session is gone."""
         why: Why = ""
         asked, checked = 0.0, self._began
@@ -169,7 +169,7 @@ class Watch:
         deaf = frozenset(self._running)
         if not deaf and not self._dead:
             self._last_words()
-        return Watched([self._ended[rank] for rank in sorted(self._ended)], why, own, deaf, where)
+        return CallResult([self._ended[rank] for rank in sorted(self._ended)], why, own, deaf, where)
 
     @property
     def _running(self) -> list[int]:
@@ -212,7 +212,7 @@ class Watch:
         text = f"{these(running, capital=True)} still running, {seconds} s{done}"
         self._output.status = text
 
-    def _result(self, rank: int) -> CellResult:
+    def _result(self, rank: int) -> RankResult:
         told: Any
         try:
             told = self._results[rank].get(0)
@@ -228,7 +228,7 @@ class Watch:
         if isinstance(told, Mapping) and "value" in told:
             told, value = told["error"], told["value"]
         error = None if told is None else CellError(told["type"], told["message"], told["where"], told["traceback"])
-        return CellResult(rank, error is None, error, "", value)
+        return RankResult(rank, error is None, error, "", value)
 
     def _last_words(self) -> None:
         """Take what is still on its way, and what came past the cell's own line."""
@@ -245,7 +245,7 @@ class Watch:
             self._ended[rank] = replace(ended, output=printed)
 
 
-def told(watched: Watched, size: int, seconds: float) -> list[str]:
+def told(watched: CallResult, size: int, seconds: float) -> list[str]:
     """What to say of a cell that didn't end well, line by line; nothing where all is well, or where a rank died."""
     if watched.why == "died":
         return []

@@ -11,7 +11,7 @@ from workshop.report.html import STYLE as CARDS
 from workshop.server import logout
 from workshop.server.auth_middleware import IDENTITY_HEADER
 from workshop.server.recording_notice import marked as mark
-from workshop.store.recorded import Recorded
+from workshop.store.recorded import RecordingOrigin
 from workshop.store.recorded import recorded as recorded_in
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
@@ -41,7 +41,7 @@ def store() -> Store:
 
 
 @st.cache_resource(show_spinner=False)
-def recorded() -> Recorded | None:
+def recorded() -> RecordingOrigin | None:
     """What is looked at, where it is a recording: then nothing can be started."""
     return recorded_in(store().database)
 

@@ -17,7 +17,7 @@ from typing import Any
 from workshop.core import machines, topology
 from workshop.core.documents import finite
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
 from workshop.mpi import mapper
 from workshop.mpi.mapper import Prediction
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 class Predictions:
     """Answers by what was asked; any thread may ask."""
 
-    def __init__(self, ask: Callable[[Placement, Described], Prediction] = mapper.predict) -> None:
+    def __init__(self, ask: Callable[[Placement, MachineDescription], Prediction] = mapper.predict) -> None:
         self._ask = ask
         self._answers: OrderedDict[str, Future[Prediction]] = OrderedDict()
         self._lock = threading.Lock()
@@ -73,7 +73,7 @@ class Predictions:
             return Prediction(note="No prediction: the mapper could not be asked; the dashboard's log says why.")
 
 
-def described(machine: Mapping[str, Any]) -> Described:
+def described(machine: Mapping[str, Any]) -> MachineDescription:
     """The machine of a run as mappers are told of it. Raises BadInput for one that can't be told of."""
     first, *others = topology.machines(machine).values()
     units = finite(first["units"])
@@ -86,7 +86,7 @@ def described(machine: Mapping[str, Any]) -> Described:
     return replace(_invented(units), name="the run's machine", machine=alone)
 
 
-def _invented(units: list[dict[str, int]]) -> Described:
+def _invented(units: list[dict[str, int]]) -> MachineDescription:
     """An invented machine with the same cores, caches and nodes in each package, as far as they are all alike."""
 
     def count(what: str) -> int:

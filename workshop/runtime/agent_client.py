@@ -39,7 +39,7 @@ def ssh_options() -> list[str]:
     return [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
 
 
-class Post:
+class AgentClient:
     """One other host. Opening it waits for nothing; to be opened by a thread that lives as long as it (`guarded`)."""
 
     def __init__(self, host: str, ssh: str, tag: str) -> None:
@@ -159,7 +159,7 @@ class Post:
                 self._complaints.append(words)
 
 
-def close_all(posts: Sequence[Post]) -> None:
+def close_all(posts: Sequence[AgentClient]) -> None:
     """Hang up on all, and wait until their lines have ended: together, however many are silent."""
     for post in posts:
         post.hang_up()

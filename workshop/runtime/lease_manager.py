@@ -17,8 +17,8 @@ from workshop.core.placement import Placement
 from workshop.runtime import memory_policy
 from workshop.runtime.engines import EnginesFailed
 from workshop.runtime.launchers import site as sites
-from workshop.runtime.memory_monitor import Lookout
-from workshop.runtime.run_monitor import WatchedSession, death
+from workshop.runtime.memory_monitor import MemoryMonitor
+from workshop.runtime.run_monitor import MonitoredSession, death
 from workshop.store.records import Lease
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ SILENT = 10.0  # seconds without a heartbeat after which a holder on another hos
 BEGAN = 2.0  # seconds by which two readings of when a process began may differ: they depend on the clock
 
 
-class LentSession(WatchedSession, Protocol):
+class LeasedSession(MonitoredSession, Protocol):
     """What lending has to know of the session whose ranks it lends."""
 
     session: SessionRecord
@@ -44,8 +44,8 @@ class LentSession(WatchedSession, Protocol):
         ...
 
 
-class Lending:
-    def __init__(self, conductor: LentSession) -> None:
+class LeaseManager:
+    def __init__(self, conductor: LeasedSession) -> None:
         self._conductor = conductor
         self._holders: dict[int, psutil.Process] = {}  # of leases, on this host
         self._heard: dict[int, tuple[float, float]] = {}  # lease -> its last heartbeat, and when we saw that first
@@ -107,7 +107,7 @@ class Lending:
             return "the ranks are gone"
         engines.used = True
         killed = conductor.site.kills()
-        with Lookout(engines.local, conductor.memory_limit) as lookout:
+        with MemoryMonitor(engines.local, conductor.memory_limit) as lookout:
             while not conductor.ending.is_set():
                 conductor.watchdog.feed()
                 engines.died.wait(LOOK)

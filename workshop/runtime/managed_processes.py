@@ -56,7 +56,7 @@ class ChildProcess:
 
 
 @dataclass
-class Conductor(ChildProcess):
+class ConductorProcess(ChildProcess):
     """The session that `workshop up` brings up. Somebody else may stop it, which is then no accident."""
 
     store: Store

@@ -24,7 +24,7 @@ SOONEST = 0.05  # seconds between them where there is hardly any room left
 FASTEST = 2 << 30  # bytes that a core can fill in a second
 
 
-class Lookout:
+class MemoryMonitor:
     """Over some processes, as long as its block lasts. `found` says why it has ended them."""
 
     def __init__(self, ranks: Mapping[int, int], limit: int | None, measured: bool = False) -> None:
@@ -41,7 +41,7 @@ class Lookout:
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="lookout", daemon=True)
 
-    def __enter__(self) -> Lookout:
+    def __enter__(self) -> MemoryMonitor:
         if self._ranks:
             self._thread.start()
         return self

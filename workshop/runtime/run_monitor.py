@@ -15,7 +15,7 @@ from workshop.core.errors import OUT_OF_MEMORY
 from workshop.core.patience import patient
 from workshop.engine.reporter import EXIT_ORPHANED, SILENCE
 from workshop.runtime import memory_policy, silence
-from workshop.runtime.memory_monitor import Lookout
+from workshop.runtime.memory_monitor import MemoryMonitor
 from workshop.runtime.memory_policy import Shortage
 from workshop.store.records import RunRecord, RunStatus
 
@@ -32,7 +32,7 @@ GRACE = 2.0  # seconds that the other ranks get to end by themselves after one h
 CANCEL = 5.0  # seconds that ranks get to end after a stop request, before their engines are ended
 
 
-class WatchedSession(Protocol):
+class MonitoredSession(Protocol):
     """What a watch has to know of the session whose ranks it watches."""
 
     id: int
@@ -54,7 +54,7 @@ class WatchedSession(Protocol):
 
 
 @dataclass
-class Outcome:
+class RunOutcome:
     """How a run ended."""
 
     status: RunStatus
@@ -74,14 +74,16 @@ def problem(
     return {"rank": rank, "host": host, "type": type_, "message": message, "traceback": trace}
 
 
-def _out_of_memory(found: Shortage) -> Outcome:
-    return Outcome("failed", error=problem(OUT_OF_MEMORY, found.words, found.rank, found.host), reusable=False)
+def _out_of_memory(found: Shortage) -> RunOutcome:
+    return RunOutcome("failed", error=problem(OUT_OF_MEMORY, found.words, found.rank, found.host), reusable=False)
 
 
-class Watch:
+class RunMonitor:
     """Watches one run until it has ended, whichever way."""
 
-    def __init__(self, session: WatchedSession, run: RunRecord, ranks: int, result: Any, lookout: Lookout) -> None:
+    def __init__(
+        self, session: MonitoredSession, run: RunRecord, ranks: int, result: Any, lookout: MemoryMonitor
+    ) -> None:
         self.session = session
         self.run = run
         self.ranks = ranks
@@ -93,9 +95,9 @@ class Watch:
         self.failed: dict[int, dict[str, Any]] = {}
         self.started = self.asked = time.monotonic()
         self.deadline: float | None = None  # for those who have not ended yet
-        self.because: Outcome | None = None  # why we asked them to end
+        self.because: RunOutcome | None = None  # why we asked them to end
 
-    def until_ended(self) -> Outcome:
+    def until_ended(self) -> RunOutcome:
         while True:
             self.session.watchdog.feed()
             self._hear()
@@ -127,7 +129,7 @@ class Watch:
             if word.kind == "failed" and self.deadline is None:
                 self.deadline = time.monotonic() + GRACE
 
-    def _ended(self) -> Outcome | None:
+    def _ended(self) -> RunOutcome | None:
         """The outcome, once there is one."""
         cluster = self.session.cluster
         if len(self.finished) + len(self.failed) == self.ranks:
@@ -145,24 +147,24 @@ class Watch:
                 return self._last_words() if self.failed else death(self.session, self.lookout, self.killed)
             # The engine itself gave up, for instance because the conductor could not store what it said.
             failure = problem("EngineError", str(self.result.exception() or "a rank gave up without a word"))
-            return Outcome("failed", error=failure, reusable=False)
+            return RunOutcome("failed", error=failure, reusable=False)
         if self.deadline is not None and time.monotonic() > self.deadline:
             outcome = self._last_words()
             outcome.reusable = False  # some ranks are stuck in a collective that nobody else will join
             return outcome
         return None
 
-    def _last_words(self) -> Outcome:
+    def _last_words(self) -> RunOutcome:
         """Whoever failed first decides; nobody failed: the run did what it should, or stopped as it was asked."""
         if self.failed:
             rank, body = next(iter(self.failed.items()))
             failure = problem(body["type"], body["message"], rank, body["host"], body["traceback"])
-            return Outcome("failed", error=failure, reusable=False)
+            return RunOutcome("failed", error=failure, reusable=False)
         metrics = self.finished.get(0, {}).get("metrics", {})
         if self.because is not None:
             self.because.metrics = metrics
             return self.because
-        return Outcome("completed", metrics=metrics)
+        return RunOutcome("completed", metrics=metrics)
 
     def _ask_to_end(self) -> None:
         """Look for a reason to end the run early, and ask the ranks to."""
@@ -170,17 +172,17 @@ class Watch:
         asked = session.store.session(session.id)
         minutes, limited = asked.limits.minutes, asked.limits.everybody or run.identity_id is not None
         if session.store.run(run.id).cancel_requested:
-            because = Outcome("cancelled")
+            because = RunOutcome("cancelled")
         elif session.ending.is_set() or asked.stop_requested:
             session.ending.set()
             because = stopped(session)
         elif lost := session.lost():
-            because = Outcome("failed", error=problem("SiteLost", lost), reusable=False)
+            because = RunOutcome("failed", error=problem("SiteLost", lost), reusable=False)
         elif asked.reset_requested:
-            because = Outcome("cancelled", error=problem("SessionReset", "the instructor reset the session"))
+            because = RunOutcome("cancelled", error=problem("SessionReset", "the instructor reset the session"))
         elif limited and time.monotonic() - self.started > minutes * 60:
             words = f"the run took longer than the {minutes:g} minutes that this session allows"
-            because = Outcome("failed", error=problem("TimeLimit", words))
+            because = RunOutcome("failed", error=problem("TimeLimit", words))
         elif short := memory_policy.elsewhere(dict(session.channel.hosts), socket.gethostname()):
             because = _out_of_memory(short)
         elif silent := self._silent():
@@ -192,7 +194,7 @@ class Watch:
         self.deadline = time.monotonic() + (0.0 if hopeless else CANCEL)
         session.channel.stop(run.id)
 
-    def _silent(self) -> Outcome | None:
+    def _silent(self) -> RunOutcome | None:
         """What becomes of a run one of whose ranks is not heard of any longer."""
         engines = self.session.cluster.engines
         if engines is None:
@@ -203,20 +205,20 @@ class Watch:
         if rank is None:
             return None
         words = silence.words(rank, hosts[rank], local.get(rank))
-        return Outcome("failed", error=problem("RankSilent", words, rank, hosts[rank]), reusable=False)
+        return RunOutcome("failed", error=problem("RankSilent", words, rank, hosts[rank]), reusable=False)
 
 
-def stopped(session: WatchedSession) -> Outcome:
+def stopped(session: MonitoredSession) -> RunOutcome:
     """Of a run that ends, or doesn't begin, because its session ends."""
     if session.asked:
-        return Outcome(
+        return RunOutcome(
             "cancelled", error=problem("SessionStopped", "the session was stopped during the run"), reusable=False
         )
     words = "the session's conductor was terminated during the run"
-    return Outcome("interrupted", error=problem("ConductorTerminated", words), reusable=False)
+    return RunOutcome("interrupted", error=problem("ConductorTerminated", words), reusable=False)
 
 
-def death(session: WatchedSession, lookout: Lookout, killed: int) -> Outcome:
+def death(session: MonitoredSession, lookout: MemoryMonitor, killed: int) -> RunOutcome:
     """Of what a session's ranks have died. `killed` is what `Site.kills` said before."""
     engines = session.cluster.engines
     died = engines.death() if engines is not None else None
@@ -226,30 +228,30 @@ def death(session: WatchedSession, lookout: Lookout, killed: int) -> Outcome:
         return _out_of_memory(found)
     if not session.cluster.controller_alive:
         failure = problem("ControllerDied", "the session's controller died")
-        return Outcome("failed", error=failure, reusable=False)
+        return RunOutcome("failed", error=failure, reusable=False)
     if lost := session.lost():
-        return Outcome("failed", error=problem("SiteLost", lost), reusable=False)
+        return RunOutcome("failed", error=problem("SiteLost", lost), reusable=False)
     assert engines is not None, "whoever watches ranks has some"
     if engines.parent is not None and not processes.alive(engines.parent):
         message = f"process {engines.parent.pid}, from which the ranks are forked, has ended, and the ranks with it"
-        return Outcome("failed", error=problem("RankServerDied", message), reusable=False)
+        return RunOutcome("failed", error=problem("RankServerDied", message), reusable=False)
     if died is not None and by_force and not here and session.site.kills() > killed:
         return _out_of_memory(memory_policy.killed(died.host, died.rank, {}))
     if died is None and (left := engines.mpi.left(engines.output)):
         rank, code = left
         if code == EXIT_ORPHANED:
             words = f"rank {rank} had heard nothing of its session's conductor for {SILENCE:.0f} s, and ended itself"
-            return Outcome("failed", error=problem("ConductorSilent", words, rank), reusable=False)
-        return Outcome(
+            return RunOutcome("failed", error=problem("ConductorSilent", words, rank), reusable=False)
+        return RunOutcome(
             "failed", error=problem("RankDied", f"rank {rank} ended with exit code {code}", rank), reusable=False
         )
     if died is None:
         message = f"the launcher of {engines.mpi.NAME} {engines.how()}"
-        return Outcome("failed", error=problem("EnginesDied", message), reusable=False)
+        return RunOutcome("failed", error=problem("EnginesDied", message), reusable=False)
     if died.signal == signal.SIGABRT and "std::bad_alloc" in engines.output:
         return _out_of_memory(memory_policy.refused(died.rank, died.host, engines.placement.ranks))
     name = signal.Signals(died.signal).name if died.signal in signal.valid_signals() else f"signal {died.signal}"
     who = "a rank" if died.rank is None else f"rank {died.rank}"
     pid = died.pid or engines.local.get(-1 if died.rank is None else died.rank, 0)  # Open MPI may say 0
     message = f"{who} ({f'process {pid} ' if pid else ''}on {died.host}) was ended by {name}"
-    return Outcome("failed", error=problem("RankDied", message, died.rank, died.host), reusable=False)
+    return RunOutcome("failed", error=problem("RankDied", message, died.rank, died.host), reusable=False)

@@ -46,7 +46,7 @@ def cookie_name(port: int) -> str:
     return f"workshop_{port}"
 
 
-class Door:
+class AuthMiddleware:
     def __init__(self, app: ASGIApp, store: Store, port: int, framed_by: str = "") -> None:
         """`framed_by` are the origins, with spaces between them, whose pages may show ours in a frame."""
         self.app = app

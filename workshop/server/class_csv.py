@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from workshop.course.progress import Class, InLab
+from workshop.course.progress import Class, LabStanding
 from workshop.quiz.results.rows import Cell, safe
 from workshop.server.class_sections import value_words
 
@@ -31,7 +31,7 @@ def write(found: Class) -> bytes:
     return written.encode("utf-8-sig")
 
 
-def _cells(where: InLab) -> Iterator[dict[str, Cell]]:
+def _cells(where: LabStanding) -> Iterator[dict[str, Cell]]:
     for one in where.exercises:
         told = {"state": one.state or "not tried", "tries": one.tries, "wrong in a row": one.wrong, "hint": one.said}
         yield {"kind": "exercise", "item": one.id, **told, "right since": _when(one.right_at), "changed": _when(one.at)}

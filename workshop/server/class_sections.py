@@ -7,7 +7,14 @@ from typing import Any
 
 from workshop.core import words
 from workshop.course.class_progress import Classroom
-from workshop.course.progress import Exercise, InLab, Learner, Outline, Prediction, Quiz
+from workshop.course.progress import (
+    ExerciseProgress,
+    LabStanding,
+    LearnerProgress,
+    Outline,
+    PredictionProgress,
+    QuizProgress,
+)
 from workshop.course.stuck import ago
 from workshop.report.wording import dumps
 from workshop.store.recorded import now as as_of
@@ -61,7 +68,7 @@ class LearnerLook:
         return {"learner": dumps(_detail(learner, now) if learner else None), "name": dumps(self._name)}
 
 
-def _lab(lab: Outline, number: int, learners: list[Learner]) -> dict[str, Any]:
+def _lab(lab: Outline, number: int, learners: list[LearnerProgress]) -> dict[str, Any]:
     at_it = [one.labs[number] for one in learners if one.labs[number].at_it]
     return {
         "name": lab.name,
@@ -73,7 +80,7 @@ def _lab(lab: Outline, number: int, learners: list[Learner]) -> dict[str, Any]:
     }
 
 
-def _row(learner: Learner, now: float) -> dict[str, Any]:
+def _row(learner: LearnerProgress, now: float) -> dict[str, Any]:
     last = learner.last
     return {
         "name": learner.name,
@@ -83,7 +90,7 @@ def _row(learner: Learner, now: float) -> dict[str, Any]:
     }
 
 
-def _cell(where: InLab) -> dict[str, Any]:
+def _cell(where: LabStanding) -> dict[str, Any]:
     return {
         "marks": [
             {"mark": one.mark, "words": f"{one.id}: {MARKS[one.mark]}{_tries(one)}"}
@@ -97,7 +104,7 @@ def _cell(where: InLab) -> dict[str, Any]:
     }
 
 
-def _detail(learner: Learner, now: float) -> dict[str, Any]:
+def _detail(learner: LearnerProgress, now: float) -> dict[str, Any]:
     return {
         "name": learner.name,
         "stuck": {"words": learner.stuck.words, "hint": cut(learner.stuck.hint)} if learner.stuck else None,
@@ -106,7 +113,7 @@ def _detail(learner: Learner, now: float) -> dict[str, Any]:
     }
 
 
-def _lab_detail(where: InLab, now: float) -> dict[str, Any]:
+def _lab_detail(where: LabStanding, now: float) -> dict[str, Any]:
     told = "the notebook was not begun"
     if where.at_it:
         solved = f"{where.solved} of {words.count(len(where.exercises), 'exercise')} right"
@@ -122,7 +129,7 @@ def _lab_detail(where: InLab, now: float) -> dict[str, Any]:
     }
 
 
-def _exercise(one: Exercise, now: float) -> dict[str, Any]:
+def _exercise(one: ExerciseProgress, now: float) -> dict[str, Any]:
     told = ""
     if one.tries:
         told = (
@@ -131,17 +138,17 @@ def _exercise(one: Exercise, now: float) -> dict[str, Any]:
     return {"id": one.id, "mark": one.mark, "words": MARKS[one.mark], "told": told, "said": cut(one.said)}
 
 
-def _prediction(one: Prediction) -> dict[str, str]:
+def _prediction(one: PredictionProgress) -> dict[str, str]:
     return {"id": one.id, "guess": cut(value_words(one.guess)), "measured": cut(value_words(one.measured))}
 
 
-def _quiz(one: Quiz) -> str:
+def _quiz(one: QuizProgress) -> str:
     so_far = f", {one.answered} answered so far" if one.answered < one.questions else ""
     told = f"{words.short(one.right)} of {one.questions} right{so_far}"
     return f"Quiz {KINDS[one.kind]}: {words.percent(one.share)} ({told})"
 
 
-def _tries(one: Exercise) -> str:
+def _tries(one: ExerciseProgress) -> str:
     return f" ({words.count(one.tries, 'check')})" if one.tries else ""
 
 

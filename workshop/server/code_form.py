@@ -35,7 +35,7 @@ FORM = """<p>{welcome}</p>
 
 
 @dataclass(frozen=True)
-class Words:
+class FormWords:
     """What stands on the page of a form."""
 
     title: str
@@ -50,7 +50,7 @@ class Words:
 class CodeForm(ABC):
     """GET shows the form (`?code=` fills it in), POST lets in or says in one sentence why not."""
 
-    words: Words
+    words: FormWords
 
     def __init__(self, store: Store, cookie: str, attempts: Attempts) -> None:
         self.store = store

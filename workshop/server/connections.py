@@ -13,7 +13,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from workshop.server import limits
-from workshop.server.limits import TooMany, Who
+from workshop.server.limits import TooManyRequests, Who
 
 STREAMLIT = "/_stcore/"
 LARGEST_OF_STREAMLIT = 4 << 20  # bytes of a message: all that stands in the fields of a page
@@ -96,7 +96,7 @@ class Requests(UnreadLimit, H11Protocol):
         self._who = Who(None, "" if through_proxy else limits.network(peer))
         try:
             limits.shared().connections.take(self._who)
-        except TooMany:
+        except TooManyRequests:
             self._who = Who(None)
             transport.abort()
             return

@@ -20,7 +20,7 @@ from workshop.report.wording import dumps
 from workshop.server import class_csv
 from workshop.server.actions import only_instructor
 from workshop.server.class_sections import ClassLook, LearnerLook
-from workshop.server.push import Hub, Look, Topic
+from workshop.server.push import Hub, LiveSource, Topic
 from workshop.store.store import Store
 
 
@@ -28,7 +28,7 @@ def routes(store: Store) -> list[BaseRoute]:
     hub, room = Hub(), Classroom(store)
 
     async def watch(
-        websocket: WebSocket, find: Callable[[], object], key: tuple[str, object], make_look: Callable[[], Look]
+        websocket: WebSocket, find: Callable[[], object], key: tuple[str, object], make_look: Callable[[], LiveSource]
     ) -> None:
         """Push what there is. What `find` says isn't there (BadInput) gets no poller: anybody could ask for any."""
         try:

@@ -31,7 +31,7 @@ def opened(page: bytes) -> bytes:
     return page.replace(_HEAD, _SHOWN.encode() + _HEAD, 1) if _PLACE in page else page
 
 
-class Opening:
+class LoadingScreen:
     """Middleware that gives Streamlit's pages something to show at once."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -20,7 +20,7 @@ SHARE = 0.25  # of the time that one poller may keep a thread and the database b
 log = logging.getLogger(__name__)
 
 
-class Look(Protocol):
+class LiveSource(Protocol):
     """Looks at one thing in the store; called in a worker thread, never twice at a time."""
 
     every: float  # seconds until the next look
@@ -72,7 +72,7 @@ class Hub:
         self._topics: dict[Hashable, tuple[Topic, asyncio.Task[None]]] = {}
 
     @asynccontextmanager
-    async def watch(self, key: Hashable, make_look: Callable[[], Look]) -> AsyncIterator[Topic]:
+    async def watch(self, key: Hashable, make_look: Callable[[], LiveSource]) -> AsyncIterator[Topic]:
         """Watch something for as long as the block lasts; `make_look` is only called for its first viewer."""
         if key not in self._topics:
             topic = Topic()
@@ -90,7 +90,7 @@ class Hub:
                     await poller
 
 
-async def _poll(topic: Topic, look: Look) -> None:
+async def _poll(topic: Topic, look: LiveSource) -> None:
     clock = asyncio.get_running_loop().time
     while True:
         began = clock()

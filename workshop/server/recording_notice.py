@@ -10,22 +10,22 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from workshop.server.page_rewriter import rewriting
-from workshop.store.recorded import Recorded
+from workshop.store.recorded import RecordingOrigin
 
 _BODY = re.compile(rb"<body[^>]*>")
 _OURS = "default-src 'none'"  # our own pages say so themselves; Streamlit's has a banner of its own
 
 
-def marked(page: bytes, found: Recorded) -> bytes:
+def marked(page: bytes, found: RecordingOrigin) -> bytes:
     """A whole HTML page with the mark as its first words."""
     note = f'<p class="note recorded" role="note">{escape(found.words)}</p>'.encode()
     return _BODY.sub(lambda body: body[0] + note, page, count=1)
 
 
-class Marked:
+class RecordingNotice:
     """Middleware that marks every plain page, whoever made it."""
 
-    def __init__(self, app: ASGIApp, found: Recorded) -> None:
+    def __init__(self, app: ASGIApp, found: RecordingOrigin) -> None:
         self.app = app
         self.found = found
 

@@ -15,14 +15,14 @@ from starlette.routing import Route
 from workshop.core import config
 from workshop.runtime.supervisor import check_port
 from workshop.server import actions, address, artifacts, limits, live, logout, logs, numbers
-from workshop.server.auth_middleware import Door, cookie_name
+from workshop.server.auth_middleware import AuthMiddleware, cookie_name
 from workshop.server.connections import Requests, Sockets
 from workshop.server.join import Join
-from workshop.server.limit_middleware import Limited
-from workshop.server.loading_screen import Opening
+from workshop.server.limit_middleware import LimitMiddleware
+from workshop.server.loading_screen import LoadingScreen
 from workshop.server.login_attempts import Attempts
 from workshop.server.quiz import routes as quiz
-from workshop.server.recording_notice import Marked
+from workshop.server.recording_notice import RecordingNotice
 from workshop.server.streamlit_theme import SETTINGS
 from workshop.store.recorded import recorded
 from workshop.store.store import Store
@@ -42,7 +42,7 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))  # pages import what they share from there
     found = recorded(store.database)
-    marks = [Middleware(Marked, found=found)] if found is not None else []
+    marks = [Middleware(RecordingNotice, found=found)] if found is not None else []
     join = Route("/join", Join(store, cookie_name(port), Attempts()).respond, methods=["GET", "POST"])
     return App(
         folder / "streamlit_app.py",
@@ -55,10 +55,10 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
             *quiz.routes(store, cookie_name(port)),
         ],
         middleware=[
-            Middleware(Door, store=store, port=port, framed_by=framed_by),
-            Middleware(Limited, limits=limits.shared()),
+            Middleware(AuthMiddleware, store=store, port=port, framed_by=framed_by),
+            Middleware(LimitMiddleware, limits=limits.shared()),
             *marks,
-            Middleware(Opening),
+            Middleware(LoadingScreen),
         ],
     )
 

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TypeVar
 
 from workshop.server import limits
-from workshop.server.limits import Counts, TooMany, Who
+from workshop.server.limits import Counts, TooManyRequests, Who
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ class Gate:
         place = next((one for one in places if one.acquire(blocking=False)), None)
         if place is None:
             self._counts.give_back(who)
-            raise TooMany(BUSY)
+            raise TooManyRequests(BUSY)
 
         def done(_: Future[T]) -> None:
             place.release()
@@ -67,7 +67,7 @@ class Gate:
             if future.done():  # the work's own
                 raise
             future.cancel()
-            raise TooMany(BUSY) from None
+            raise TooManyRequests(BUSY) from None
 
 
 @cache

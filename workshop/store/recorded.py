@@ -17,7 +17,7 @@ _KEPT = select(settings.c.value).where(settings.c.key == KEY)
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordingOrigin:
     """When (seconds since the epoch) and on what machine (in words) the contents of a store were recorded."""
 
     at: float
@@ -31,13 +31,13 @@ class Recorded:
         return f"Recorded on {when}, on {self.machine}; nothing runs here. {self.note}".rstrip()
 
 
-def recorded(database: Database) -> Recorded | None:
+def recorded(database: Database) -> RecordingOrigin | None:
     """What a store is a recording of; None for one that is none."""
     with database.reading() as connection:
         return _read(connection)
 
 
-def mark(connection: Connection, found: Recorded) -> None:
+def mark(connection: Connection, found: RecordingOrigin) -> None:
     """Make a store that of a recording."""
     connection.execute(settings.insert().values(key=KEY, value=json.dumps(asdict(found))))
 
@@ -61,6 +61,6 @@ def now(database: Database) -> float:
     return found.at if found is not None else time.time()
 
 
-def _read(connection: Connection) -> Recorded | None:
+def _read(connection: Connection) -> RecordingOrigin | None:
     kept = connection.scalar(_KEPT)
-    return Recorded(**json.loads(kept)) if kept else None
+    return RecordingOrigin(**json.loads(kept)) if kept else None

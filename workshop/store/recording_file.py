@@ -71,7 +71,7 @@ def columns_of(table: Table) -> list[Column[Any]]:
     return [column for column in table.c if column not in SECRET]
 
 
-class Writer:
+class RecordingWriter:
     """Writes a recording; `table` for each of `TABLES` in their order, then `end`."""
 
     def __init__(self, file: IO[bytes], head: Head) -> None:
@@ -97,7 +97,7 @@ class Writer:
         self._packed.write(json.dumps(value, separators=(",", ":")).encode() + b"\n")
 
 
-class Reader:
+class RecordingReader:
     """Reads a recording line by line. Raises BadInput, in one sentence, for whatever isn't one or is damaged, and never
     unpacks more than `LARGEST`."""
 
@@ -256,7 +256,7 @@ def _fits(column: Column[Any], value: Any) -> bool:
             return number and (not column.name.endswith("_at") or 0 <= value < LATEST)
         case tables.Key():
             return isinstance(value, str) and len(value) <= column.type.length
-        case String(length=length):  # which a database takes as it is, other than `tables.Words`
+        case String(length=length):  # which a database takes as it is, other than `tables.CleanText`
             return _is_text(value) and (length is None or len(value) <= length)
     return isinstance(value, str)
 

@@ -40,7 +40,7 @@ _NAMES = frozenset({tables.sessions.c.name, tables.quiz_rounds.c.session})  # fr
 Row = list[Any]
 
 
-class Chosen:
+class RecordingSelection:
     """What is recorded of some sessions, table by table. `left_out` says afterwards what isn't.
 
     Raises BadInput for a session that isn't there.
@@ -192,7 +192,7 @@ class Chosen:
             return self.names.person(value)
         if column in _NAMES:
             return self.names.text(value, paths=False)[:40]
-        if isinstance(column.type, tables.Json | tables.Words):  # a deck speaks of nobody's files
+        if isinstance(column.type, tables.Json | tables.CleanText):  # a deck speaks of nobody's files
             return self.names.clean(value, paths=column is not tables.quiz_rounds.c.deck)
         return value
 

@@ -275,7 +275,7 @@ class Lease:
 
 
 @dataclass(frozen=True)
-class Progress:
+class LabProgress:
     """How far somebody has come with one thing of a lab."""
 
     learner: str

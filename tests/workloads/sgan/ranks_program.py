@@ -38,18 +38,18 @@ def run(comm, values):
     inputs = WORKLOAD.inputs(params, no_artifacts)
     WORKLOAD.fits(params, inputs, comm.size)
     held = []
-    begin = workload.Training
+    begin = workload.SganTraining
 
     class Kept(begin):
         def __init__(self, *given):
             super().__init__(*given)
             held.append(self)
 
-    workload.Training = Kept
+    workload.SganTraining = Kept
     try:
         metrics = WORKLOAD.load()(RankContext(comm, sink, inputs), params)
     finally:
-        workload.Training = begin
+        workload.SganTraining = begin
     return {
         "metrics": metrics,
         "weights": [variable.numpy().ravel().tolist() for variable in held[0].variables],

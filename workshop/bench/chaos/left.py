@@ -19,7 +19,7 @@ DELETED = " (deleted)"
 
 
 @dataclass
-class Seen:
+class SessionTraces:
     """What was seen of a session while its processes lived, by which it is known again."""
 
     segments: set[str] = field(default_factory=set)
@@ -71,7 +71,7 @@ def _order(tag: str) -> tuple[int, ...]:
     return psutil.pid_exists(int(pid)), int(number)
 
 
-def files_left(seen: Seen, current: Seen) -> list[str]:
+def files_left(seen: SessionTraces, current: SessionTraces) -> list[str]:
     """Segments and folders of what was seen that are still there, and don't belong to what lives now."""
     folders = [_folder(pid) for pid in seen.launchers - current.launchers]
     segments = [Path(path) for path in seen.segments - current.segments]

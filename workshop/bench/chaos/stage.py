@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from workshop.bench.chaos import left
-from workshop.bench.chaos.plan import Event
+from workshop.bench.chaos.plan import ChaosEvent
 from workshop.core import processes
 from workshop.core.errors import WorkshopError
 from workshop.core.parent_death import guarded
@@ -44,7 +44,7 @@ class Stage:
         self.store = store
         self._home = home
         self._process = process
-        self._seen = left.Seen()
+        self._seen = left.SessionTraces()
 
     @property
     def session(self) -> SessionRecord:
@@ -77,15 +77,15 @@ class Stage:
                 taken.callback(spinning.kill)
             yield
 
-    def looked(self) -> left.Seen:
+    def looked(self) -> left.SessionTraces:
         """What the session's processes have now, which is remembered."""
-        current = left.Seen()
+        current = left.SessionTraces()
         current.look(left.of_home(self._home))
         self._seen.segments |= current.segments
         self._seen.launchers |= current.launchers
         return current
 
-    def strike(self, event: Event) -> bool:
+    def strike(self, event: ChaosEvent) -> bool:
         """Do to a process what the event says; one that is stopped goes on after its time. False where there is no
         such process at this moment."""
         found = sorted(self._targets(event.target), key=lambda process: process.pid)
@@ -134,7 +134,7 @@ class Stage:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(patient(ENDED))
         remaining = [f"{_name(process)} ({process.pid})" for process in left.of_home(self._home)]
-        return remaining + left.files_left(self._seen, left.Seen())
+        return remaining + left.files_left(self._seen, left.SessionTraces())
 
 
 @contextmanager

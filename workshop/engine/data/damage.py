@@ -9,7 +9,7 @@ from workshop.core.errors import BadInput
 LARGEST = 256 << 20  # bytes that the arrays of one file may take, whatever it claims
 
 
-class Damaged(BadInput):
+class DamagedFile(BadInput):
     """A file that is there and holds something else than it should."""
 
     def __init__(self, name: str, data: bytes, what: str, right: str = "get it anew from where it came") -> None:

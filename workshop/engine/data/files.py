@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workshop.core.errors import BadInput
-from workshop.engine.data.damage import Damaged
+from workshop.engine.data.damage import DamagedFile
 from workshop.engine.data.idx import GZIP
 
 LARGEST = 64 << 20  # bytes, what the store takes as an artifact
@@ -61,7 +61,7 @@ def read(path: Path, name: str) -> File:
     """A file that messages call `name`. Raises OSError where it can't be read, BadInput where it can't be taken."""
     data = ordinary(path, f"The data file {name}", "give MNIST's files, or a folder that has them")
     if not data:
-        raise Damaged(name, data, "is empty")
+        raise DamagedFile(name, data, "is empty")
     return File(name, data)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.engine.data import idx, npz
-from workshop.engine.data.damage import Damaged
+from workshop.engine.data.damage import DamagedFile
 from workshop.engine.data.digits import SIDE, digits
 from workshop.engine.data.files import DIMENSIONS, NPZ, PARTS, File, Files, idx_name
 from workshop.engine.data.shards import order
@@ -51,8 +51,8 @@ def _checked(
 ) -> Labelled:
     """Refuse all but images [n, 28, 28] of uint8 with n labels from 0 to 9; `these` and `those` name the arrays."""
 
-    def wrong(file: File, what: str, right: str) -> Damaged:
-        return Damaged(file.name, file.data, f"holds {what}", right)
+    def wrong(file: File, what: str, right: str) -> DamagedFile:
+        return DamagedFile(file.name, file.data, f"holds {what}", right)
 
     if images.dtype != np.uint8 or images.shape[1:] != (SIDE, SIDE) or not len(images):
         raise wrong(image_file, f"{_words(images)}{these}", f"MNIST's images are uint8 [n, {SIDE}, {SIDE}]")
@@ -68,7 +68,7 @@ def _checked(
 
 def _divided(images: NDArray[np.uint8], labels: NDArray[np.int64], file: File) -> tuple[Labelled, Labelled]:
     if len(images) < HELD_OUT:
-        raise Damaged(file.name, file.data, f"holds {len(images)} images", f"at least {HELD_OUT} are needed")
+        raise DamagedFile(file.name, file.data, f"holds {len(images)} images", f"at least {HELD_OUT} are needed")
     shuffled = order(len(images), SEED)
     held_out, train = np.split(shuffled, [len(images) // HELD_OUT])
     return (images[train], labels[train]), (images[held_out], labels[held_out])

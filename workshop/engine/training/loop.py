@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
 from workshop.engine.training import measure
-from workshop.engine.training.telling import COUNT, SUMS, Telling
+from workshop.engine.training.telling import COUNT, SUMS, StepReporter
 
 WARM = 2  # first steps of a run, which compile: told, but not measured
 BLOCK = 0.25  # seconds of steps between two tellings, about
 MOST = 200  # steps of a block
 
 
-class Given(NamedTuple):
+class StepInput(NamedTuple):
     """What one step of this rank works on: what the step is called with, and how many examples that are; 0 where the
     rank has none left and only takes part."""
 
@@ -27,7 +27,7 @@ class Given(NamedTuple):
     examples: int
 
 
-Give = Callable[[int], Given]  # the number of a step among those that the loop is asked for -> what it works on
+Give = Callable[[int], StepInput]  # the number of a step among those that the loop is asked for -> what it works on
 
 # Called with the arguments of one step, it returns float64 [2 + sums]: when the gradients were there and when they had
 # been exchanged, in seconds since the epoch, and the sums that the step tells (see `telling.SUMS`).
@@ -41,7 +41,7 @@ class Loop:
         self,
         ctx: RankContext,
         step: Step,
-        telling: Telling,
+        telling: StepReporter,
         *,
         total: int,
         updates: int = 0,

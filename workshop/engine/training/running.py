@@ -23,7 +23,7 @@ HOROVOD_FILE = "horovod-timeline.json"
 OnTrace = Callable[[bool], None]
 
 
-class Training(Protocol):
+class RankTraining(Protocol):
     """What a workload trains, on one rank. All of its methods are collective."""
 
     loop: Loop
@@ -39,7 +39,7 @@ class Training(Protocol):
         """Metrics and artifacts of the end, besides what `report` tells of any training."""
 
 
-def run(ctx: RankContext, way: str, begin: Callable[[Exchange, OnTrace], Training]) -> dict[str, Any]:
+def run(ctx: RankContext, way: str, begin: Callable[[Exchange, OnTrace], RankTraining]) -> dict[str, Any]:
     """Train over the exchange of that name and return the run's metrics; the artifact timeline.json is kept, with
     Horovod its own as well. `begin` makes what is trained, with what its loop has to call where the kept steps begin
     and end. Collective."""

@@ -17,7 +17,7 @@ COUNT, SUMS = 5, 6
 CENSUS = 1.0  # seconds between two looks at the threads, at least
 
 
-class Curve(NamedTuple):
+class StepCurve(NamedTuple):
     """What an event tells of a step: a column of the rows of all ranks, added up and divided by another one's sum."""
 
     sum: int
@@ -25,7 +25,7 @@ class Curve(NamedTuple):
 
 
 # What a supervised step tells: the sum of its losses, and how many examples were right.
-SUPERVISED: Mapping[str, Curve] = {"loss": Curve(SUMS), "accuracy": Curve(SUMS + 1)}
+SUPERVISED: Mapping[str, StepCurve] = {"loss": StepCurve(SUMS), "accuracy": StepCurve(SUMS + 1)}
 
 
 @dataclass
@@ -59,11 +59,11 @@ class Totals:
         return [speed for speed in found if speed is not None] if all(found) else None
 
 
-class Telling:
+class StepReporter:
     """Gathers what all ranks' steps were, tells it, and keeps the totals. Collective, like the loop that calls it."""
 
     def __init__(
-        self, ctx: RankContext, average: bool = True, curves: Mapping[str, Curve] = SUPERVISED, sums: int = 2
+        self, ctx: RankContext, average: bool = True, curves: Mapping[str, StepCurve] = SUPERVISED, sums: int = 2
     ) -> None:
         """`average`: curves are of all ranks, not of rank 0 alone; `sums`: how many of them a step tells. The first of
         the `curves` is the loss."""

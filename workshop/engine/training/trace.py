@@ -88,7 +88,7 @@ def ahead(marks: np.ndarray, hosts: Sequence[str]) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Span:
+class TraceSpan:
     """A begin and its end in Horovod's timeline; times are microseconds since the timeline's start."""
 
     tensor: int
@@ -126,7 +126,7 @@ def allreduces(events: Events) -> int:
     return sum(span.name == "ALLREDUCE" and span.depth == 0 for span in spans(events))
 
 
-def negotiations(events: Events) -> list[Span]:
+def negotiations(events: Events) -> list[TraceSpan]:
     """The complete negotiations of all-reduces, one for each tensor, in the order in which they ended.
 
     A negotiation lasts from when the first rank, whichever, has told that it has the tensor until all have; ranks tell
@@ -139,7 +139,7 @@ def negotiations(events: Events) -> list[Span]:
     return [span for span in spans(events) if span.name == NEGOTIATE and span.depth == 0]
 
 
-def spans(events: Events) -> Iterator[Span]:
+def spans(events: Events) -> Iterator[TraceSpan]:
     """Begins paired with their ends, tensor by tensor; what has no end, or no begin, is left out."""
     opened: dict[int, list[tuple[Mapping[str, Any], dict[int, float]]]] = {}
     for event in events:
@@ -155,7 +155,9 @@ def spans(events: Events) -> Iterator[Span]:
             begin, ready = stack.pop()
             args = event.get("args")
             told = args if isinstance(args, dict) else {}
-            yield Span(tensor, str(begin.get("name", "")), begin["ts"], max(at, begin["ts"]), len(stack), told, ready)
+            yield TraceSpan(
+                tensor, str(begin.get("name", "")), begin["ts"], max(at, begin["ts"]), len(stack), told, ready
+            )
 
 
 def start(events: Events) -> float | None:
@@ -203,7 +205,7 @@ def _steps(marks: np.ndarray, numbers: np.ndarray) -> Iterator[dict[str, Any]]:
                     yield _span(rank + 1, rank + 1, name, begin, end, args)
 
 
-def _theirs(found: Sequence[Span], names: Mapping[int, str], pid: int, offset: float) -> Iterator[dict[str, Any]]:
+def _theirs(found: Sequence[TraceSpan], names: Mapping[int, str], pid: int, offset: float) -> Iterator[dict[str, Any]]:
     """Horovod's spans as one more process with a thread for each tensor; `offset` puts its microseconds on our axis."""
     threads = {tensor: pid + number for number, tensor in enumerate(sorted({span.tensor for span in found}))}
     shapes = {span.tensor: span.args for span in found if span.args}

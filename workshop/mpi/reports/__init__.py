@@ -9,7 +9,7 @@ from typing import Any
 from workshop.core.errors import BadInput
 from workshop.mpi.reports import hydra, intel, openmpi_bindings, openmpi_xml
 from workshop.mpi.reports.seating import seated
-from workshop.mpi.reports.seats import Kind, Report
+from workshop.mpi.reports.seats import Kind, MappingReport
 
 LARGEST = 1_000_000  # characters; reports of a thousand ranks have half as many
 NAMES: dict[Kind, str] = {
@@ -21,7 +21,7 @@ NAMES: dict[Kind, str] = {
     "mpich": "MPICH's bindings",
 }
 # In this order: of several reports in one text the one that tells most counts.
-_READERS: tuple[Callable[[str], Report | None], ...] = (
+_READERS: tuple[Callable[[str], MappingReport | None], ...] = (
     openmpi_xml.read,
     openmpi_bindings.read,
     intel.pinning,

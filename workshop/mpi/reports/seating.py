@@ -8,14 +8,14 @@ from itertools import pairwise, zip_longest
 from typing import Any
 
 from workshop.core import topology, words
-from workshop.mpi.reports.seats import MOST_PLACES, Report, Rows, Seat, ranges, wrong
+from workshop.mpi.reports.seats import MOST_PLACES, MappingReport, RankSeat, Rows, ranges, wrong
 
 
-def seated(report: Report, machine: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any] | None]:
+def seated(report: MappingReport, machine: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """The rank map that a report tells, and the machine that its numbers are of: the given one under the hosts' names,
     else as far as the report tells it. Raises BadInput where ranks are missing, or the machine is another one."""
     seats = _in_order(report)
-    firsts: dict[str, Seat] = {}  # the seat of each host that is told first
+    firsts: dict[str, RankSeat] = {}  # the seat of each host that is told first
     for seat in sorted(seats, key=lambda seat: seat.line):
         firsts.setdefault(seat.host, seat)
     known = _Given(machine) if machine else None
@@ -44,7 +44,7 @@ def seated(report: Report, machine: Mapping[str, Any] | None) -> tuple[dict[str,
     return {"measured": False, "ranks": ranks}, _machine(machine, {name: host.rows for name, host in hosts.items()})
 
 
-def _in_order(report: Report) -> list[Seat]:
+def _in_order(report: MappingReport) -> list[RankSeat]:
     """The seats in rank order, each rank once and none missing."""
     seats = sorted(report.seats, key=lambda seat: (seat.rank, seat.line))
     for before, seat in pairwise(seats):
@@ -67,7 +67,7 @@ class _Given:
         self.machines = topology.machines(dict(machine))
         self._hosts: dict[str, _Host] = {}
 
-    def host(self, report: Report, seat: Seat) -> _Host:
+    def host(self, report: MappingReport, seat: RankSeat) -> _Host:
         """The units of the seat's host, if that can be the machine that the report is of. Raises BadInput."""
         name = seat.host if seat.host in self.machines or len(self.machines) > 1 else next(iter(self.machines), "")
         if name not in self.machines:
@@ -130,7 +130,7 @@ class _Host:
             self._cores.setdefault(one[key], []).append(one)
         self._found: dict[tuple[object, ...], dict[str, list[int]]] = {}
 
-    def found(self, seat: Seat) -> dict[str, list[int]]:
+    def found(self, seat: RankSeat) -> dict[str, list[int]]:
         """The units that a seat stands for, and their cores, packages and NUMA nodes, in order. Raises BadInput."""
         place = (seat.bound, seat.units, seat.cores, seat.hardware_threads, seat.packages)
         if place not in self._found:
@@ -139,7 +139,7 @@ class _Host:
             self._found[place] = {name: sorted({one[key] for one in rows}) for name, key in keys.items()}
         return self._found[place]
 
-    def _rows(self, seat: Seat) -> Rows:
+    def _rows(self, seat: RankSeat) -> Rows:
         """The rows of the units. Of a given machine hardware threads (of masks) are counted in the order of its cores;
         a report's own rows are numbered as the report numbers them."""
         if seat.bound is None:
@@ -157,7 +157,7 @@ class _Host:
         return [one for found in _named(seat, "unit", named, self._units) for one in found]
 
 
-def _named(seat: Seat, what: str, numbers: Sequence[int], there: Mapping[int, Rows]) -> list[Rows]:
+def _named(seat: RankSeat, what: str, numbers: Sequence[int], there: Mapping[int, Rows]) -> list[Rows]:
     """The rows of the cores or units with these numbers. Raises BadInput where the machine doesn't have one, or has it
     in another package."""
     found = []

@@ -19,7 +19,7 @@ Rows = list[dict[str, int]]  # of a machine's units: unit, core, package, numa, 
 
 
 @dataclass(frozen=True)
-class Seat:
+class RankSeat:
     """Where a report puts one rank, in the numbers that it uses.
 
     `bound` is None where it doesn't say, False where the rank may run on the whole host. Else one of `units` (numbers
@@ -38,14 +38,14 @@ class Seat:
     pid: int | None = None
 
 
-class Seats(list[Seat]):
+class RankSeats(list[RankSeat]):
     """The seats that a reader has found, no more than can be held."""
 
     def __init__(self) -> None:
         super().__init__()
         self._places = 0
 
-    def add(self, seat: Seat) -> None:
+    def add(self, seat: RankSeat) -> None:
         """Take in one more. Raises BadInput where it is one too many."""
         self._places += len(seat.units) + len(seat.cores) + len(seat.hardware_threads)
         if len(self) >= MOST_RANKS or self._places > MOST_PLACES:
@@ -56,7 +56,7 @@ class Seats(list[Seat]):
 
 
 @dataclass
-class Report:
+class MappingReport:
     """What a reader has found: seats, and what the report itself tells of its hosts' machines.
 
     `knows` names what of a rank is known without any other source; `whole` says that the report shows all cores of
@@ -64,7 +64,7 @@ class Report:
     """
 
     kind: Kind
-    seats: Seats = field(default_factory=Seats)
+    seats: RankSeats = field(default_factory=RankSeats)
     rows: dict[str, Rows] = field(default_factory=dict)
     knows: frozenset[str] = frozenset()
     whole: Literal["", "cores", "hardware_threads", "both", "units"] = ""

@@ -24,7 +24,7 @@ RESOURCES = {
 
 
 @dataclass
-class Found:
+class ParsedOptions:
     """What options say, in the words of a placement; None: nothing."""
 
     launcher: str
@@ -53,7 +53,7 @@ class Found:
     hydra: int = 0
 
 
-def read_mapping(found: Found, said: str, words: str) -> None:
+def read_mapping(found: ParsedOptions, said: str, words: str) -> None:
     """Open MPI's or Hydra's word for mapping: `core`, `ppr:1:socket:pe=2`, `:OVERSUBSCRIBE`. Raises BadInput."""
     first, *modifiers = said.split(":")
     if first:
@@ -86,7 +86,7 @@ def read_mapping(found: Found, said: str, words: str) -> None:
             found.unknown.append(f":{modifier} of {words}")
 
 
-def read_binding(found: Found, said: str, words: str) -> None:
+def read_binding(found: ParsedOptions, said: str, words: str) -> None:
     """Open MPI's or Hydra's word for binding: `core`, `core:overload-allowed`, `core:2`."""
     found.said.add("bind")
     first, *modifiers = said.split(":")

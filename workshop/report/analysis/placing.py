@@ -5,7 +5,7 @@ from __future__ import annotations
 from workshop.core import words
 from workshop.core.placement import POLLING
 from workshop.report.analysis.findings import Facts, Finding
-from workshop.report.analysis.oversubscription import Crowd
+from workshop.report.analysis.oversubscription import Oversubscription
 
 CHATTY = 0.30  # share of moving data from which more ranks would only talk more
 BIND = "--map-by core --bind-to core"
@@ -89,7 +89,7 @@ def on_one_host(facts: Facts) -> Finding | None:
     )
 
 
-def _crowd(crowd: Crowd) -> str:
+def _crowd(crowd: Oversubscription) -> str:
     where = words.numbered("unit", crowd.units)
     who = words.numbered("rank", crowd.ranks)
     if len(crowd.ranks) == 1:

@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from workshop.core import topology, words
-from workshop.report.analysis.oversubscription import Crowd, oversubscription
+from workshop.report.analysis.oversubscription import Oversubscription, oversubscription
 from workshop.report.figures import theme
 from workshop.report.figures.boxes import GAP, Box, arrange
 from workshop.report.figures.units import (
@@ -92,7 +92,7 @@ def machine_picture(
     )
 
 
-def sharing_words(crowds: Iterable[Crowd]) -> list[str]:
+def sharing_words(crowds: Iterable[Oversubscription]) -> list[str]:
     """What is crowded, a sentence for each crowd."""
     said = []
     for crowd in crowds:
@@ -117,7 +117,7 @@ def _hosts(machine: Mapping[str, Any] | None, rank_map: Mapping[str, Any] | None
 def _units(
     hosts: Mapping[str, list[Mapping[str, Any]]],
     rank_map: Mapping[str, Any] | None,
-    crowds: Iterable[Crowd],
+    crowds: Iterable[Oversubscription],
     meant: Mapping[str, Any] | None,
 ) -> dict[tuple[str, int], Unit]:
     ranks: dict[tuple[str, int], list[int]] = defaultdict(list)

@@ -41,7 +41,7 @@ FIRST = ("ipyparallel.serialize", "workshop.engine.cells", "workshop.engine.host
 LIBRARIES = ("tensorflow", "keras")
 
 
-class Server:
+class ForkServer:
     """Forks what stubs ask for, until its parent is gone."""
 
     def __init__(
@@ -130,7 +130,7 @@ class Server:
         self._say(line, b"+")
         return None
 
-    def _train(self) -> Server | None:
+    def _train(self) -> ForkServer | None:
         """Fork the child that imports what training needs; returns its own server there."""
         here, there = os.pipe2(os.O_CLOEXEC)
         parent = os.getpid()
@@ -149,7 +149,7 @@ class Server:
                 import_module(name)
         settle()
         os.write(there, b"+")
-        return Server(self._listening[-1:], self._token)
+        return ForkServer(self._listening[-1:], self._token)
 
     def _hear(self) -> None:
         """What the child says that has the libraries of training: that it is ready, or nothing more."""
@@ -233,7 +233,7 @@ def main() -> None:
     def tell(pid: int) -> None:
         os.write(1, WORD.pack(pid))
 
-    Server(listening, Path(sys.argv[4]).read_bytes(), 0, tell).serve()
+    ForkServer(listening, Path(sys.argv[4]).read_bytes(), 0, tell).serve()
     from workshop.engine import host
 
     host.main()

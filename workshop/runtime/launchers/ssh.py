@@ -24,7 +24,7 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Host, Placement
 from workshop.mpi import openmpi
 from workshop.runtime import preflight
-from workshop.runtime.agent_client import SSH, Post, close_all, ssh_options
+from workshop.runtime.agent_client import SSH, AgentClient, close_all, ssh_options
 from workshop.runtime.launchers import site
 from workshop.runtime.launchers.site import Launch, Reach
 
@@ -65,24 +65,24 @@ def check_placement(options: Mapping[str, Any], placement: Placement) -> None:
     mpi.of(placement.mpi).check(placement, topology.allowed_cores(topology.machine()))
 
 
-def trial(options: Mapping[str, Any]) -> preflight.Findings:
+def trial(options: Mapping[str, Any]) -> preflight.PreflightFindings:
     """What a session on these hosts would find, without starting one. Raises BadInput."""
     with tempfile.TemporaryDirectory(dir=config.home(), prefix="trial-") as folder:
-        tried = Site(options, Path(folder), Placement())
+        tried = SshSite(options, Path(folder), Placement())
         try:
             return tried.look(lambda _: None, lambda: False)
         finally:
             tried.close()
 
 
-class Site(site.Site):
+class SshSite(site.Site):
     """Several hosts, of which this may be one."""
 
     here = False
 
     def __init__(self, options: Mapping[str, Any], folder: Path, placement: Placement) -> None:
         super().__init__(options, folder, placement)
-        self._posts: list[Post] = []
+        self._posts: list[AgentClient] = []
         self._names: dict[str, str] = {}  # what a host calls itself -> what it is called here
         self._reach = Reach()
         self._closing = threading.Event()
@@ -100,12 +100,12 @@ class Site(site.Site):
         self._read_clocks()
         threading.Thread(target=self._keep_asking, name="hosts", daemon=True).start()
 
-    def look(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> preflight.Findings:
+    def look(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> preflight.PreflightFindings:
         """Reach every host and say what it finds there. Raises BadInput where it can't even try."""
         slots = {host["name"]: host["slots"] for host in self.options["hosts"]}
         others = [name for name in slots if not is_here(name)]
         if not others:
-            return preflight.Findings()
+            return preflight.PreflightFindings()
         say(f"checking {', '.join(others)}")
         given = self.options["address"]
         address = numeric(given) if given else address_towards(others)
@@ -114,7 +114,7 @@ class Site(site.Site):
         if shutil.which(self.options["ssh"]) is None:
             raise BadInput(f"{self.options['ssh']} can't be found; install an ssh client.")
         tag = os.environ.get(processes.TAG, "")
-        self._posts = [Post(name, self.options["ssh"], tag) for name in others]
+        self._posts = [AgentClient(name, self.options["ssh"], tag) for name in others]
         self._reach = Reach(bind=address, address=address)
         return preflight.check(self._posts, slots, self.folder, address, give_up)
 
@@ -236,3 +236,6 @@ def address_towards(hosts: Sequence[str]) -> str:
         f"None of {', '.join(hosts)} has an IPv4 address that this host knows; correct the hosts, or give the address "
         "of this host with --address where ssh knows them by other names."
     )
+
+
+Site = SshSite  # a launcher module has a `Site`, see `workshop.extension.Launcher`

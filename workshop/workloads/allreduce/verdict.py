@@ -24,7 +24,7 @@ SAME = 1.1  # times from which one method counts as slower than another
 
 
 @dataclass(frozen=True)
-class Curve:
+class AllReduceCurve:
     """Seconds of a method's all-reduce by message size in bytes, the smallest first; medians. `mpi` says on which MPI
     where several are compared."""
 
@@ -53,13 +53,13 @@ class Curve:
         return next(size for size, rate in zip(self.sizes, self.algorithm, strict=True) if rate >= best / 2)
 
 
-def curves(metrics: Mapping[str, Any], ranks: int, mpi: str = "") -> list[Curve]:
+def curves(metrics: Mapping[str, Any], ranks: int, mpi: str = "") -> list[AllReduceCurve]:
     """The curves of a run; empty where it measured none, or says so in no form that can be read."""
     sizes, seconds = metrics.get("sizes"), metrics.get("seconds")
     if not isinstance(sizes, Sequence) or not isinstance(seconds, Mapping) or "bus_bandwidth" not in metrics:
         return []
     return [
-        Curve(method, tuple(sizes[: len(took)]), tuple(took), ranks, mpi)
+        AllReduceCurve(method, tuple(sizes[: len(took)]), tuple(took), ranks, mpi)
         for method, took in seconds.items()
         if isinstance(took, Sequence) and took and all(_positive(value) for value in took)
     ]
@@ -100,7 +100,7 @@ def measured(facts: Facts) -> Finding | None:
     )
 
 
-def _of_what_is_possible(facts: Facts, curve: Curve) -> str:
+def _of_what_is_possible(facts: Facts, curve: AllReduceCurve) -> str:
     link, memory = facts.metrics.get("link_bandwidth"), facts.metrics.get("memory_bandwidth")
     if _positive(link):
         return f", {words.percent(curve.bus[-1] / link)} of what a rank can send to another at the same time"
@@ -109,7 +109,7 @@ def _of_what_is_possible(facts: Facts, curve: Curve) -> str:
     return ""
 
 
-def _compared(found: Mapping[str, Curve], chosen: Curve) -> list[str]:
+def _compared(found: Mapping[str, AllReduceCurve], chosen: AllReduceCurve) -> list[str]:
     """How the other methods do against one, at both ends."""
     told = []
     for method, curve in found.items():

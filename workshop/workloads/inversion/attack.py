@@ -16,7 +16,7 @@ Digits = NDArray[np.int32]  # [n]
 
 
 @dataclass(frozen=True)
-class Seen:
+class AttackInput:
     """All that a curious aggregator has: the shared `model` (Keras, with the weights that it has sent around), the
     `update` that came back, float32 [parameters], how many `images` are behind it, how many `steps` of which `rate`
     were taken. All but the update it has asked for itself."""
@@ -37,7 +37,7 @@ class Seen:
         return found
 
 
-def digits(seen: Seen) -> Digits:
+def digits(seen: AttackInput) -> Digits:
     """What the images show, from the gradient of the last layer's bias, in rising order.
 
     For one image that gradient is softmax(logits) - onehot(label), so that its only negative value is at the label

@@ -21,7 +21,7 @@ WORDS = ("true", "recovered")
 
 
 @dataclass(frozen=True)
-class Shown:
+class ImagePair:
     """An image and what was recovered of it, [28, 28] from 0 (paper) to 1 (ink), with the words below them."""
 
     image: NDArray[np.float32]
@@ -29,7 +29,7 @@ class Shown:
     words: str
 
 
-def drawn(shown: Sequence[Shown]) -> bytes:
+def drawn(shown: Sequence[ImagePair]) -> bytes:
     """A PNG of the first of them: rows of true digits, each with the row of recovered ones and labels below it."""
     shown = shown[:MOST]
     side = SIDE * SCALE

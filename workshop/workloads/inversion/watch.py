@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from workshop.engine.context import RankContext
 from workshop.workloads.inversion.attack import Digits, Pictures
 from workshop.workloads.inversion.likeness import correlation, matched, psnr
-from workshop.workloads.inversion.pictures import Shown, drawn
+from workshop.workloads.inversion.pictures import ImagePair, drawn
 from workshop.workloads.inversion.victim import Private
 
 EVERY = 5  # iterations between two looks
@@ -19,7 +19,7 @@ SECONDS = 1.0  # at least between two pictures
 RECOVERED = "recovered.png"
 
 
-class Watch:
+class SearchMonitor:
     """One rank's. Ranks look together every few iterations until the last one has ended; who is done before the others
     takes part in their looks. To make one and `end` are collective, and `look` is in every `EVERY`th iteration."""
 
@@ -92,7 +92,7 @@ class Watch:
         for true, (found, read) in zip(self._everybody, gathered, strict=True):
             for number, at in enumerate(matched(true.images, found)):
                 words = f"{true.labels[number]}, read {read[at]}"
-                shown.append(Shown(_flat(true.images[number]), _flat(found[at]), words))
+                shown.append(ImagePair(_flat(true.images[number]), _flat(found[at]), words))
         self.ctx.artifact(RECOVERED, drawn(shown), "image/png")
 
 

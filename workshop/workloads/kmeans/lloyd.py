@@ -19,7 +19,7 @@ AT_ONCE = 65_536  # points whose distances are looked at together
 
 
 @dataclass(frozen=True)
-class Step:
+class LloydStep:
     """What all ranks know after an iteration; the same on each."""
 
     number: int  # from 1
@@ -30,7 +30,7 @@ class Step:
     converged: bool
 
 
-def lloyd(ctx: RankContext, shard: Shard, centroids: NDArray[np.floating], tolerance: float) -> Iterator[Step]:
+def lloyd(ctx: RankContext, shard: Shard, centroids: NDArray[np.floating], tolerance: float) -> Iterator[LloydStep]:
     """Iterations from the given centroids (k, features), for as long as they are asked for.
 
     `converged` is told when no label changed, or when the squared moves of all centroids add up to at most
@@ -51,7 +51,7 @@ def lloyd(ctx: RankContext, shard: Shard, centroids: NDArray[np.floating], toler
             before, centroids = centroids, means.astype(centroids.dtype)
             shift = np.square(centroids.astype(np.float64) - before).sum(axis=1)
         converged = changed == 0 or float(shift.sum()) <= tolerance
-        yield Step(number, centroids, inertia, int(np.count_nonzero(shift)), changed, converged)
+        yield LloydStep(number, centroids, inertia, int(np.count_nonzero(shift)), changed, converged)
 
 
 def fit(

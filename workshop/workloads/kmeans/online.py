@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from workshop.engine.context import RankContext
 from workshop.engine.data.shards import shard
 from workshop.workloads.kmeans.data import Source
-from workshop.workloads.kmeans.lloyd import Step, assign
+from workshop.workloads.kmeans.lloyd import LloydStep, assign
 from workshop.workloads.kmeans.shards import Shard
 
 
@@ -21,7 +21,7 @@ def online(
     batch: int,
     centre: NDArray[np.floating],
     centroids: NDArray[np.floating],
-) -> Iterator[Step]:
+) -> Iterator[LloydStep]:
     """One step per batch of `batch` points, of which each rank reads its part; the last batch may be smaller.
 
     Every centroid is the mean of the points that it has been given so far: the more it has seen, the less it moves.
@@ -40,4 +40,4 @@ def online(
             seen += counts
             move = (sums - counts[:, None] * exact) / np.maximum(seen, 1)[:, None]
             exact += move
-        yield Step(number, exact.astype(centroids.dtype), inertia, int(move.any(axis=1).sum()), changed, False)
+        yield LloydStep(number, exact.astype(centroids.dtype), inertia, int(move.any(axis=1).sum()), changed, False)

@@ -18,7 +18,7 @@ SHOWN = 24  # misclassified images that are kept
 
 
 @dataclass(frozen=True)
-class Score:
+class MnistScore:
     """Loss and accuracy over all held-out images, and on each rank's share of them."""
 
     loss: float
@@ -27,7 +27,7 @@ class Score:
     accuracies: list[float]
 
 
-class HeldOut:
+class MnistHeldOut:
     """The held-out images of this rank. Its methods are collective."""
 
     def __init__(self, comm: Any, images: Images, model: Any, loss: PerExample) -> None:
@@ -38,7 +38,7 @@ class HeldOut:
         self._evaluate = evaluation(model, loss)
         self._outputs = np.zeros((0, 10), np.float32)
 
-    def score(self) -> Score:
+    def score(self) -> MnistScore:
         losses, outputs = [], []
         for at in range(0, len(self.labels), AT_ONCE):
             pictures = as_inputs(self.pixels[at : at + AT_ONCE])
@@ -52,7 +52,7 @@ class HeldOut:
         total = of_all.sum(axis=0)
         with np.errstate(invalid="ignore"):  # a rank without images has no score
             each = of_all[:, :2] / of_all[:, 2:]
-        return Score(total[0] / total[2], total[1] / total[2], each[:, 0].tolist(), each[:, 1].tolist())
+        return MnistScore(total[0] / total[2], total[1] / total[2], each[:, 0].tolist(), each[:, 1].tolist())
 
     def misclassified(self) -> tuple[int, list[dict[str, Any]]]:
         """How many images the last `score` got wrong, and on rank 0 those of which the network was surest."""

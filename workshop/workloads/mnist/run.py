@@ -16,14 +16,14 @@ from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training import checkpoint, rates, report, running
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.loop import Loop
-from workshop.engine.training.reading import Reading
+from workshop.engine.training.reading import StepReader
 from workshop.engine.training.running import OnTrace
 from workshop.engine.training.step import supervised
-from workshop.engine.training.telling import Telling
+from workshop.engine.training.telling import StepReporter
 from workshop.engine.training.weights import average, digest, spread
 from workshop.workloads.mnist import MnistParams, models
 from workshop.workloads.mnist.batching import batches
-from workshop.workloads.mnist.heldout import HeldOut, Score, as_inputs
+from workshop.workloads.mnist.heldout import MnistHeldOut, MnistScore, as_inputs
 
 DIVERGED = 10 * math.log(models.CLASSES)  # a mean loss ten times that of guessing: it won't come back
 RECIPE = ("rate", "scale", "warmup", "shard", "divide")  # what decides on the weights that come out
@@ -36,10 +36,10 @@ def run(ctx: RankContext, params: MnistParams) -> Mapping[str, Any]:
     each epoch: `held-out loss`, `held-out accuracy`, `spread` and `learning rate` by rank 0, `memory` by every rank.
     Artifacts: checkpoint.npz, timeline.json, misclassified.json, with Horovod its own timeline.
     """
-    return running.run(ctx, params.exchange, lambda exchange, on_trace: Training(ctx, params, exchange, on_trace))
+    return running.run(ctx, params.exchange, lambda exchange, on_trace: MnistTraining(ctx, params, exchange, on_trace))
 
 
-class Training:
+class MnistTraining:
     """One rank's training: a model, its data, and the steps of the recipe that are switched on. All collective."""
 
     def __init__(self, ctx: RankContext, params: MnistParams, exchange: Exchange, on_trace: OnTrace) -> None:
@@ -75,10 +75,10 @@ class Training:
             exchange.broadcast(self.optimizer.variables)
         self.spread = spread(ctx.comm, self.model.trainable_variables)
         loss = models.loss_of(self.model)
-        self.held_out = HeldOut(ctx.comm, self.images, self.model, loss)
-        self.telling = Telling(ctx, params.average)
+        self.held_out = MnistHeldOut(ctx.comm, self.images, self.model, loss)
+        self.telling = StepReporter(ctx, params.average)
         left = (params.epochs - self.epoch) * self.batches.steps
-        self.reading = Reading(self.batches, ctx.rank, self._reader(), alone=exchange.name == "none")
+        self.reading = StepReader(self.batches, ctx.rank, self._reader(), alone=exchange.name == "none")
         self.loop = Loop(
             ctx,
             supervised(self.model, self.optimizer, loss, models.correct, exchange, self.batches.uneven),
@@ -90,7 +90,7 @@ class Training:
             trace=params.trace,
             on_trace=on_trace,
         )
-        self.score: Score | None = None
+        self.score: MnistScore | None = None
         self.written = {"written": 0, "kept": 0, "bytes": 0, "differ": False}
         self.too_large = False  # for checkpoints to be kept
         self.notices = [self.images.notice] if self.images.notice else []

@@ -28,7 +28,7 @@ class Scans(Params):
     )
 
 
-class Dealt(Params):
+class PatientParams(Params):
     """Who has which patients."""
 
     partition: Literal["iid", "shift", "unequal"] = Field(
@@ -84,7 +84,7 @@ class Net(Params):
     )
 
 
-class SegmentationParams(Learning, Net, Dealt, Together, Scans):
+class SegmentationParams(Learning, Net, PatientParams, Together, Scans):
     """Who has which patients, and how institutions learn from them. Where the digits have other defaults, this network
     needs them: Adam, as the gradients of overlaps are small, and small batches of few patients."""
 

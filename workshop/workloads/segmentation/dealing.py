@@ -16,7 +16,7 @@ from workshop.core.errors import BadInput
 from workshop.engine.data.shards import shard
 from workshop.workloads.federated.partition import LEAST, unequal
 from workshop.workloads.segmentation.phantoms import Patient, patient, scans
-from workshop.workloads.segmentation.scanners import COMMON, Scanner, scanner
+from workshop.workloads.segmentation.scanners import COMMON, ScannerModel, scanner
 
 if TYPE_CHECKING:
     from workshop.workloads.segmentation import SegmentationParams
@@ -34,14 +34,14 @@ class Patients:
 
 
 @dataclass(frozen=True)
-class Dealt:
+class PatientSplit:
     """For each institution the numbers of the patients that it learns from, and of those that it validates with."""
 
     train: tuple[range, ...]
     own: tuple[range, ...]
 
 
-def dealt(params: SegmentationParams) -> Dealt:
+def dealt(params: SegmentationParams) -> PatientSplit:
     """Deal the patients out. Raises BadInput where an institution would have too few."""
     many, count = params.institutions, params.patients
     if count < LEAST * many:
@@ -54,13 +54,13 @@ def dealt(params: SegmentationParams) -> Dealt:
     else:
         parts = [range(*shard(count, many, one)) for one in range(many)]
     kept = [min(max(round(params.validation * len(part)), 1), len(part) - 1) for part in parts]
-    return Dealt(
+    return PatientSplit(
         tuple(part[count:] for part, count in zip(parts, kept, strict=True)),
         tuple(part[:count] for part, count in zip(parts, kept, strict=True)),
     )
 
 
-def scanner_of(params: SegmentationParams, institution: int) -> Scanner:
+def scanner_of(params: SegmentationParams, institution: int) -> ScannerModel:
     return scanner(institution, params.seed) if params.partition == "shift" else COMMON
 
 
@@ -78,6 +78,6 @@ def held_out(params: SegmentationParams) -> Patients:
     return _scanned(params, keys, [scanners[number % len(scanners)] for number in range(count)])
 
 
-def _scanned(params: SegmentationParams, keys: Sequence[tuple[int, ...]], scanners: Sequence[Scanner]) -> Patients:
+def _scanned(params: SegmentationParams, keys: Sequence[tuple[int, ...]], scanners: Sequence[ScannerModel]) -> Patients:
     people = tuple(patient(key, one) for key, one in zip(keys, scanners, strict=True))
     return Patients(people, *scans(people, keys, scanners, params.size))

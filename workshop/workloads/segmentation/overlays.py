@@ -31,14 +31,14 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ScoredMask:
     """A model's mask of an example, and its Dice coefficient."""
 
     mask: Mask
     dice: float
 
 
-def sheet(examples: Sequence[Example], answers: Mapping[str, Sequence[Answer]]) -> bytes:
+def sheet(examples: Sequence[Example], answers: Mapping[str, Sequence[ScoredMask]]) -> bytes:
     """A PNG with a row for each example: CT, PET (dark where much was taken up, as is the custom), and for each column
     of `answers`, by its title, CT with both outlines. The true one is solid and blue, the model's dashed and orange."""
     times = max(TILE // len(examples[0].ct), 1)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from workshop.engine.context import RankContext
 from workshop.workloads.federated.task import Look, See, Silo, Task
 from workshop.workloads.segmentation import CHANNELS, SegmentationParams, dealing, overlap
-from workshop.workloads.segmentation.dealing import Dealt, Patients
-from workshop.workloads.segmentation.overlays import Answer, Example, sheet
+from workshop.workloads.segmentation.dealing import Patients, PatientSplit
+from workshop.workloads.segmentation.overlays import Example, ScoredMask, sheet
 from workshop.workloads.segmentation.unet import unet
 
 PICTURE, FIGURES = "overlays.png", "overlays.json"  # the artifacts
@@ -47,7 +47,7 @@ def segmentation(ctx: RankContext, params: SegmentationParams, kept: Sequence[in
     )
 
 
-def _silo(params: SegmentationParams, dealt: Dealt, institution: int) -> Silo:
+def _silo(params: SegmentationParams, dealt: PatientSplit, institution: int) -> Silo:
     channels = CHANNELS[params.modality]
     parts: list[NDArray[np.float32]] = []
     for numbers in (dealt.train[institution], dealt.own[institution]):
@@ -56,7 +56,7 @@ def _silo(params: SegmentationParams, dealt: Dealt, institution: int) -> Silo:
     return Silo(*parts)
 
 
-def _about(params: SegmentationParams, dealt: Dealt, one: int) -> dict[str, Any]:
+def _about(params: SegmentationParams, dealt: PatientSplit, one: int) -> dict[str, Any]:
     """How many patients an institution has, and what it sees them with."""
     return {
         "images": len(dealt.train[one]),
@@ -79,7 +79,7 @@ def _look(ctx: RankContext, params: SegmentationParams, tested: Patients) -> Loo
         answers = {}
         for way, logits in see(seen[shown], masks[shown]).items():
             scores = overlap.dice(masks[shown], logits).numpy().tolist()
-            answers[way] = [Answer(one[..., 0] > 0, score) for one, score in zip(logits, scores, strict=True)]
+            answers[way] = [ScoredMask(one[..., 0] > 0, score) for one, score in zip(logits, scores, strict=True)]
         picture = sheet(examples, {COLUMNS[way]: given for way, given in answers.items()})
         told = [
             {**one, "dice": {way: given[at].dice for way, given in answers.items()}} for at, one in enumerate(about)

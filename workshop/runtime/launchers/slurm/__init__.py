@@ -49,7 +49,7 @@ LAUNCHERS = {
 }
 
 
-class Site(_Site):
+class SlurmSite(_Site):
     """An allocation of Slurm."""
 
     here = False
@@ -240,3 +240,6 @@ def _write(file: Path, known: Mapping[str, Any]) -> None:
     new = file.with_suffix(".new")
     new.write_text(json.dumps(known))
     new.rename(file)
+
+
+Site = SlurmSite  # a launcher module has a `Site`, see `workshop.extension.Launcher`

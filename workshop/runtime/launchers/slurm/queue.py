@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from workshop.core.errors import WorkshopError
 from workshop.runtime.launchers.slurm import commands
-from workshop.runtime.launchers.slurm.commands import Job, Unanswered
+from workshop.runtime.launchers.slurm.commands import Job, SlurmUnavailable
 
 FIRST, SLOWER, CALM = 0.25, 1.5, 5.0  # seconds to the second question, factor from then on, and seconds at most
 
@@ -29,7 +29,7 @@ def wait(number: str, patience: float, say: Callable[[str], None], give_up: Call
             words = f"waiting in Slurm's queue, job {number}: {state}"
             if job.start not in ("N/A", ""):
                 words += f", may start at {job.start.replace('T', ' ')}"
-        except Unanswered as silent:
+        except SlurmUnavailable as silent:
             state = words = f"{silent}; asking again"
         if words != said:
             said = words
