@@ -19,7 +19,7 @@ from tests.notebook.sessions import ended
 from tests.support import limit
 from workshop.core import config
 from workshop.jupyter import settings
-from workshop.jupyter.panel import PanelLauncher
+from workshop.jupyter.panel import Engines
 from workshop.mpi import openmpi
 
 
@@ -95,8 +95,8 @@ def test_a_kernel_has_imported_what_notebooks_need_and_named_nothing(
 def test_a_cluster_of_the_panel_has_our_mpi(written: settings.Folders, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster(profile_dir=str(written.ipython / "profile_default"), cluster_id="")
     assert cluster.n == settings.ENGINES
-    assert cluster.engine_launcher_class is PanelLauncher
-    assert Cluster.from_dict(cluster.to_dict()).engine_launcher_class is PanelLauncher, "as the panel reads its file"
+    assert cluster.engine_launcher_class is Engines
+    assert Cluster.from_dict(cluster.to_dict()).engine_launcher_class is Engines, "as the panel reads its file"
     launcher = cluster.engine_launcher_class(parent=cluster)
     assert launcher.mpi_cmd == [openmpi.launcher()]
     assert {"--map-by", "--bind-to"} <= set(launcher.mpi_args)

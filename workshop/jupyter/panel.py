@@ -10,7 +10,7 @@ from workshop.jupyter import settings
 from workshop.mpi import openmpi
 
 
-class PanelLauncher(MPIEngineSetLauncher):
+class Engines(MPIEngineSetLauncher):
     """ipyparallel's own, but what killed mpiruns have left is out of the way of each that it starts."""
 
     entrypoint_name = settings.LAUNCHER  # in the cluster's file, from which the panel finds it again

@@ -26,7 +26,7 @@ HEARTBEAT = 500  # milliseconds; engines of the panel count as registered after 
 SHUTDOWN = 2.0  # seconds that a kernel has to end by itself
 AHEAD = "workshop.notebook.ahead"  # loaded by every kernel as it starts
 ENGINES = 2  # of a cluster of the panel, unless somebody says otherwise there
-LAUNCHER = "workshop.jupyter.panel.PanelLauncher"  # of those engines, as ipyparallel names it
+LAUNCHER = "workshop.jupyter.panel.Engines"  # of those engines, as ipyparallel names it
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from workshop.core.patience import MOST, patient
 from workshop.core.placement import Placement
 from workshop.engine import host as engine
 from workshop.runtime import loopback, ping, shared_memory, temporary_folders
-from workshop.runtime.engines import Engines, EnginesFailed, RanksNotStarted
+from workshop.runtime.engines import EngineSet, EnginesFailed, RanksNotStarted
 from workshop.runtime.exit_watcher import Vigil
 from workshop.runtime.fork.handle import PLAIN, RankServer
 from workshop.runtime.launchers.site import Site
@@ -45,7 +45,7 @@ class Cluster:
     """Start, use and stop ranks for one placement after the other. Used by one thread, the conductor's."""
 
     def __init__(self, folder: Path, tag: str, channel_file: Path, site: Site, ending: threading.Event) -> None:
-        self.engines: Engines | None = None
+        self.engines: EngineSet | None = None
         self._folder = folder
         self._tag = tag
         self._channel_file = channel_file
@@ -145,7 +145,7 @@ class Cluster:
         if self.server is not None:
             self.server.settle(self._ending.is_set)
 
-    def start_engines(self, placement: Placement, trains: bool = False) -> Engines:
+    def start_engines(self, placement: Placement, trains: bool = False) -> EngineSet:
         """Start the ranks of a placement, which take the place of those that are up; `trains`: to train.
 
         Raises EnginesFailed with the MPI's own words where it refuses, or with what went wrong. Ranks that were late,
@@ -159,7 +159,7 @@ class Cluster:
         self.stop()  # the controller, too: it may be what does not answer
         return self._start(placement, trains)
 
-    def _start(self, placement: Placement, trains: bool) -> Engines:
+    def _start(self, placement: Placement, trains: bool) -> EngineSet:
         self.stop_engines()
         if not self.controller_whole:
             self.stop()
@@ -180,7 +180,7 @@ class Cluster:
         launch.mpi_cmd, launch.mpi_args = guarded(started.command, expendable=True), started.arguments
         launch.environment = started.environment
         set_id = self._wait(self._cluster.start_engines(placement.ranks), READY)
-        engines = self.engines = Engines(placement, set_id, engines_tag, self._cluster.engines[set_id])
+        engines = self.engines = EngineSet(placement, set_id, engines_tag, self._cluster.engines[set_id])
         temporary_folders.remember(self._folder, engines.launcher.pid)
         engines.trained = trains
         engines.parent = self.server.parent(trains) if self.server is not None and more else None
@@ -207,7 +207,7 @@ class Cluster:
         engines.machine = topology.together(reply["machine"] for reply in replies if reply["machine"])
         return engines
 
-    def _connect(self, engines: Engines) -> None:
+    def _connect(self, engines: EngineSet) -> None:
         self._client = self._wait(self._cluster.connect_client(), READY)
         began = time.monotonic()
         while len(self._client.ids) < engines.placement.ranks:
@@ -230,7 +230,7 @@ class Cluster:
             )
 
     @staticmethod
-    def _why(engines: Engines, error: Exception) -> EnginesFailed:
+    def _why(engines: EngineSet, error: Exception) -> EnginesFailed:
         if not engines.died.wait(LAUNCHER):
             return RanksNotStarted(f"the ranks did not report themselves: {type(error).__name__}: {error}")
         return engines.not_started()

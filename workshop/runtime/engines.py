@@ -31,7 +31,7 @@ class OutOfMemory(EnginesFailed):
     """The kernel has ended a rank that was starting, for want of memory; named as `errors.OUT_OF_MEMORY`."""
 
 
-class Engines:
+class EngineSet:
     """What is known of the set of engines that is up."""
 
     def __init__(self, placement: Placement, set_id: str, tag: str, launcher: Any) -> None:
