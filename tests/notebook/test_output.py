@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workshop.engine.cells import CLEAR, TEXT
-from workshop.notebook.ansi import as_html, without_escapes
-from workshop.notebook.output import CHARACTERS, LINES, OfRank, Output, OutputTail
+from workshop.notebook.output import CHARACTERS, LINES, OfRank, Output, OutputTail, as_html, without_escapes
 
 PRINTABLE = st.text(st.characters(include_characters="\n\t", exclude_categories=("Cs", "Cc")))
 

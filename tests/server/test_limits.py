@@ -13,7 +13,7 @@ from workshop.core.errors import BadInput
 from workshop.server import auth, limits
 from workshop.server.limits import Counts, Limit, Rate, ServerLimits, TooManyRequests, Who, network
 from workshop.store.records import Identity
-from workshop.store.records import ServerLimits as SessionLimits
+from workshop.store.records import Limits as SessionLimits
 from workshop.store.store import Store
 
 ADA, BOB = Who(1, "a"), Who(2, "a")

@@ -115,7 +115,7 @@ def _row(
     told: dict[str, list[dict[str, Any]]],
     confirmations: int,
 ) -> dict[str, Any]:
-    """What was confirmed, beside what the store has."""
+    """The confirmed answers beside the answers in the store."""
     deck = Deck.model_validate(record.deck)
     kept = store.answers(record.id)
     found = {(one.question, one.player_id): one.answer for one in kept}

@@ -1,4 +1,4 @@
-"""How learners stand in the labs, and letting one of them begin anew."""
+"""How learners stand in the labs, and how one of them begins anew."""
 
 from __future__ import annotations
 

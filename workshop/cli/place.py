@@ -139,7 +139,7 @@ def _document(placement: Placement, described: MachineDescription, prediction: P
 
 
 def _failure(name: str, described: MachineDescription, hosts: list[dict[str, Any]] | None, as_json: bool) -> int:
-    """One of the instructive failures, or their names; what it predicts is what is meant to go wrong."""
+    """One guided failure, or the list of their names. Its prediction shows the mistake on purpose."""
     from workshop.cli import show_place
     from workshop.mpi import mapper, prefix
     from workshop.report import failures

@@ -24,7 +24,7 @@ _EXPECTED = "it should be this, SOCKETSxCORES or SOCKETSxCORESxTHREADS (2x4x2), 
 
 @dataclass(frozen=True)
 class MachineDescription:
-    """A machine, and how hwloc is told of it: a description, a file's text, or (this machine) neither."""
+    """A machine, and the form in which hwloc gets it: a description, a file's text, or neither for this machine."""
 
     name: str
     machine: dict[str, Any]  # as topology.machine, host ""

@@ -1,4 +1,4 @@
-"""What memory there is here, whoever limits it: the machine, or a control group that we are in (a container, a job).
+"""The memory of this machine, or of the control group that this process is in (a container, a job).
 
 In a container, /proc/meminfo is the host's: only the files of the control group tell how much a program may have. See
 the kernel's admin-guide/cgroup-v2.rst and admin-guide/cgroup-v1/memory.rst, proc_meminfo(5) and proc_pid_statm(5).
@@ -32,7 +32,7 @@ class MemoryUsage:
 
 @dataclass(frozen=True)
 class _Files:
-    """How a version of control groups calls what is read."""
+    """The names of the files that a version of control groups has."""
 
     limits: tuple[str, ...]
     usage: str
@@ -64,11 +64,11 @@ class Gauge:
         self._events = counting[0] if counting else self._proc / "vmstat"
 
     def read(self) -> list[MemoryUsage]:
-        """The machine's memory, then that of every control group that allows less."""
+        """The memory of the machine, then of every control group with a lower limit."""
         return [self._machine(), *(_memory(folder, files) for folder, files in self._limited)]
 
     def tightest(self) -> MemoryUsage:
-        """What leaves least."""
+        """The limit with the least available memory."""
         return min(self.read(), key=lambda memory: memory.available)
 
     def kills(self) -> int:
@@ -84,19 +84,19 @@ class Gauge:
 
 
 def machine_kills() -> int:
-    """How many processes the kernel has ended for want of memory since this machine was started, in whatever group."""
+    """How many processes of this machine the kernel has ended for want of memory since the machine was started."""
     return _counts(Path("/proc/vmstat")).get("oom_kill", 0)
 
 
 def give_way() -> None:
-    """Where memory runs out, have the kernel end this process, and those that it starts, before anybody else's."""
+    """Have the kernel end this process and its children before others when memory runs out."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def held(pid: int) -> int | None:
-    """The bytes that a process has for itself: resident, without the pages of files and those that it shares with
-    others, which would be counted once for each. None for one that has ended. Takes some 40 µs, whatever its size."""
+    """The bytes that a process has for itself: its resident memory without files and without memory that it shares with
+    others, which would be counted several times. None for a process that has ended. Takes some 40 µs."""
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
             _, resident, shared, *_ = file.read().split()
@@ -153,7 +153,7 @@ def _limit(folder: Path, files: _Files) -> float:
 
 
 def _memory(folder: Path, files: _Files) -> MemoryUsage:
-    """As the kernel reckons for a machine: what is free, and of the files' pages those that nobody will miss soon."""
+    """The memory of a machine as the kernel counts it: free memory, and the file pages that it can give up."""
     limit = _limit(folder, files)
     told = _counts(folder / "memory.stat")
     spare = told.get(files.inactive, 0) + told.get(files.active, 0) // 2

@@ -38,7 +38,7 @@ def is_own(folder: Path) -> bool:
 
 
 def readable() -> Iterator[tuple[Path, LabDescription]]:
-    """Labs whose description can be read, with their folders; `workshop labs check` says what is wrong with others."""
+    """Labs with a readable description, and their folders. `workshop labs check` reports the others."""
     for folder in folders():
         with suppress(BadInput):
             yield folder, description.read(folder)
@@ -67,7 +67,7 @@ def find(name: str) -> Path:
 
 
 def problems(labs: Path | None = None, only: Sequence[Path] | None = None) -> list[str]:
-    """A sentence for everything that is wrong in any lab (or in those of some folders), with its file and line."""
+    """A sentence with file and line for each problem in all labs, or in the labs of some folders."""
     told: list[str] = []
     numbers: Counter[int] = Counter()
     for folder in folders(labs):

@@ -1,7 +1,7 @@
-"""The notebook of a lab's source: for learners without solutions, for instructors and CI with them.
+"""Makes a notebook from a lab's source: for learners without solutions, for instructors and CI with them.
 
-The same source always gives the same bytes: ids of cells come from the lab and the cell's place, outputs are empty, and
-no version of anything is written down but that of the format.
+The same source always gives the same bytes. Ids of cells come from the lab and the cell's place, outputs are empty, and
+no version is written except the format's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every lab's notebook has to have: a title, the sections in their order, not too much of it."""
+"""Checks that every lab's notebook has a title, the sections in their order, and a limited length."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _QUIZ = re.compile(r"\.quiz\(\s*[\"']([^\"']+)[\"']")
 
 
 def problems(cells: Sequence[SourceCell], lab: LabDescription) -> Iterator[SourceProblem]:
-    """What is off in a notebook that reads as these cells."""
+    """The faults of a notebook with these cells."""
     if len(cells) > CELLS:
         yield SourceProblem(cells[CELLS].line, f"there are {len(cells)} cells; a notebook has at most {CELLS}")
     if not cells or cells[0].kind != "markdown" or not cells[0].text.startswith("# "):
@@ -39,7 +39,7 @@ def problems(cells: Sequence[SourceCell], lab: LabDescription) -> Iterator[Sourc
 
 
 def predicted(folder: Path) -> tuple[str, ...]:
-    """The ids of what is guessed in a lab's notebook, in its order. Raises BadInput where that can't be read."""
+    """The ids of the guesses in a lab's notebook, in order. Raises BadInput where the notebook can't be read."""
     return tuple(dict.fromkeys(_PREDICTED.findall(text_of(folder / FILE))))
 
 

@@ -1,4 +1,4 @@
-"""How a class stands in the labs: who has solved what, and who is stuck, on what, and what they were told last."""
+"""A class's progress in the labs: solved exercises, stuck learners, and their last hints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"(.*) \d+")
 
 @dataclass(frozen=True)
 class Outline:
-    """What a lab consists of, as far as somebody's way through it is followed."""
+    """The parts of a lab that count as progress."""
 
     name: str
     title: str
@@ -60,7 +60,7 @@ class QuizProgress:
 
 @dataclass(frozen=True)
 class ExerciseProgress:
-    """Somebody's way with an exercise; `tries` is 0 before the first check. While it is empty it isn't wrong."""
+    """A learner's progress with an exercise; `tries` is 0 before the first check. An empty answer isn't wrong."""
 
     id: str
     state: str = ""  # of the last check, as `course.exercise_checks` names it
@@ -135,7 +135,7 @@ class LearnerProgress:
 
 @dataclass(frozen=True)
 class Class:
-    """Everybody in all labs: those who are stuck first, the longest first, then by name."""
+    """All learners in all labs. Stuck learners come first, the longest first, then all others by name."""
 
     labs: tuple[Outline, ...]
     learners: tuple[LearnerProgress, ...]
@@ -147,8 +147,8 @@ class Class:
 def standing(
     labs: Sequence[Outline], rows: Iterable[LabProgress], quizzes: Iterable[QuizProgress], now: float
 ) -> Class:
-    """How everybody stands at a moment (seconds since the epoch). Labs that only the rows know come behind the others;
-    quizzes belong to the learners whose names read alike."""
+    """Everybody's progress at a moment (seconds since the epoch). Labs that only the rows know come last. A quiz
+    belongs to the learner with the same name."""
     by_learner: dict[str, list[LabProgress]] = defaultdict(list)
     for row in rows:
         by_learner[row.learner].append(row)
@@ -173,7 +173,7 @@ def alike(name: str) -> str:
 
 
 def _by_name(learners: Sequence[str], quizzes: Iterable[QuizProgress]) -> Mapping[str, list[QuizProgress]]:
-    """Quizzes by the learner whose they are. Nicknames that are no learner's stand for themselves."""
+    """Quizzes by learner. A nickname without a learner gets an entry of its own."""
     reads: dict[str, str] = {}
     for name in learners:
         reads.setdefault(alike(name), name)
@@ -229,7 +229,7 @@ def _times(row: LabProgress) -> list[float]:
 
 
 def _last(rows: Iterable[LabProgress], quizzes: Iterable[QuizProgress]) -> tuple[str, float | None]:
-    """What was done last, in words, and when."""
+    """The last action in words, and its time."""
     done = [(row.changed_at, _done(row)) for row in rows] + [(quiz.at, "answered the quiz") for quiz in quizzes]
     at, words = max(done, default=(None, ""))
     return words, at

@@ -1,4 +1,4 @@
-"""A check on the ranks of a notebook: what runs on each of them, where `workshop.notebook.lab` calls it."""
+"""The part of a check that runs on each rank; `workshop.notebook.lab` calls it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from workshop.course.exercise_checks import MISSING, CheckOutcome
 
 
 def check(names: Mapping[str, Any], lab: str, text: str, id: str, seconds: float, told: str) -> tuple[str, str]:
-    """Check what cells have left on this rank under an exercise's name; returns kind and sentence of the outcome, the
-    same on all ranks. Collective.
+    """Check the cells' answer to an exercise on this rank. Returns the outcome's kind and sentence, the same on all
+    ranks. Collective.
 
-    `text` is the lab's checks.py, since its folder may not be on this host. `told` is a folder of whoever waits: what
-    is wrong here is written there before the other ranks are asked, which may never answer.
+    `text` is the lab's checks.py, because this host may not have the lab's folder. This rank's fault is written into
+    the folder `told` before the other ranks are asked, which may never answer.
     """
     exercise = exercise_checks.load(Path(lab), text)[id]
     comm = names["comm"]

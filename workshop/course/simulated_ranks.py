@@ -42,10 +42,8 @@ class Rehearsal:
 
 
 def rehearse(function: Callable[..., Any], arguments: Sequence[Sequence[Any]], seconds: float = SECONDS) -> Rehearsal:
-    """Call `function(comm, *arguments[rank])` on as many ranks as there are arguments, each a thread of this process.
-
-    Of a communicator they have the collectives without counts (`Comm`). Nothing of it touches MPI.
-    """
+    """Call `function(comm, *arguments[rank])` on as many ranks as there are arguments. Each rank is a thread of this
+    process, and MPI isn't used. The communicator has the collectives without counts (`Comm`)."""
     size = len(arguments)
     meeting = _Meeting(size)
     found = Rehearsal([None] * size, [None] * size, meeting.calls)
@@ -82,8 +80,8 @@ def rehearse(function: Callable[..., Any], arguments: Sequence[Sequence[Any]], s
 
 
 def _bound(function: Callable[..., Any], comm: Comm) -> Callable[..., Any]:
-    """The same function, for which the names `comm`, `rank` and `size` of its cell are those of this world, too, and
-    so is MPI.COMM_WORLD: real ranks would be waited for."""
+    """The same function with the names `comm`, `rank`, `size` and MPI.COMM_WORLD of the simulated world. Otherwise it
+    would wait for real ranks."""
     if not isinstance(function, FunctionType):
         return function
     names = {**function.__globals__, "comm": comm, "rank": comm.rank, "size": comm.size}
@@ -110,7 +108,7 @@ class _Meeting:
         self.calls: list[list[str]] = [[] for _ in range(self.size)]
 
     def meet(self, rank: int, call: str, value: Any, result: Callable[[list[Any]], list[Any]]) -> Any:
-        """Wait for all ranks; `result` makes of their values, in rank order, what each of them gets."""
+        """Wait for all ranks; `result` turns their values, in rank order, into each rank's result."""
         with self.changed:
             self.calls[rank].append(call)
             self.standing[rank] = call, value

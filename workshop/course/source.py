@@ -1,11 +1,11 @@
-"""A lab's notebook as it is written: labs/<lab>/notebook.md, in the Markdown that jupytext reads.
+"""Reads a lab's notebook as it is written: labs/<lab>/notebook.md, in the Markdown that jupytext reads.
 
 A fence of ```python is a code cell, with metadata behind the language: ```python tags=["exercise"]. Text between is a
-Markdown cell; two blank lines part two of them, and a region (`<!-- #region -->` to `<!-- #endregion -->`) is one cell
-whatever is in it. In the cell of an exercise the solution stands between two marks, see `solutions`.
+Markdown cell. Two blank lines separate two Markdown cells, and a region (`<!-- #region -->` to `<!-- #endregion -->`)
+is one cell. In an exercise's cell the solution stands between two marks, see `solutions`.
 
-jupytext reads it leniently, and doesn't say where a cell begins. So cells are found again in the text, and what it
-passes over in silence (a block that never ends, metadata that is no JSON) is a problem here, with its line.
+jupytext ignores mistakes and doesn't tell where a cell begins. So this module finds the cells again in the text. A
+block that never ends, or metadata that isn't JSON, becomes a problem with its line.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _place(lines: Sequence[str], at: int, cell: Any) -> tuple[int, int]:
 
 
 def _may_begin(lines: Sequence[str], begin: int, kind: str) -> bool:
-    """Code stands below its fence; and the line that begins a region is none of the region's."""
+    """Code begins below its fence, and the line that begins a region is not part of the region."""
     before = lines[begin - 1] if begin else ""
     if kind == "code":
         return before.startswith("```")
@@ -183,7 +183,7 @@ def _tags(lines: Sequence[str]) -> Iterator[SourceProblem]:
 
 
 def _metadata(cell: SourceCell) -> Iterator[SourceProblem]:
-    """What stands behind the language and is nothing like tags=["exercise"]."""
+    """The words behind the language where they aren't like tags=["exercise"]."""
     for key, value in cell.metadata.items():
         if value is None or key in ("incorrectly_encoded_metadata", "title", "region_name"):
             said = key if value is None else str(value)

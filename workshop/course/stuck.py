@@ -1,4 +1,4 @@
-"""Who is stuck in a lab, on what, and what they were told last."""
+"""Which learners are stuck in a lab, on which exercise, and their last hints."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Stuck:
 
 
 def find(labs: Sequence[LabStanding], now: float) -> Stuck | None:
-    """What somebody is stuck on: an exercise that is wrong again and again, else a lab in which nothing happens. None
-    where they aren't, in labs that the course doesn't have any more, and for who has left.
+    """The exercise that a learner got wrong again and again, or a lab without any progress. None where the learner
+    isn't stuck or has left, and for labs that the course doesn't have any more.
 
-    Clocks of other machines may be ahead of ours: what comes from the future is from just now.
+    Other machines' clocks may be ahead: a time in the future counts as now.
     """
     known = [one for one in labs if one.lab.number is not None and one.at_it]
     tried = [(one, exercise) for one in known for exercise in one.exercises if exercise.mark == "stuck"]

@@ -28,7 +28,7 @@ PARAMS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class LinkRow:
-    """One of the runs: where its ranks were, how fast they were together, what it took to talk."""
+    """One run: the hosts of its ranks, their common speed, and the cost of communication."""
 
     name: str
     hosts: list[str]

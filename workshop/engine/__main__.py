@@ -25,7 +25,7 @@ from workshop.registry import workload, workloads
 
 
 def _options(words: list[str]) -> tuple[Workload, dict[str, Any], Path | None]:
-    """Read the command line; values stay text, which the params model turns into what it needs."""
+    """Read the command line. Values stay text; the params model converts them."""
     parser = argparse.ArgumentParser(prog="python -m workshop.engine", description=__doc__)
     commands = parser.add_subparsers(dest="workload", required=True, metavar="WORKLOAD")
     for known in workloads().values():

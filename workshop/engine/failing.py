@@ -45,7 +45,7 @@ def _lacks_memory(error: BaseException) -> bool:
 
 
 def _asked(error: BaseException) -> str:
-    """What it asked for, in the library's own words where those are short."""
+    """What an error asked for, in the library's own words where they are short."""
     words = " ".join(str(error).split())
     if tensor := _TENSOR.search(words):
         return f"a tensor of shape {tensor[1]} and type {tensor[2]}"

@@ -42,7 +42,7 @@ def first() -> Sequence[Sequence[str]]:
 
 
 def training() -> Sequence[Sequence[str]]:
-    """What is compiled later, for ranks that train."""
+    """The groups that are compiled later, for ranks that train."""
     return (["keras", "tensorflow", *_modules_of_workloads(trains=True)],)
 
 
@@ -51,8 +51,8 @@ def _modules_of_workloads(trains: bool) -> list[str]:
 
 
 def compile_all(groups: Sequence[Sequence[str]], begin: Sequence[str] = ()) -> list[str]:
-    """Have each group compiled by a process of its own, whose command line begins with `begin`; returns the last words
-    of those that failed."""
+    """Compile each group in a process whose command line begins with `begin`. Returns the last words of the processes
+    that failed."""
     # Without the first of these, compiled modules are not kept; by the second, sessions find the kernels.
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     variables |= {"NUMBA_CACHE_DIR": str(config.cache_folder("numba")), "TF_CPP_MIN_LOG_LEVEL": "3"}

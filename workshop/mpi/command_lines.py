@@ -1,7 +1,6 @@
 """A placement as commands to copy: mpirun of each MPI, horovodrun, and a script for Slurm.
 
-What a tool has no words for is said in a comment line; nothing is approximated in silence. The options are those that
-sessions start ranks with.
+A comment line names everything that a tool has no option for. The options are the ones with which sessions start ranks.
 """
 
 from __future__ import annotations

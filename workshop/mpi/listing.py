@@ -13,8 +13,8 @@ from workshop.mpi import prefix
 
 
 def mpis(check: bool = False) -> dict[str, dict[str, Any]]:
-    """Every MPI by name: its `title`, `version` and `where` its launcher is (None: not installed), whether it `starts`
-    two ranks (None: not tried), and a `note` on what is wrong."""
+    """Every MPI by name: its `title`, its `version`, `where` its launcher is (None: not installed), whether it `starts`
+    two ranks (None: not tried), and a `note` on problems."""
     return {name: _about(name, check) for name in get_args(MPI)}
 
 

@@ -1,8 +1,8 @@
-"""Where an MPI would put ranks: its own mapper's answer for a machine that needn't exist. Nothing is launched by
-Open MPI; MPICH's launcher starts programs that do nothing.
+"""The ranks' places as an MPI's own mapper computes them, for a real or an invented machine. Open MPI launches nothing
+for that; MPICH's launcher starts programs that do nothing.
 
 Open MPI is asked for its map in words (`--display map`). Its XML (`map:parsable`) would be easier to read, but version
-5.0.11 cuts it off, or dies of it, for ranks that are bound to more than about half of a machine's cores.
+5.0.11 cuts it off, or crashes, for ranks that are bound to more than about half of a machine's cores.
 """
 
 from __future__ import annotations
@@ -36,11 +36,10 @@ _NOBODY = "240.0.{}.{}"  # addresses that nobody has: names would be looked up, 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What an MPI's mapper says of a placement.
+    """An MPI mapper's answer for a placement: a map with its machine, or the reason of its refusal.
 
-    A map and the machine that it is of, or why it is refused; `note` says what else one has to
-    know, above all why there is no map. `advice` says what to change; `changes` are the same as placements, each of
-    which the mapper has taken.
+    `note` says what else matters, above all why there is no map. `advice` says what to change; `changes` are the same
+    as placements, which the mapper has accepted.
     """
 
     rank_map: dict[str, Any] | None = None
@@ -206,7 +205,7 @@ def _ask_hydra(
 
 
 def _on_one_host(options: list[str]) -> list[str]:
-    """Hydra's options without those that say which host gets which ranks."""
+    """Hydra's options, without the options that assign ranks to hosts."""
     apart = {at + more for at, word in enumerate(options) if word in ("-hosts", "-ppn") for more in (0, 1)}
     return [word for at, word in enumerate(options) if at not in apart]
 
@@ -238,7 +237,7 @@ def _run(
     limit: _Limit,
     local: bool,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a launcher that believes to be on the described machine; `local`: it is asked about this one as it is."""
+    """Run a launcher that takes the described machine for its own; with `local` it uses this machine."""
     with _believing(described) as belief:
         known = os.environ if described.real and local else _plain()
         try:

@@ -1,5 +1,5 @@
-"""What a kernel of ours has as it starts, while its page is loading: the modules that notebooks need, imported, so that
-the first cell need not wait, and a `%%ranks` that tells what is missing as long as no session is attached."""
+"""Imports of our kernels at their start, while the page is loading, so that the first cell needn't wait. Without a
+session, its `%%ranks` tells what is missing."""
 
 from __future__ import annotations
 

@@ -27,11 +27,11 @@ _held: Session | None = None  # what this notebook is attached to
 
 
 def attach(name: str | None = None, *, private: bool = False) -> Session:
-    """The running session of that name; without one the session that this notebook has already, else the shared one
-    that was started last, else a private one of two ranks, which is started and ends with this notebook.
+    """The running session of that name. Without a name: the session of this notebook, else the shared session that was
+    started last, else a new private one of two ranks, which ends with this notebook.
 
-    `private` asks for one of one's own in any case. Raises BadInput where no session of that name is up, and for a
-    learner's name that can't be a nickname; WorkshopError where a private one doesn't start.
+    With `private`, always a private one. Raises BadInput where no session of that name is up, and for a learner's name
+    that can't be a nickname; WorkshopError where a private one doesn't start.
     """
     global _held
     if name is not None and private:

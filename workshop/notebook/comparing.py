@@ -1,4 +1,4 @@
-"""Runs side by side: what was set differently, what came out, and their curves in one plot."""
+"""Runs side by side: different settings, results, and their curves in one plot."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ Row = tuple[str, ...]  # a name, and a value for each run
 
 
 def compare(*runs: RunShown | int | str) -> ComparisonShown:
-    """Runs side by side, each a run of this notebook or the number of any. Raises BadInput for fewer than two, for more
-    than eight, and for what is no run."""
+    """Compare two to eight runs, each a run of this notebook or a number. Raises BadInput for other values."""
     given = list(runs[0]) if len(runs) == 1 and isinstance(runs[0], list | tuple) else list(runs)
     if not 2 <= len(given) <= MOST:
         raise BadInput(f"compare takes 2 to {MOST} runs, such as workshop.compare(one, two); {len(given)} were given.")
@@ -154,7 +153,7 @@ def _differing(of_runs: Sequence[Mapping[str, Any]]) -> list[Row]:
 
 
 def _setting(value: Any) -> str:
-    """A param's value, or that of a placement's field: variables and hosts, too, in words."""
+    """The value of a param or of a placement's field, with variables and hosts in words."""
     if isinstance(value, Mapping) and value.keys() == Host.model_fields.keys():
         return "{name}:{slots}".format_map(value)
     if isinstance(value, Mapping):

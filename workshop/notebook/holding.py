@@ -1,5 +1,4 @@
-"""Which ranks a notebook's cells run on: its own, started when a cell first wants them, or those of the session that
-everybody shares, leased."""
+"""The ranks of a notebook's cells: its own, started by the first cell, or leased ones of the shared session."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ class RanksFailed(WorkshopError):
 
 
 class Grip:
-    """Ranks that are held, and what is known of those that were up last."""
+    """Held ranks, and the ones that were up last."""
 
     def __init__(self, held: Held, check: Callable[[], object]) -> None:
         self.held = held
@@ -41,8 +40,8 @@ class Grip:
         self.anew = False  # whether `comm` may hold what a broken cell has sent
 
     def look(self, output: Output, stop: Callable[[], bool]) -> Ranks:
-        """Those that are up now; says when they aren't those of the last cell. Raises RanksFailed where somebody stops
-        waiting for new ones, which come up all the same."""
+        """The ranks that are up now; says when they are new since the last cell. Raises RanksFailed where somebody
+        stops waiting for new ones, which start all the same."""
         why = self.held.why_gone(0.0) if self.ranks is not None else ""
         if self.ranks is not None and not self.ranks.alive:
             output.status = "Waiting for new ranks…"
@@ -125,7 +124,7 @@ class LeaseHolder:
         return self.mine
 
     def lend(self, output: Output, stop: Callable[[], bool]) -> Grip:
-        """The shared session's ranks: those that we have already, or those that its conductor lends us."""
+        """The shared session's ranks: the ones that this notebook has already, or newly leased ones."""
         before = ""
         if self._shared is not None:
             try:

@@ -36,8 +36,8 @@ _open: dict[Path, int] = {}  # locks that this kernel holds; they go with it
 
 
 def lab(name: str) -> NotebookLab:
-    """A lab by the name of its folder, like "kmeans": shows its goals and one's own progress. Raises BadInput where
-    there is no such lab."""
+    """The lab with that folder name, like "kmeans"; shows its goals and your progress. Raises BadInput for an unknown
+    lab."""
     folder = catalogue.find(name)
     found = description.read(folder)
     return NotebookLab(folder, found, opened.store())
@@ -73,8 +73,8 @@ class NotebookLab(Shown):
         guesses.compared(id, self._keep_prediction(id, measured=found)).show()
 
     def check(self, id: str, answer: Any = MISSING) -> None:
-        """Check an exercise: right, or a hint for what is wrong with it. Without an answer it is looked up by its name:
-        in this notebook, or on the ranks for one that was written in a `%%ranks` cell."""
+        """Check an exercise: right, or a hint. Without an answer, it takes the name of the exercise from this notebook,
+        or from the ranks where a `%%ranks` cell defined it."""
         if not isinstance(id, str) or id not in self.described.exercises:
             raise unknown(f"{id!r:.60}".strip("'"), self.described.exercises, f"an exercise of lab {self.name}")
         exercise = exercise_checks.load(self._folder).get(id)
@@ -118,7 +118,7 @@ class NotebookLab(Shown):
         yield html.box("".join(parts))
 
     def _standing(self) -> Iterable[tuple[str, str, str]]:
-        """Each exercise with what is known of it, and a look."""
+        """Each exercise with its state and its look."""
         kept = {one.item: one for one in self._store.progress(self._learner, self.name) if one.kind == "exercise"}
         for id in self.described.exercises:
             one = kept.get(id)
@@ -195,7 +195,8 @@ def _notes(whose: str, name: str, before: Mapping[tuple[str, str], LabProgress])
 
 
 def _taken(path: Path, mine: str) -> str | None:
-    """Keep this lab as open in this kernel until it ends; where another one has it, the name of that one's notebook."""
+    """Mark this lab as open in this kernel until the kernel ends. Returns the other notebook's name where the lab is
+    open there."""
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

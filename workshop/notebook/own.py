@@ -51,7 +51,7 @@ class Own:
         self._held.check()
 
     def start(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> Held:
-        """Start ranks, after ending those that there may be; `say` gets what goes on. Raises WorkshopError."""
+        """Start ranks, after ending earlier ones; `say` gets the progress. Raises WorkshopError."""
         self.close()
         name = lifecycle.private_name("cells")
         session, conductor = lifecycle.start_session(self._store, name, self.placement, private=True, attached=True)

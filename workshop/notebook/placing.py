@@ -72,7 +72,7 @@ def _name(at: int, number: int) -> str:
 
 
 def _machine(given: Any) -> str:
-    """What was given of a machine: its own words, or the text of the file that it names. Raises BadInput."""
+    """The given machine: its numbers, or the text of its file. Raises BadInput."""
     text = str(given)
     if not text.endswith(".xml"):
         return text
@@ -83,7 +83,7 @@ def _machine(given: Any) -> str:
 
 
 class PlacementShown(Shown):
-    """A placement on a machine, and what the mapper says of it."""
+    """A placement on a machine, with the mapper's answer."""
 
     def __init__(self, placement: Placement, described: MachineDescription, prediction: Prediction) -> None:
         self.placement = placement
@@ -103,7 +103,7 @@ class PlacementShown(Shown):
 
     @property
     def ranks(self) -> list[dict[str, Any]]:
-        """Where each rank would be: host, packages, NUMA nodes, cores, units. None of them where it is refused."""
+        """The place of each rank: host, packages, NUMA nodes, cores, units. Empty where the MPI refuses."""
         return list((self.prediction.rank_map or {}).get("ranks") or [])
 
     @cached_property

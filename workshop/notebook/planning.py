@@ -26,7 +26,7 @@ class PlannedStudy(Protocol):
 
 
 def check(store: Store, session: SessionRecord, chosen: Workload, wanted: PlannedStudy, whose: Identity | None) -> None:
-    """Refuse beforehand what none of the runs could do. Raises BadInput."""
+    """Refuse settings that no run could use. Raises BadInput."""
     for one in wanted.cells:
         if one.why:  # a trial that can't be, which says so
             continue
@@ -42,7 +42,8 @@ def missing(kind: str) -> str:
 
 
 def params_of(chosen: Workload, name: str) -> tuple[str, ...]:
-    """A name that the study and the workload both have is the study's, but for the seed, which runs need."""
+    """The names that belong to the params. A name that the study has too is the study's, except the seed, which runs
+    need."""
     return tuple(chosen.params.model_fields) if name == "seed" else ()
 
 

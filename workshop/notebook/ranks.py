@@ -1,5 +1,4 @@
-"""The ranks that this notebook's cells run on: its own, started when the first cell wants them, or for an instructor
-those of the session that everybody shares."""
+"""The ranks of this notebook's cells: its own, started by the first cell, or for an instructor the shared session's."""
 
 from __future__ import annotations
 
@@ -105,8 +104,7 @@ class Cells:
         return ranks.view
 
     def interrupt(self) -> list[str]:
-        """Interrupt whatever runs on this notebook's own ranks, and replace them where one is deaf to that; returns
-        what to say of it."""
+        """Interrupt this notebook's own ranks, and replace them where one doesn't react. Returns a sentence on it."""
         grip = self._holding.mine
         if grip is None or grip.ranks is None:
             return []
@@ -149,7 +147,7 @@ class Cells:
     def _do(
         self, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float, show: bool, shared: bool
     ) -> tuple[CallResult, list[str]]:
-        """Call one of `engine.cells` on all ranks; returns how it ended, and what is to be said of that."""
+        """Call a function of `engine.cells` on all ranks. Returns its results and a sentence on them."""
         checked(seconds)
         output = Output(show=show)
         with Stop() as stop:
@@ -176,8 +174,8 @@ class Cells:
         return ranks.client.direct_view(id)
 
     def _replaced(self, grip: Grip, died: bool, output: Output) -> list[str]:
-        """Have new ranks in place of those that are stuck or dead; returns what to say of it. The stop button, which
-        may have ended the cell, means the wait for them now."""
+        """Replace stuck or dead ranks. Returns a sentence on it. From now on, the stop button ends the wait for the new
+        ranks."""
         began = time.monotonic()
         lines = []
         with Stop() as stop:  # from before anybody reads that they are started

@@ -31,7 +31,7 @@ STARTING = "ranks are being started"
 
 
 class CellStopped(KeyboardInterrupt):
-    """The stop button: what it has ended, in one sentence. The rest of the cell isn't run."""
+    """The stop button, with one sentence on what it has ended. The rest of the cell isn't run."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
@@ -46,8 +46,8 @@ def submit(
     identity: Identity | None,
     measured: bool = False,
 ) -> RunRecord:
-    """Put a run into the queue, its placement's fields on top of the session's own; a run that goes on from an earlier
-    one has that one's params and placement. Raises BadInput."""
+    """Queue a run, whose placement adds to the session's. A run that goes on from an earlier one has that one's params
+    and placement. Raises BadInput."""
     base, values = session.placement, dict(params)
     if earlier := client.gone_on_from(store, chosen, values):
         values = {**going_on(chosen.params, earlier.params), **values}
@@ -101,7 +101,7 @@ def link(run_id: int) -> str | None:
 
 
 class Latest:
-    """The newest values of the events that a workload wants drawn; reads only what is new."""
+    """The newest values of the events that a workload draws; reads only new ones."""
 
     def __init__(self, store: Store, run: RunRecord) -> None:
         known = workloads().get(run.workload)

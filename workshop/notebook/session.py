@@ -16,9 +16,8 @@ from workshop.course import learner
 from workshop.notebook.asking import parted
 from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown, StatusLine, show
-from workshop.notebook.maps import RankMapShown
 from workshop.notebook.running import AGAIN, follow, submit
-from workshop.notebook.shown import RunShown
+from workshop.notebook.shown import RankMapShown, RunShown
 from workshop.registry import workload as workload_of
 from workshop.report import html
 from workshop.report.analysis.oversubscription import asked_threads
@@ -38,8 +37,8 @@ MOST = 1000  # runs in a history
 
 
 def cores_of(session: SessionRecord) -> int:
-    """How many cores there are for ranks on a session's machine, or on each of its hosts: where ranks are started from
-    this very host, those that this process may use. Raises WorkshopError where it hasn't told what it is on."""
+    """The cores for ranks on a session's machine, or on each of its hosts. Where this host starts the ranks, only the
+    cores that this process may use count. Raises WorkshopError where the session hasn't told its machine."""
     if not (units := session.machine.get("units")):
         raise WorkshopError(f"Session {session.name} has not told yet which machine it is on; try again in a moment.")
     if session.site.get("kind") == "local" and session.machine["host"] == socket.gethostname():
@@ -62,7 +61,7 @@ class Session(Shown):
 
     @property
     def record(self) -> SessionRecord:
-        """What the store says of it now."""
+        """The store's present record."""
         return self._store.session(self._id)
 
     @property
@@ -71,7 +70,7 @@ class Session(Shown):
         return Placement.parse(self.record.placement)
 
     def up(self) -> SessionRecord:
-        """What the store says of it now. Raises WorkshopError with a way on where it has ended."""
+        """The store's present record. Raises WorkshopError with advice where the session has ended."""
         now = self.record
         if now.up:
             return now
@@ -106,7 +105,7 @@ class Session(Shown):
         return study(self, kind, workload, names)
 
     def runs(self) -> DataFrame:
-        """One's own runs in this session, the newest first."""
+        """Your own runs in this session, the newest first."""
         from pandas import DataFrame
 
         whose = learner.identity(self._store)
@@ -172,7 +171,7 @@ class Session(Shown):
         return lease(self)
 
     def release(self) -> None:
-        """Give the ranks of a shared session back; those of this notebook's own stay."""
+        """Give the ranks of a shared session back. This notebook's own ranks stay."""
         from workshop.notebook.ranks import release
 
         release(self)
@@ -204,7 +203,7 @@ class Session(Shown):
         yield html.box("".join(lines), "good" if now.up else "bad")
 
     def _told(self, what: Callable[[SessionRecord], bool]) -> SessionRecord:
-        """What the store says of it, once it says `what`, or as soon as nothing is started any longer."""
+        """The store's record once it has `what`, or once the session isn't starting any more."""
         now = self.up()
         until = time.monotonic() + RANKS_UP
         while not what(now) and now.state in ("starting", "restarting") and time.monotonic() < until:

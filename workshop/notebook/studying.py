@@ -78,7 +78,7 @@ def study(session: Session, kind: str, workload: str | None, names: Mapping[str,
 
 
 class StudyShown(Shown):
-    """A study and what it has found so far."""
+    """A study and its results so far."""
 
     def __init__(self, store: Store, number: int) -> None:
         self.store = store
@@ -198,7 +198,7 @@ def _going_on(number: int, now: Progress) -> tuple[str, str]:
 
 
 def _stopped(store: Store, kind: str, workload: str, wanted: PlannedStudy, mine: str) -> StudyRecord | None:
-    """One's own study that asks for the very same and was stopped: others' are theirs."""
+    """Your own stopped study with the same settings."""
     description = wanted.description()
     for known in store.studies(kind=kind, limit=RECENT):
         theirs = (known.workload, known.submitted_by, known.state)

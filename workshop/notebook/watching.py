@@ -78,7 +78,7 @@ class CellError:
 
 @dataclass(frozen=True)
 class RankResult:
-    """How a cell ended on a rank, and what it printed there. `value` is what a called function returned."""
+    """The result of a cell on a rank, with its output. `value` is the return value of a called function."""
 
     rank: int
     ok: bool
@@ -89,8 +89,9 @@ class RankResult:
 
 @dataclass(frozen=True)
 class CallResult:
-    """`results` in rank order, of those that have ended; `why` the cell was ended, "" where it ended by itself; `own`
-    are the ranks that had ended before that, `deaf` those that could not be interrupted, and `where` each rank was."""
+    """The `results` of ranks that have ended, in rank order. `why` says why the cell was ended ("" for a normal end),
+    `own` are the ranks that had ended before, `deaf` the ranks that could not be interrupted, and `where` each rank
+    was."""
 
     results: list[RankResult]
     why: Why = ""
@@ -231,7 +232,7 @@ class CallMonitor:
         return RankResult(rank, error is None, error, "", value)
 
     def _last_words(self) -> None:
-        """Take what is still on its way, and what came past the cell's own line."""
+        """Take the output that is still on its way, also output that arrived late."""
         until = time.monotonic() + LAST_WORDS
         for result in self._results:
             result.wait_for_output(max(until - time.monotonic(), 0))

@@ -1,4 +1,4 @@
-"""Composing a placement: machine, form and command line, of which each follows the others."""
+"""Edits a placement: machine, form and command line, which follow each other."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def take(placement: Placement) -> None:
 
 
 def form() -> Composition | None:
-    """The form; None, with the reason on the page, where what it holds can't be used."""
+    """The form's values. None where they can't be used; the page says why."""
     described, text = _machine()
     key = f"place-{st.session_state.get('place-turn', 0)}"
     if f"{key}-hosts" not in st.session_state:  # a form that is new, or that is there again after another page
@@ -131,7 +131,7 @@ def read_machine(text: str) -> MachineDescription:
 
 
 def commands(composed: Composition) -> None:
-    """The command line to edit, and those of all tools to copy."""
+    """The command line to edit, and the commands of all tools to copy."""
     written = command_lines.commands(composed.placement, composed.described)
     _edited(composed, written[composed.placement.mpi])
     for tab, tool in zip(st.tabs([MPIS.get(tool, tool) for tool in written]), written, strict=True):
@@ -140,7 +140,7 @@ def commands(composed: Composition) -> None:
 
 
 def _edited(composed: Composition, text: str) -> None:
-    """A command line that the form follows; what it says that nobody understands is named."""
+    """A command line that the form follows. The page names words that nobody understands."""
     key = f"command-{composed.digest}"
 
     def read() -> None:
@@ -163,7 +163,7 @@ def _edited(composed: Composition, text: str) -> None:
 
 
 def _read(text: str, composed: Composition) -> dict[str, Any] | None:
-    """Have the form follow a command line. What is to be said of it, and on which placement's page."""
+    """Have the form follow a command line. Returns messages, and the MPI whose form shows them."""
     try:
         parsed = parse(text, composed.placement, composed.described)
     except WorkshopError as error:

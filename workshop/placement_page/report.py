@@ -1,4 +1,4 @@
-"""Somebody's report of ranks, pasted: drawn, and held against the prediction."""
+"""A pasted report of ranks, drawn and compared with the prediction."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 class Predictions:
-    """Answers by what was asked; any thread may ask."""
+    """Answers by placement and machine; any thread may ask."""
 
     def __init__(self, ask: Callable[[Placement, MachineDescription], Prediction] = mapper.predict) -> None:
         self._ask = ask
@@ -74,7 +74,7 @@ class Predictions:
 
 
 def described(machine: Mapping[str, Any]) -> MachineDescription:
-    """The machine of a run as mappers are told of it. Raises BadInput for one that can't be told of."""
+    """A run's machine in the form that mappers need. Raises BadInput for a machine that can't be described."""
     first, *others = topology.machines(machine).values()
     units = finite(first["units"])
     if any(finite(other["units"]) != units for other in others):
@@ -87,7 +87,7 @@ def described(machine: Mapping[str, Any]) -> MachineDescription:
 
 
 def _invented(units: list[dict[str, int]]) -> MachineDescription:
-    """An invented machine with the same cores, caches and nodes in each package, as far as they are all alike."""
+    """An invented machine with the same cores, caches and nodes in each package, where all packages are alike."""
 
     def count(what: str) -> int:
         return len({row[what] for row in units})

@@ -8,9 +8,9 @@ from workshop.report.analysis import placing, timing, training
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.diverging import diverged
 from workshop.report.analysis.endings import ending
-from workshop.report.analysis.evaluating import evaluating
 from workshop.report.analysis.findings import facts
 from workshop.report.analysis.recipe import recipe
+from workshop.report.analysis.training import evaluating
 from workshop.store.records import RunRecord
 
 LOOKS = (

@@ -40,7 +40,8 @@ def ssh_options() -> list[str]:
 
 
 class AgentClient:
-    """One other host. Opening it waits for nothing; to be opened by a thread that lives as long as it (`guarded`)."""
+    """The connection to another host's agent. Opening it doesn't wait. The thread that opens it has to live as long as
+    the connection (`guarded`)."""
 
     def __init__(self, host: str, ssh: str, tag: str) -> None:
         self.host = host
@@ -103,7 +104,7 @@ class AgentClient:
 
     @property
     def ended(self) -> int | None:
-        """The exit code of the line's own program, whose last words have been heard then; None while it runs."""
+        """The exit code of the ssh program, whose last words have been read then; None while it runs."""
         if self._over.is_set():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(LAST_WORDS)
@@ -117,7 +118,7 @@ class AgentClient:
         return list(self._complaints or (() if self.answered else self._chatter))
 
     def hang_up(self) -> None:
-        """The outpost ends what is left of the ranks there, and itself."""
+        """The host agent ends the remaining ranks there, and itself."""
         assert self._process.stdin is not None, "it is a pipe"
         with contextlib.suppress(OSError):
             self._process.stdin.close()

@@ -164,7 +164,8 @@ class Channel:
             self._line.send_multipart([identity, json.dumps(message).encode()])
 
     def _handle(self, messages: list[_Message]) -> None:
-        """Store first, acknowledge afterwards: what was acknowledged is never lost, what wasn't comes again."""
+        """Store a message first and acknowledge it then. So acknowledged messages are never lost, and all others come
+        again."""
         batches, words, progress = [], [], {}
         for _, message, frames in messages:
             run, rank, kind = message["run"], message["rank"], message["kind"]

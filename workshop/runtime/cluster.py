@@ -14,12 +14,13 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import ipyparallel as ipp
 import psutil
+from ipyparallel.error import IPythonError
 from traitlets.config import Config
 
 from workshop.core import processes, rank_map, topology
@@ -27,7 +28,7 @@ from workshop.core.parent_death import guarded
 from workshop.core.patience import MOST, patient
 from workshop.core.placement import Placement
 from workshop.engine import host as engine
-from workshop.runtime import loopback, ping, shared_memory, temporary_folders
+from workshop.runtime import loopback, shared_memory, temporary_folders
 from workshop.runtime.engines import EngineSet, EnginesFailed, RanksNotStarted
 from workshop.runtime.exit_watcher import Vigil
 from workshop.runtime.fork.handle import PLAIN, RankServer
@@ -86,7 +87,7 @@ class Cluster:
     def answers(self) -> bool:
         """Whether all ranks that are up answer: one that is alive may be deaf for ever."""
         pids = [report["pid"] for report in self.engines.rank_map["ranks"]] if self.engines is not None else []
-        return self.alive and self.controller_whole and ping.answer(self._client, pids, self._ending.is_set)
+        return self.alive and self.controller_whole and answer(self._client, pids, self._ending.is_set)
 
     def start_controller(self) -> None:
         """Start the controller where the ranks can reach it, with a heartbeat short enough to notice a dead engine
@@ -242,7 +243,7 @@ class Cluster:
         return self._client[:].apply_async(function, *arguments)
 
     def stop_engines(self) -> None:
-        """End the ranks that are up, whatever state they are in; nothing of them is left afterwards."""
+        """End the running ranks in any state, with everything that they have started."""
         engines, self.engines = self.engines, None
         if engines is not None and self.controller_alive:
             # Ranks may be stuck in a collective, deaf to SIGTERM. mpirun notices that they are gone and follows.
@@ -294,3 +295,25 @@ def _unregister(client: Any, ids: Iterable[int]) -> None:
                 client.session.send(client._query_stream, "unregistration_request", content={"id": id})
 
     client._io_loop.add_callback(send)
+
+
+ANSWER = 4.0  # seconds within which every rank of an idle machine must have answered; it takes some milliseconds
+LOOK = 0.05  # seconds between looks whether anybody still wants to know
+
+
+def answer(client: Any, pids: Iterable[int], give_up: Callable[[], bool]) -> bool:
+    """Whether all of these processes, and no others, answer a call of ipyparallel's client in time; False, too, where
+    `give_up` says that nobody waits for that any longer."""
+    expected = sorted(pids)
+    if len(client.ids) != len(expected):
+        return False
+    try:
+        result = client[:].apply_async(os.getpid)
+        began = time.monotonic()
+        while not result.ready():
+            if time.monotonic() - began > patient(ANSWER) or give_up():
+                return False
+            result.wait(LOOK)
+        return sorted(result.get(0)) == expected
+    except (IPythonError, TimeoutError):
+        return False

@@ -311,7 +311,8 @@ class Conductor:
         return outcome, engines is not before
 
     def _engines_for(self, run: RunRecord) -> None:
-        """Equal placements share engines that answer until they have grown; whoever measures gets fresh ones."""
+        """The engines for a run. Equal placements share engines that answer until they have grown; a measured run gets
+        new ones."""
         placement, trains = Placement.parse(run.placement), workload(run.workload).trains
         engines = self.cluster.engines
         alike = self.cluster.alive and engines is not None and engines.placement == placement

@@ -1,4 +1,4 @@
-"""What is known of the set of engines that is up, which are the ranks of one MPI world."""
+"""The set of running engines, which are the ranks of one MPI world."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class OutOfMemory(EnginesFailed):
 
 
 class EngineSet:
-    """What is known of the set of engines that is up."""
+    """The set of running engines."""
 
     def __init__(self, placement: Placement, set_id: str, tag: str, launcher: Any) -> None:
         self.placement = placement
@@ -64,7 +64,7 @@ class EngineSet:
 
     @property
     def lost(self) -> bool:
-        """Whether the kernel has told that one of them ended, where all are on this machine."""
+        """Whether the kernel has reported the end of a rank, where all ranks are on this machine."""
         return self.vigil is not None and self.vigil.first is not None
 
     @property

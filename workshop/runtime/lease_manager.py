@@ -1,7 +1,7 @@
-"""The conductor's part in leases: it lends a session's ranks to one holder at a time, and watches them meanwhile.
+"""The conductor's side of leases: it lends a session's ranks to one holder at a time, and watches them.
 
-While they are lent it calls nothing on them, and takes no run. What ends ranks during a run ends them here, too: they
-are replaced, and the lease goes on. Lent ranks are never used again by anybody else.
+Meanwhile it calls nothing on them, and takes no run. When ranks end as they would during a run, they are replaced, and
+the lease goes on. Ranks are never used again after a lease.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BEGAN = 2.0  # seconds by which two readings of when a process began may differ:
 
 
 class LeasedSession(MonitoredSession, Protocol):
-    """What lending has to know of the session whose ranks it lends."""
+    """What the lease manager needs of the session."""
 
     session: SessionRecord
     memory_limit: int | None
@@ -53,10 +53,8 @@ class LeaseManager:
         self._told: int | None = None
 
     def serve(self) -> bool:
-        """Lend the ranks to whoever has waited longest, until they are given back. False where nobody wants them.
-
-        Raises SiteLost, and WorkshopError where something between the two goes wrong.
-        """
+        """Lend the ranks to the first in the queue, until they are given back. False where nobody waits. Raises
+        SiteLost, and WorkshopError after other faults."""
         conductor = self._conductor
         lease = next((lease for lease in conductor.store.leases(conductor.id) if not self._over(lease)), None)
         if lease is None:
@@ -134,7 +132,7 @@ class LeaseManager:
         return memory_policy.elsewhere(dict(channel.hosts), socket.gethostname())
 
     def _over(self, lease: Lease) -> bool:
-        """Whether a lease has ended; one whose holder is gone ends here."""
+        """Whether a lease has ended; a lease whose holder is gone ends here."""
         if lease.state != "ended" and self._gone(lease):
             self._conductor.store.end_lease(lease.id, f"{lease.holder} was gone")
             return True

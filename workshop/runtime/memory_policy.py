@@ -34,7 +34,7 @@ def room(held: Mapping[int, int], places: Iterable[MemoryUsage], limit: int | No
 
 
 def judge(host: str, held: Mapping[int, int], places: Iterable[MemoryUsage], limit: int | None) -> Shortage | None:
-    """What of that has run out on a host, if anything has."""
+    """The memory that has run out on a host, if any."""
     own = sum(held.values())
     if not held:
         return None
@@ -48,7 +48,7 @@ def judge(host: str, held: Mapping[int, int], places: Iterable[MemoryUsage], lim
 
 
 def elsewhere(hosts: Mapping[str, HostMemory], here: str) -> Shortage | None:
-    """A host other than `here` whose memory has run out, as its ranks told last."""
+    """A host other than `here` without memory, by its ranks' last report."""
     for name, told in hosts.items():
         if name != here and (found := judge(name, told.held, [MemoryUsage(told.total, told.available)], None)):
             return found

@@ -1,4 +1,4 @@
-"""What is asked of other hosts before anything starts there, and what to do where the answer isn't right."""
+"""Questions to other hosts before ranks start there, and advice where the answers aren't right."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PACKAGES = (
 
 @dataclass
 class PreflightFindings:
-    """What a preflight found: sentences, each of which begins with the host that it is about."""
+    """The result of a preflight, in sentences that begin with the host."""
 
     failures: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)  # of what is no reason not to start
@@ -110,7 +110,7 @@ def _look(post: AgentClient, question: Mapping[str, Any]) -> Mapping[str, Any] |
 
 
 def silence(host: str, code: int | None, said: Sequence[str]) -> str:
-    """Why a host has not answered, from the exit code of ssh (None: it still runs) and what was said."""
+    """The reason why a host has not answered, from ssh's exit code (None: it still runs) and output."""
     words = said[-1] if said else ""
     if code in NOT_FOUND:
         return (

@@ -7,14 +7,16 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from workshop.core import processes, rank_map
 from workshop.core.errors import OUT_OF_MEMORY
 from workshop.core.patience import patient
+from workshop.core.processes import is_stopped
 from workshop.engine.reporter import EXIT_ORPHANED, SILENCE
-from workshop.runtime import memory_policy, silence
+from workshop.runtime import memory_policy
 from workshop.runtime.memory_monitor import MemoryMonitor
 from workshop.runtime.memory_policy import Shortage
 from workshop.store.records import RunRecord, RunStatus
@@ -26,6 +28,48 @@ if TYPE_CHECKING:
     from workshop.runtime.watchdog import Watchdog
     from workshop.store.store import Store
 
+SILENT = 30.0  # seconds of an idle machine; a rank that loads a library on a busy one can be deaf for long
+GAP = 1.0  # seconds between two looks that count, at most
+
+
+class Silence:
+    """Of the ranks of one run, which began now."""
+
+    def __init__(self) -> None:
+        self._looked: float | None = None
+        self._heard: dict[int, float] = {}
+        self._silent: dict[int, float] = {}
+
+    def look(
+        self, heard: Mapping[int, float], is_stopped: Callable[[int], bool], now: float | None = None
+    ) -> int | None:
+        """The rank that has been silent for too long, or None; to be asked several times a second.
+
+        `heard`: when each rank was last heard of, `now`: the time, both on the monotonic clock. A rank that
+        `is_stopped` is not waited for any longer because the machine is busy."""
+        now = time.monotonic() if now is None else now
+        spent = min(now - self._looked, GAP) if self._looked is not None else 0.0
+        self._looked = now
+        for rank, last in heard.items():
+            known = self._heard.get(rank) == last
+            self._heard[rank] = last
+            self._silent[rank] = self._silent.get(rank, 0.0) + spent if known else 0.0
+        if not self._silent:
+            return None
+        most = max(self._silent, key=self._silent.__getitem__)
+        if self._silent[most] <= SILENT:
+            return None
+        return most if is_stopped(most) or self._silent[most] > patient(SILENT) else None
+
+
+def silence_words(rank: int, host: str, pid: int | None) -> str:
+    """Of a rank that is silent, in one sentence without its full stop; `pid` is its process, where that is here."""
+    who = f"rank {rank} ({f'process {pid} ' if pid else ''}on {host})"
+    if is_stopped(pid):
+        return f"{who} was stopped by a signal (SIGSTOP), and has not gone on within {SILENT:.0f} s"
+    return f"{who} has not been heard of for {patient(SILENT):.0f} s"
+
+
 LOOK = 0.1  # seconds between looks at the ranks
 ASK = 0.3  # seconds between looks for a reason to end, which take processor time from the ranks
 GRACE = 2.0  # seconds that the other ranks get to end by themselves after one has failed
@@ -33,7 +77,7 @@ CANCEL = 5.0  # seconds that ranks get to end after a stop request, before their
 
 
 class MonitoredSession(Protocol):
-    """What a watch has to know of the session whose ranks it watches."""
+    """What the monitor needs of the session whose ranks it watches."""
 
     id: int
     store: Store
@@ -79,7 +123,7 @@ def _out_of_memory(found: Shortage) -> RunOutcome:
 
 
 class RunMonitor:
-    """Watches one run until it has ended, whichever way."""
+    """Watches one run until it has ended in any way."""
 
     def __init__(
         self, session: MonitoredSession, run: RunRecord, ranks: int, result: Any, lookout: MemoryMonitor
@@ -90,7 +134,7 @@ class RunMonitor:
         self.result = result
         self.lookout = lookout
         self.killed = session.site.kills()
-        self.silence = silence.Silence()
+        self.silence = Silence()
         self.finished: dict[int, dict[str, Any]] = {}
         self.failed: dict[int, dict[str, Any]] = {}
         self.started = self.asked = time.monotonic()
@@ -155,7 +199,7 @@ class RunMonitor:
         return None
 
     def _last_words(self) -> RunOutcome:
-        """Whoever failed first decides; nobody failed: the run did what it should, or stopped as it was asked."""
+        """The first failure decides. Without one, the run has completed, or stopped as it was asked."""
         if self.failed:
             rank, body = next(iter(self.failed.items()))
             failure = problem(body["type"], body["message"], rank, body["host"], body["traceback"])
@@ -195,7 +239,7 @@ class RunMonitor:
         session.channel.stop(run.id)
 
     def _silent(self) -> RunOutcome | None:
-        """What becomes of a run one of whose ranks is not heard of any longer."""
+        """The outcome of a run with a silent rank."""
         engines = self.session.cluster.engines
         if engines is None:
             return None
@@ -204,7 +248,7 @@ class RunMonitor:
         rank = self.silence.look(heard, lambda rank: processes.is_stopped(local.get(rank)))
         if rank is None:
             return None
-        words = silence.words(rank, hosts[rank], local.get(rank))
+        words = silence_words(rank, hosts[rank], local.get(rank))
         return RunOutcome("failed", error=problem("RankSilent", words, rank, hosts[rank]), reusable=False)
 
 

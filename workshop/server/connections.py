@@ -1,5 +1,5 @@
-"""How connections are read and written: requests that stay half-sent are closed, messages of sockets are bounded by
-what their page sends, and whoever reads nothing of what they are sent is cut off."""
+"""Limits for connections: half-sent requests are closed, a socket's messages have a largest size, and clients that
+don't read are disconnected."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ UNREAD = 60.0  # seconds in which the other side has to read something of what w
 
 
 class Unread:
-    """The clock of a connection whose other side doesn't read. uvicorn waits for such a side without a limit, both to
-    send more and to close."""
+    """The clock of a connection whose client doesn't read. uvicorn waits for such a client without a limit."""
 
     def __init__(self, transport: asyncio.Transport, seconds: float, waits: Callable[[], bool]) -> None:
         """`waits` tells whether the application waits until more can be written."""

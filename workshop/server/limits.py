@@ -47,7 +47,7 @@ RUNS = Limit("unfinished runs", 1 << 30, 400)
 
 
 class TooManyRequests(BadInput):
-    """Somebody, or everybody behind an address, has as much of something as they may have."""
+    """A person or an address has reached a limit."""
 
 
 @dataclass(frozen=True)
@@ -196,8 +196,8 @@ class ServerLimits:
                 self._logged_out.popitem(last=False)
 
     def check_run(self, store: Store, session: SessionRecord, identity: Identity) -> None:
-        """Refuse a run where a learner, under whatever nickname, or everybody at their address, has as many unfinished
-        ones as is allowed. Raises TooMany."""
+        """Refuse a run where a learner under any nickname, or everybody at their address, has too many unfinished runs.
+        Raises TooManyRequests."""
         if identity.role != "learner":
             return
         who, mine, theirs = self.who(identity), 0, 0
@@ -235,7 +235,7 @@ def network(address: str) -> str:
 
 
 def factor() -> int:
-    """By how much limits per address are multiplied. Raises BadInput for what is no such number."""
+    """The factor for all limits per address. Raises BadInput for other values."""
     given = os.environ.get(FACTOR, "1").strip()
     if not (given.isascii() and given.isdigit() and len(given) <= 4 and int(given) >= 1):
         raise BadInput(f"{FACTOR} is {given[:40]!r}; it should be a whole number from 1 to 9999.")

@@ -21,7 +21,7 @@ class TooManyAttempts(Exception):
 
 @dataclass
 class LoginTurn:
-    """Whoever looks at a code says whether it was right; `waited`: so many others came before it."""
+    """One check of a code. The caller sets `right`; `waited` says that as many attempts as allowed came before it."""
 
     waited: bool
     right: bool = False

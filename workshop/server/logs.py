@@ -17,8 +17,8 @@ LARGEST = 8 << 20  # bytes of the file, and of the older one beside it
 
 
 class LimitedLog:
-    """A text stream for log records, each of them one `write`. What is too much within a minute is counted and left
-    out. A regular file that has grown too large is moved to `NAME.1`; it has to be open for appending."""
+    """A text stream for log records, with one `write` each. It counts and drops records above a minute's limit. A
+    regular file that is too large becomes `NAME.1`; it has to be open for appending."""
 
     def __init__(
         self, stream: TextIO, a_minute: int = A_MINUTE, largest: int = LARGEST, longest: int = LONGEST

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class LiveSource(Protocol):
-    """Looks at one thing in the store; called in a worker thread, never twice at a time."""
+    """Reads one thing from the store, in a worker thread and never twice at a time."""
 
     every: float  # seconds until the next look
 
@@ -41,7 +41,7 @@ class Topic:
         self._changed = asyncio.Event()
 
     def update(self, sections: Mapping[str, str]) -> None:
-        """Take in sections; whoever waits is woken if any of them is new."""
+        """Store sections, and wake waiting viewers if a section is new."""
         known = {name: text for name, (_, text) in self._sections.items()}
         changed = {name: text for name, text in sections.items() if known.get(name) != text}
         if not changed:
@@ -58,7 +58,7 @@ class Topic:
             await self._changed.wait()
 
     def message(self, seen: int) -> str:
-        """What has changed since version `seen`, as one JSON object; made once for all who have seen the same."""
+        """The changes since version `seen` as one JSON object, made once for all viewers with that version."""
         if seen not in self._messages:
             news = [f"{dumps(name)}:{text}" for name, (at, text) in self._sections.items() if at > seen]
             self._messages[seen] = f'{{"version":{self.version},"sections":{{{",".join(news)}}}}}'
@@ -66,7 +66,7 @@ class Topic:
 
 
 class Hub:
-    """The topics that somebody watches; a topic's poller lives as long as it has viewers."""
+    """The watched topics; a topic's poller lives as long as it has viewers."""
 
     def __init__(self) -> None:
         self._topics: dict[Hashable, tuple[Topic, asyncio.Task[None]]] = {}

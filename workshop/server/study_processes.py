@@ -31,7 +31,7 @@ TOLD = 3  # lines of its log that are shown of one that failed
 
 @dataclass
 class StudyProcess:
-    """One study's process, and how it ended."""
+    """The process of a study, and its end."""
 
     study_id: int
     session: str
@@ -101,7 +101,7 @@ class Runners:
             return self._known.get(study_id)
 
     def _only_one(self, store: Store, session: SessionRecord) -> None:
-        """One study at a time in a session, whoever runs it: trials would wait for each other. Raises BadInput."""
+        """Refuse a second study in a session, because the trials of two would wait for each other. Raises BadInput."""
         there = {one.study_id for one in self._known.values() if not one.ended.is_set() and one.session == session.name}
         for study in store.studies(limit=RECENT):
             if study.state == "running" and study.id not in there:

@@ -20,16 +20,16 @@ RIGHT, EMPTY = "right", "empty"
 
 
 class Progresses:
-    """One row per learner and thing. Whoever writes at the same time (a notebook that is open twice) loses nothing."""
+    """One row for each learner and thing. Concurrent writers (a notebook that is open twice) lose nothing."""
 
     database: Database
 
     def keep_check(self, learner: str, lab: str, item: str, state: str, said: str) -> LabProgress:
-        """Count a check of an exercise: `state` is what came of it, `said` the hint ("" where it is right).
+        """Count a check of an exercise: `state` is its result, `said` the hint ("" where the answer is right).
 
-        An exercise that was right once has been solved (`right_at`), also when later checks are wrong. An empty one is
-        not wrong: whoever runs a whole notebook checks exercises that they haven't come to.
-        Raises BadInput for names that can't be kept, and nothing is counted then.
+        A solved exercise stays solved (`right_at`), also after a wrong check. An empty answer isn't wrong, because
+        somebody may run a whole notebook before reaching its exercises. Raises BadInput for names that can't be stored;
+        then nothing is counted.
         """
         if not state or len(state) > _most(progress.c.state):
             raise BadInput(f"{state!r} is no outcome of a check; see workshop.course.exercise_checks.")
@@ -47,8 +47,8 @@ class Progresses:
     def keep_prediction(
         self, learner: str, lab: str, item: str, guess: Any = None, measured: Any = None
     ) -> LabProgress:
-        """Keep what somebody predicts, or what was measured of it, or both; None leaves that one as it is. Values are
-        as JSON has them; raises BadInput for others, and for names that can't be kept."""
+        """Store a prediction, a measured value, or both; None leaves a value as it is. Raises BadInput for values that
+        JSON doesn't have, and for names that can't be stored."""
         new = {key: value for key, value in (("guess", guess), ("measured", measured)) if value is not None}
         if not new:
             raise BadInput(f"The prediction {item!r} has neither a guess nor a measured value.")
@@ -76,7 +76,7 @@ class Progresses:
         return sorted(found, key=lambda one: (one.learner, one.lab, one.kind, one.item))
 
     def forget_progress(self, learner: str, lab: str | None = None) -> int:
-        """Take back what is known of a learner, in one lab or in all; returns how many things that was."""
+        """Delete a learner's progress in one lab or in all. Returns the number of deleted rows."""
         gone = progress.delete().where(progress.c.learner == learner)
         if lab is not None:
             gone = gone.where(progress.c.lab == lab)

@@ -26,7 +26,7 @@ class RecordingOrigin:
 
     @property
     def words(self) -> str:
-        """What stands on every page."""
+        """The sentence on every page of a recording."""
         when = time.strftime("%d %B %Y", time.localtime(self.at)).lstrip("0")
         return f"Recorded on {when}, on {self.machine}; nothing runs here. {self.note}".rstrip()
 
@@ -38,7 +38,7 @@ def recorded(database: Database) -> RecordingOrigin | None:
 
 
 def mark(connection: Connection, found: RecordingOrigin) -> None:
-    """Make a store that of a recording."""
+    """Mark a store as a recording's."""
     connection.execute(settings.insert().values(key=KEY, value=json.dumps(asdict(found))))
 
 
@@ -56,7 +56,7 @@ def refuse_in(database: Database) -> None:
 
 
 def now(database: Database) -> float:
-    """The time as of which a store is looked at: of a recording, when it was made, so that nothing in it grows old."""
+    """The present time; for a recording the time of its making, so that nothing in it looks old."""
     found = recorded(database)
     return found.at if found is not None else time.time()
 

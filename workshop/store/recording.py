@@ -1,8 +1,8 @@
-"""Recordings: chosen sessions of a store as one document without names or secrets, and a store made of one.
+"""Recordings: sessions of a store as one document without names or secrets, and a store made from such a document.
 
-What is recorded has ended: sessions with their runs, events and files, studies, guesses, rounds of quizzes, progress.
-What is not: settings, ways in, codes, queues, leases, and files that ranks were given, that are only good for going on,
-or that nobody can search for names, being neither text nor PNG pictures. People become learner-1, learner-2, …, hosts
+A recording has ended sessions with their runs, events and files, studies, guesses, rounds of quizzes, and progress. It
+has no settings, tokens, codes, queues and leases. It has no files that only serve to continue a run, and none in which
+names can't be searched, which is everything but text and PNG pictures. People become learner-1, learner-2, …, hosts
 node-1, …, paths the names of their files (`workshop.store.anonymous`).
 """
 

@@ -1,4 +1,4 @@
-"""The rows of a store that make up a recording, as they are written there: see `workshop.store.recording`."""
+"""The rows of a store that a recording gets, in their recorded form; see `workshop.store.recording`."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ Row = list[Any]
 
 
 class RecordingSelection:
-    """What is recorded of some sessions, table by table. `left_out` says afterwards what isn't.
+    """The recorded rows of some sessions, table by table. `left_out` names the rest afterwards.
 
-    Raises BadInput for a session that isn't there.
+    Raises BadInput for an unknown session.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class RecordingSelection:
         return f"{said} ({model})" if model else said
 
     def left_out(self) -> list[str]:
-        """What is not in the recording, in words."""
+        """The parts that the recording leaves out, in words."""
         counted = [f"{count} {what}" for what, count in sorted(self._left.items())]
         return ["settings, ways in and codes of the class", *counted]
 
@@ -178,7 +178,7 @@ class RecordingSelection:
                 yield self._row(key.table, row._mapping)
 
     def _row(self, table: Any, row: RowMapping) -> Row:
-        """A row as it is recorded."""
+        """A row in its recorded form."""
         changed = self._changed(table, row)
         return [
             changed[column.name] if column.name in changed else self._value(column, row[column.name])
@@ -251,7 +251,7 @@ class RecordingSelection:
                     yield list(row)
 
     def _blobs(self) -> Iterator[Row]:
-        """Contents of files, once each; takes note of whose they are for `artifacts`."""
+        """Each file's contents once; remembers the owners for `artifacts`."""
         files, written = tables.artifacts.c, set[str]()
         for run in self.runs:
             taken: set[str] = set()

@@ -1,4 +1,4 @@
-"""The tables, as SQLAlchemy Core sees them. Whoever changes them raises VERSION."""
+"""The tables, for SQLAlchemy Core. A change of them raises VERSION."""
 
 from __future__ import annotations
 

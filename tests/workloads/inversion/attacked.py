@@ -16,8 +16,7 @@ from workshop.extension import no_artifacts
 from workshop.workloads.federated.local import Learner
 from workshop.workloads.inversion import WORKLOAD, InversionParams
 from workshop.workloads.inversion.attack import AttackInput
-from workshop.workloads.inversion.models import build
-from workshop.workloads.inversion.victim import Private
+from workshop.workloads.inversion.victim import Private, build_model
 from workshop.workloads.mnist import models
 from workshop.workloads.mnist.heldout import as_inputs
 
@@ -40,7 +39,7 @@ class Institution:
     """A network and what an institution makes of it: compiled once for all attacks of a module."""
 
     def __init__(self, name: str, seed: int = 0) -> None:
-        self.model = build(name, seed)
+        self.model = build_model(name, seed)
         self.learner = Learner(self.model, models.loss_of(self.model), models.correct, RATE)
         self.start = self.learner.vector()
 

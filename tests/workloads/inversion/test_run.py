@@ -14,7 +14,7 @@ from workshop.core.errors import BadInput
 from workshop.engine.context import Memory
 from workshop.workloads.inversion import run as workload
 from workshop.workloads.inversion import search
-from workshop.workloads.inversion.pictures import COLUMNS, MOST, ImagePair, drawn
+from workshop.workloads.inversion.watch import COLUMNS, MOST, ImagePair, drawn
 
 SHORT = {"iterations": 160, "starts": 1}
 

@@ -137,7 +137,7 @@ def rows(turns: Sequence[EventResult], ended: Sequence[str], seed: int) -> list[
 
 
 def ratios(turns: Sequence[EventResult], events: int, ended: Sequence[str]) -> dict[str, float]:
-    """Shares of all events that were planned; `left_behind` is how much was left for each of them."""
+    """Shares of all planned events; `left_behind` counts what was left for each event."""
     return {
         "true_status": sum(turn.true for turn in turns) / events,
         "next_run_works": sum(turn.next_seconds is not None for turn in turns) / events,

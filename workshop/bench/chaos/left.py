@@ -20,7 +20,7 @@ DELETED = " (deleted)"
 
 @dataclass
 class SessionTraces:
-    """What was seen of a session while its processes lived, by which it is known again."""
+    """Traces of a session, noted while its processes lived, by which its leftovers are found."""
 
     segments: set[str] = field(default_factory=set)
     launchers: set[int] = field(default_factory=set)
@@ -50,7 +50,7 @@ def of_home(home: Path) -> list[psutil.Process]:
 
 
 def processes_left(found: Iterable[psutil.Process]) -> list[str]:
-    """Those that are more than a session under `workshop up` has: older sets of ranks, second conductors."""
+    """Processes beyond those of one session under `workshop up`: older sets of ranks, second conductors."""
     tags: dict[str, list[str]] = {}
     ones: Counter[str] = Counter()
     for process in found:
@@ -66,18 +66,18 @@ def processes_left(found: Iterable[psutil.Process]) -> list[str]:
 
 
 def _order(tag: str) -> tuple[int, ...]:
-    """Sets of ranks are numbered by their conductor: `…-PID-SET`. Those of a conductor that is gone come first."""
+    """The number of a set of ranks (`…-PID-SET`). Sets of a conductor that is gone come first."""
     pid, number = tag.rsplit("-", 2)[1:]
     return psutil.pid_exists(int(pid)), int(number)
 
 
 def files_left(seen: SessionTraces, current: SessionTraces) -> list[str]:
-    """Segments and folders of what was seen that are still there, and don't belong to what lives now."""
+    """Segments and folders of the noted session that still exist and don't belong to a living process."""
     folders = [_folder(pid) for pid in seen.launchers - current.launchers]
     segments = [Path(path) for path in seen.segments - current.segments]
     return [str(path) for path in (*segments, *folders) if path.exists()]
 
 
 def _folder(launcher: int) -> Path:
-    """Where an mpirun of that number has its contact files."""
+    """The folder with the contact files of the mpirun with that number."""
     return Path(tempfile.gettempdir()) / f"ompi.{launcher}"

@@ -27,7 +27,7 @@ LOST = (
 
 @dataclass(frozen=True)
 class ChaosEvent:
-    """What is done to whom, and when."""
+    """One event: a target, an action and a time."""
 
     number: int
     target: str

@@ -38,7 +38,7 @@ SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP, "terminate": signal.S
 
 
 class Stage:
-    """A session and a dashboard under `workshop up`, and what was seen of them."""
+    """A session and a dashboard under `workshop up`, with their traces."""
 
     def __init__(self, home: Path, store: Store, process: subprocess.Popen[bytes]) -> None:
         self.store = store
@@ -58,7 +58,7 @@ class Stage:
         return client.submit(self.store, self.session, workload, params)
 
     def wait(self, run: RunRecord, seconds: float) -> RunRecord:
-        """The run once it has ended, or as it is when nobody would wait any longer."""
+        """Wait for the run's end, for a limited time. Returns the run as it is then."""
         deadline = time.monotonic() + seconds
         while True:
             with suppress(WorkshopError):  # its session is down at this moment, and comes up again
@@ -117,7 +117,7 @@ class Stage:
         return [one for one in found if module in processes.command(one)]
 
     def left(self) -> list[str]:
-        """What is there that the session does not need any more, once it has had the time to clear up."""
+        """Whatever the session doesn't need any more and hasn't removed after the usual time."""
         deadline = time.monotonic() + patient(SETTLED)
         while True:
             current = self.looked()
@@ -128,7 +128,7 @@ class Stage:
             time.sleep(0.5)
 
     def end(self) -> list[str]:
-        """End `workshop up` as Ctrl-C does, and say what is there that should not be any more."""
+        """End `workshop up` as Ctrl-C does, and return what it has left behind."""
         self.looked()
         self._process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
@@ -139,8 +139,8 @@ class Stage:
 
 @contextmanager
 def stage(home: Path) -> Iterator[Stage]:
-    """Bring `workshop up` up in this state folder; whatever happens, nothing of it is there afterwards. Raises
-    WorkshopError where it doesn't come up."""
+    """Bring up `workshop up` in this state folder, and remove everything at the end of the block. Raises WorkshopError
+    where it doesn't come up."""
     words = ["up", "--no-lab", "--session", SESSION, "--ranks", "2", "--port", str(free_port()), "--json"]
     with open(home / "up.log", "wb") as log:
         process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Arrays of an npz archive, read without trusting what it claims."""
+"""Reads arrays from an npz archive without trusting its claims."""
 
 from __future__ import annotations
 

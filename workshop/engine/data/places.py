@@ -95,7 +95,7 @@ def _minutes(seconds: float) -> str:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file so that others see all of it or nothing."""
+    """Write a file so that other processes see the whole file or none."""
     half = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
         half.write_bytes(data)

@@ -18,7 +18,7 @@ CENSUS = 1.0  # seconds between two looks at the threads, at least
 
 
 class StepCurve(NamedTuple):
-    """What an event tells of a step: a column of the rows of all ranks, added up and divided by another one's sum."""
+    """An event of a step: the sum of one column over all ranks' rows, divided by the sum of another column."""
 
     sum: int
     over: int = COUNT
@@ -83,8 +83,8 @@ class StepReporter:
         self.begin_epoch()
 
     def block(self, first: int, mine: NDArray[np.float64], measured: bool, keep: bool) -> NDArray[np.float64]:
-        """Take in some steps of this rank, float64 [steps, columns]; `first` is the number of the first one. Returns
-        those of all ranks, [ranks, steps, columns]."""
+        """Add some steps of this rank, float64 [steps, columns]; `first` is the first one's number. Returns the steps
+        of all ranks, [ranks, steps, columns]."""
         gathered = np.empty((self.ctx.size, *mine.shape))
         self.ctx.comm.Allgather(np.ascontiguousarray(mine), gathered)
         marks = gathered[..., :5]

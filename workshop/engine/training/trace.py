@@ -69,11 +69,10 @@ def trace(
 
 
 def ahead(marks: np.ndarray, hosts: Sequence[str]) -> np.ndarray:
-    """By how many seconds each rank's clock is ahead of rank 0's, float64 [ranks]; 0 on the same host.
+    """The seconds by which each rank's clock is ahead of rank 0's, float64 [ranks]; 0 on the same host.
 
-    No rank has the result of an exchange before all have come to it, and then all have it: what lies between the ends
-    of an exchange on two hosts is the difference of their clocks, but for what single ranks or steps are late by. So
-    each host's first rank in a step counts, and the median over all steps.
+    An exchange ends on all hosts at the same time, apart from small delays. So the difference of its ends on two hosts
+    is that of their clocks. Each host's first rank in a step counts, and the median over all steps.
 
     `marks` is float64 [ranks, steps, 5] of numbers, see `trace`.
     """
@@ -101,10 +100,10 @@ class TraceSpan:
 
 
 def read_horovod(text: str) -> list[dict[str, Any]]:
-    """The events in Horovod's timeline file, as far as it can be read; [] where there are none.
+    """The readable events in Horovod's timeline file; [] where there are none.
 
-    The file is an array that is written event by event, so what a killed rank leaves may end anywhere: behind a comma,
-    in the middle of an event. Everything before that is returned. Numbers that JSON doesn't know become None.
+    The file is an array that is written event by event, so a killed rank's file may end in the middle of an event.
+    Everything before that is returned. Numbers that JSON doesn't know become None.
     """
     decoder = json.JSONDecoder(parse_constant=lambda _: None, parse_float=_finite)
     found: list[dict[str, Any]] = []
@@ -140,7 +139,7 @@ def negotiations(events: Events) -> list[TraceSpan]:
 
 
 def spans(events: Events) -> Iterator[TraceSpan]:
-    """Begins paired with their ends, tensor by tensor; what has no end, or no begin, is left out."""
+    """Begins paired with their ends, for each tensor; a begin or an end without the other one is left out."""
     opened: dict[int, list[tuple[Mapping[str, Any], dict[int, float]]]] = {}
     for event in events:
         phase, tensor, at, name = (event.get(key) for key in ("ph", "pid", "ts", "name"))

@@ -1,4 +1,4 @@
-"""Reading what MPIs report of ranks and processors, as people paste it: whatever else is printed around it."""
+"""Reads MPIs' reports of ranks and processors from pasted text with other output around them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _READERS: tuple[Callable[[str], MappingReport | None], ...] = (
 
 @dataclass(frozen=True)
 class Read:
-    """A report as a rank map, and the machine that its numbers are of (None where it tells nothing of that)."""
+    """A report as a rank map, and its machine (None where the report tells nothing of the machine)."""
 
     kind: Kind
     rank_map: dict[str, Any]

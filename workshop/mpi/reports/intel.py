@@ -44,7 +44,7 @@ def pinning(text: str) -> MappingReport | None:
 
 
 def _pinned(lines: Sequence[str], at: int) -> tuple[RankSeat, int]:
-    """One rank of the table, whose processors may go over several lines, and where the next one begins."""
+    """One rank of the table, whose processors may take several lines, and the line of the next rank."""
     line = at + 1
     found = _ROW.search(lines[at].rstrip())
     if not found:

@@ -24,7 +24,7 @@ _PREFIX = 400  # characters before a report that can name its host
 
 
 def read(text: str) -> MappingReport | None:
-    """The bindings in a text, whatever is printed around them; None where there are none. Raises BadInput."""
+    """The bindings in a text, which may have other output around them; None where there are none. Raises BadInput."""
     found = _BindingsReader()
     for line, words in enumerate(text.split("\n"), 1):
         found.take(line, words.rstrip("\r"))
@@ -142,7 +142,7 @@ def _knows(seats: Iterable[RankSeat]) -> frozenset[str]:
 
 
 def _rows(seats: Iterable[RankSeat]) -> dict[str, Rows]:
-    """The machines as far as ranks are bound to something of them. Raises BadInput where two ranks don't agree."""
+    """The parts of the machines that ranks are bound to. Raises BadInput where two ranks contradict each other."""
     packages: dict[str, dict[int, int]] = {}
     for seat in seats:
         there = packages.setdefault(seat.host, {})

@@ -14,7 +14,7 @@ MOST_UNITS = 1 << 18  # of all hosts together
 
 
 def read(text: str) -> MappingReport | None:
-    """The map in a text, whatever is printed around it; None where there is none. Raises BadInput."""
+    """The map in a text, which may have other output around it; None where there is none. Raises BadInput."""
     starts = list(_START.finditer(text))
     if not starts:
         return None
@@ -33,7 +33,7 @@ def read(text: str) -> MappingReport | None:
 
 
 class _MapReader:
-    """Takes in the map's elements as expat meets them; nothing of them is kept but what they say."""
+    """Reads the map's elements as expat meets them, and keeps their contents alone."""
 
     def __init__(self, first: int) -> None:
         self.first = first

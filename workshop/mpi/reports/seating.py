@@ -1,4 +1,4 @@
-"""How the seats of a report become a rank map, on the machine that somebody gives or on what the report tells of it."""
+"""Turns a report's seats into a rank map, on a given machine or on the machine that the report describes."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _alike(told: Rows, rows: Rows, whole: str) -> bool:
 
 
 def _shape(rows: Rows, whole: str) -> object:
-    """What has to be the same: the packages' cores, their hardware threads, or how many each core has."""
+    """The part that has to be equal: the packages' cores, their hardware threads, or the threads of each core."""
     per_package: dict[int, list[int]] = defaultdict(list)
     per_core: dict[tuple[int, int], int] = defaultdict(int)
     for one in rows:
@@ -116,8 +116,8 @@ def _size(rows: Rows, whole: str) -> str:
 
 
 class _Host:
-    """The units of a host, and where seats on it are. Many seats are alike, and a text can have a thousand of them:
-    each is looked up once."""
+    """The units of a host, and the units of each seat. A text can have a thousand equal seats, so each is computed
+    once."""
 
     def __init__(self, rows: Rows, given: bool = False) -> None:
         self.rows, self.given = rows, given
@@ -175,7 +175,7 @@ def _named(seat: RankSeat, what: str, numbers: Sequence[int], there: Mapping[int
 
 
 def _machine(given: Mapping[str, Any] | None, rows: Mapping[str, Rows]) -> dict[str, Any] | None:
-    """All hosts' machines in one description; None where the report tells nothing of them."""
+    """All hosts' machines in one description; None where the report doesn't describe them."""
     if not any(rows.values()):
         return None
     known = topology.machines(dict(given)) if given else {}

@@ -57,10 +57,10 @@ class RankSeats(list[RankSeat]):
 
 @dataclass
 class MappingReport:
-    """What a reader has found: seats, and what the report itself tells of its hosts' machines.
+    """A reader's result: seats, and what the report tells of its hosts' machines.
 
-    `knows` names what of a rank is known without any other source; `whole` says that the report shows all cores of
-    its hosts, or all hardware threads, by packages or ("units") without them.
+    `knows` names the fields of a rank that need no other source. `whole` says that the report shows all cores of its
+    hosts, or all hardware threads, by packages or ("units") without them.
     """
 
     kind: Kind
@@ -106,7 +106,7 @@ def numbers(text: str, line: int, what: str, largest: int = LARGEST_NUMBER) -> t
 
 
 def row(unit: int, core: int, package: int) -> dict[str, int]:
-    """A unit of a machine of which no more is known."""
+    """A unit of a machine about which nothing else is known."""
     return {"unit": unit, "core": core, "package": package, "numa": package, "l3": package}
 
 

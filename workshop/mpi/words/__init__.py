@@ -46,9 +46,9 @@ def parse(
 ) -> ParsedCommand:
     """Read mpirun, mpiexec, horovodrun or a batch script of Slurm.
 
-    `base` is the placement that stood there before: of several that are written alike it is the one that is meant, and
-    it says how many ranks there are where the command doesn't. `described` is the machine, which decides what `auto`
-    stands for; without it both meanings count. Raises BadInput, and nothing else.
+    `base` is the previous placement. It decides between placements that are written alike, and gives the number of
+    ranks where the command doesn't. `described` is the machine, which decides what `auto` means; without it both
+    meanings count. Raises only BadInput.
     """
     line = read_lines(command_line)
     found = read_options(line)

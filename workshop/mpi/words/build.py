@@ -72,7 +72,7 @@ def _environment(found: ParsedOptions, base: Placement | None) -> dict[str, str]
 
 
 def _mpi(found: ParsedOptions, base: Placement | None, environment: dict[str, str]) -> MPI:
-    """Whose command it is: each MPI has words that the others don't know."""
+    """The MPI of a command; each has words that the others don't know."""
     before = base.mpi if base is not None else None
     if found.launcher in ("horovodrun", "orterun", "prterun") or (found.openmpi and not found.hydra):
         return "openmpi"
@@ -171,7 +171,7 @@ def _expanded(name: str) -> list[str]:
 def _pinned(
     environment: dict[str, str], values: dict[str, Any], described: MachineDescription | None
 ) -> dict[str, str]:
-    """Read Intel MPI's pinning. Variables of it that the placement's own words wouldn't set remain variables."""
+    """Read Intel MPI's pinning. Its variables stay variables where the placement has no field for them."""
     pins = {name: value for name, value in environment.items() if name.startswith("I_MPI_PIN")}
     if not pins:
         return environment

@@ -57,8 +57,8 @@ def ranks_of_openmpi(found: ParsedOptions, hosts: Sequence[Mapping[str, Any]], d
 def settle(
     found: ParsedOptions, values: dict[str, Any], environment: dict[str, str], described: MachineDescription | None
 ) -> None:
-    """Say in the values of a placement, and in its environment, what the command leaves to its MPI. Raises BadInput
-    for a command that the MPI would refuse, but not as it is written of the placement."""
+    """Add the MPI's defaults to the placement's values and environment. Raises BadInput for a command that the MPI
+    would refuse in this form."""
     if found.launcher == "srun":
         return  # how Slurm binds is a matter of its configuration
     bound = found.bind_to or (None if "bind" in found.said else _bound(found, values, environment))

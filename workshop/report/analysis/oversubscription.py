@@ -17,7 +17,7 @@ Sharing = Literal["units", "cores"]
 
 @dataclass(frozen=True)
 class Oversubscription:
-    """Ranks of one host that have to share what they may run on."""
+    """Ranks of one host that have to share units or cores."""
 
     host: str
     ranks: tuple[int, ...]
@@ -66,8 +66,7 @@ def asked_threads(placement: Mapping[str, Any]) -> int:
 
 
 def threads_of(run: RunRecord) -> int:
-    """The threads with which each rank of a run computes: those that its placement asks for, where it has a use for
-    them."""
+    """The threads with which each rank of a run computes: its placement's, where the workload uses them."""
     return 1 if run.params.get("backend") == COMPILED else asked_threads(run.placement)
 
 

@@ -72,7 +72,7 @@ def _polls(facts: Facts) -> str:
 
 
 def on_one_host(facts: Facts) -> Finding | None:
-    """Several hosts to run on, and all ranks on one of them."""
+    """The run has several hosts, and all ranks are on one of them."""
     named = [host["name"] for host in facts.run.placement.get("hosts") or []]
     if len(named) < 2 or facts.ranks < 2 or facts.hosts != 1:
         return None
@@ -120,7 +120,7 @@ def idle(facts: Facts) -> Finding | None:
 
 
 def unbound(facts: Facts) -> Finding | None:
-    """Ranks that may run anywhere, although there are cores for all of them."""
+    """Ranks may run anywhere, although there are cores for all of them."""
     if not facts.unbound or facts.ranks < 2 or facts.hosts != 1 or facts.crowds:
         return None
     wandered = [

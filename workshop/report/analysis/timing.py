@@ -1,4 +1,4 @@
-"""Findings of how ranks spent their time: waiting for one of them, moving data, reading input."""
+"""Verdicts on how ranks spent their time: waiting for one rank, moving data, reading input."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def talking(facts: Facts) -> Finding | None:
 
 
 def _gradients(facts: Facts, why: str) -> Finding:
-    """The same where gradients are what is moved."""
+    """The same for runs that move gradients."""
     told = facts.metrics
     way, messages, size = told["exchange"], told.get("messages_per_step"), told.get("bytes_per_step")
     if messages and size:

@@ -89,7 +89,7 @@ def waiting_sentence(run: RunRecord) -> str | None:
 
 
 def sentence(found: WaitingTime) -> str:
-    """The same of a run whose waiting has been looked at."""
+    """A sentence on a run's waiting time."""
     step = words.seconds(found.step)
     if found.hardly:
         return f"The ranks hardly waited for each other: {words.seconds(fmean(found.waited))} of a step of {step}."

@@ -73,5 +73,5 @@ def panels(snapshot: Snapshot) -> Sequence[Panel]:
 
 
 def side_by_side(snapshot: Snapshot) -> list[Card]:
-    """The cards of a run that are worth seeing beside those of another run."""
+    """A run's cards that are shown beside another run's cards."""
     return [card for panel in panels(snapshot) if panel.beside is not None for card in panel.beside(snapshot)]

@@ -41,8 +41,7 @@ def times(snapshot: Snapshot) -> list[Card]:
 
 
 def curve_names(workload: Workload | None, names: Iterable[str]) -> list[str]:
-    """Which of the told names get a curve: those that the workload names, in its order; else the first in the
-    alphabet."""
+    """The events with a curve: the ones that the workload names, in its order, else the first in the alphabet."""
     there = set(names)
     if workload is not None and workload.curves is not None:
         return [name for name in workload.curves if name in there or HELD_OUT + name in there]

@@ -29,7 +29,7 @@ from importlib import import_module
 from pathlib import Path
 
 from workshop.core.parent_death import end_with_parent
-from workshop.engine.lean import lean
+from workshop.engine.tensorflow import lean
 from workshop.runtime.fork import child, request
 from workshop.runtime.fork.request import Request
 
@@ -65,7 +65,7 @@ class ForkServer:
         self._awake, self._waker = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
     def serve(self) -> Request:
-        """Returns in children only, each of which has taken on a request."""
+        """Serve requests. Returns only in children, each with its request."""
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         while True:
@@ -175,7 +175,7 @@ class ForkServer:
                     self._forget(pid)
 
     def _look(self) -> None:
-        """Tell stubs how their ranks have ended, and collect those that nobody needs to read about any more."""
+        """Tell stubs how their ranks have ended, and collect all other ended processes."""
         for pid, line in list(self._ranks.items()):
             ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if ended is not None:

@@ -1,8 +1,8 @@
 """Sessions on several hosts, over ssh: mpirun starts a daemon on each, and the daemons start the ranks.
 
-Every other host gets an outpost, which answers for it before ranks start (`preflight`), as long as they run, and cleans
-up after them. All hosts see the session's folder, through which ranks find their conductor; no secret goes over a
-command line.
+Each other host gets an agent, which checks the host before ranks start (`preflight`), answers while they run, and
+cleans up afterwards. All hosts see the session's folder, where ranks find their conductor. Command lines contain no
+secret.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def trial(options: Mapping[str, Any]) -> preflight.PreflightFindings:
 
 
 class SshSite(site.Site):
-    """Several hosts, of which this may be one."""
+    """Several hosts; this machine may be one of them."""
 
     here = False
 
@@ -101,7 +101,7 @@ class SshSite(site.Site):
         threading.Thread(target=self._keep_asking, name="hosts", daemon=True).start()
 
     def look(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> preflight.PreflightFindings:
-        """Reach every host and say what it finds there. Raises BadInput where it can't even try."""
+        """Reach every host and report on it. Raises BadInput where that isn't possible at all."""
         slots = {host["name"]: host["slots"] for host in self.options["hosts"]}
         others = [name for name in slots if not is_here(name)]
         if not others:
@@ -172,8 +172,8 @@ class SshSite(site.Site):
         return sum(post.kills for post in self._posts)
 
     def _last_call(self) -> None:
-        """Give hosts the time to answer, or their lines the time to break: the launcher has ended, perhaps because
-        one of them has."""
+        """Wait until the hosts answer or their connections break, because the launcher has ended, perhaps with a
+        host."""
         asked = time.monotonic()
         for post in self._posts:
             post.ping()
@@ -223,8 +223,8 @@ def numeric(host: str) -> str:
 
 
 def address_towards(hosts: Sequence[str]) -> str:
-    """The address of this host from which packets to the others leave, which is where they can answer. Raises BadInput
-    where none of them has an IPv4 address."""
+    """This host's address towards the other hosts, at which they can answer. Raises BadInput where none of them has an
+    IPv4 address."""
     for host in hosts:
         try:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

@@ -29,7 +29,8 @@ def latency(curves: Sequence[AllReduceCurve], height: int = HEIGHT) -> go.Figure
 
 
 def bandwidth(curves: Sequence[AllReduceCurve], possible: float | None = None, height: int = HEIGHT) -> go.Figure:
-    """Bus bandwidth over bytes, and as a line what is possible: what a rank copies in memory, or sends to another."""
+    """Bus bandwidth by size, with a line for the possible one: each rank's copies in memory, or its messages to another
+    host."""
     several = [curve for curve in curves if curve.ranks > 1]
     if not several:
         return theme.nothing_yet("One rank has nothing to exchange" if curves else NOTHING, height)

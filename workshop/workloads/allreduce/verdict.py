@@ -36,13 +36,13 @@ class AllReduceCurve:
 
     @property
     def algorithm(self) -> tuple[float, ...]:
-        """Bytes per second, as whoever waits for the sum sees it."""
+        """Bytes per second, as the caller of the all-reduce sees it."""
         return tuple(size / took for size, took in zip(self.sizes, self.seconds, strict=True))
 
     @property
     def bus(self) -> tuple[float, ...]:
         """Bytes per second that each rank has to send at least: times 2 (n - 1) / n (NVIDIA, nccl-tests,
-        doc/PERFORMANCE.md). It compares with what memory or a link can carry, whatever the number of ranks."""
+        doc/PERFORMANCE.md). It compares with memory's or a link's bandwidth, for any number of ranks."""
         return tuple(rate * 2 * (self.ranks - 1) / self.ranks for rate in self.algorithm)
 
     @property

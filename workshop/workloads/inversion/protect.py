@@ -18,8 +18,8 @@ NOISE, ROUNDING = 92, 93  # streams of a seed
 
 @dataclass(frozen=True)
 class ProtectedUpdate:
-    """What the aggregator sees, float32 [parameters]; and, in dB, how much of it is what learning has made of it (None
-    where it is all of it)."""
+    """The update that the aggregator sees, float32 [parameters], and the share of it in dB that comes from learning
+    (None: all of it)."""
 
     update: Vector
     signal_to_noise: float | None = None

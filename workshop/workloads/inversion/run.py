@@ -22,9 +22,8 @@ from workshop.workloads.federated.local import Learner
 from workshop.workloads.inversion import InversionParams, exact, search
 from workshop.workloads.inversion.attack import AttackInput, Digits, Pictures, digits
 from workshop.workloads.inversion.likeness import matched, nearest, psnr
-from workshop.workloads.inversion.models import build
 from workshop.workloads.inversion.protect import ProtectedUpdate, protected
-from workshop.workloads.inversion.victim import Private, private, updates
+from workshop.workloads.inversion.victim import Private, build_model, private, updates
 from workshop.workloads.inversion.watch import SearchMonitor
 from workshop.workloads.mnist import models
 
@@ -71,7 +70,7 @@ def run(ctx: RankContext, params: InversionParams) -> Mapping[str, Any]:
 
 def _seen(params: InversionParams, true: Private, rank: int) -> tuple[AttackInput, ProtectedUpdate]:
     """What the aggregator has, and what protecting it cost. Nothing of the images but the update goes on from here."""
-    model = build(params.model, params.seed)
+    model = build_model(params.model, params.seed)
     learner = Learner(model, models.loss_of(model), models.correct, params.rate)
     start = learner.vector()
     steps = params.steps if params.protect == "epochs" else 1
@@ -87,7 +86,7 @@ def _seen(params: InversionParams, true: Private, rank: int) -> tuple[AttackInpu
 
 
 def _attack(params: InversionParams, seen: AttackInput, watch: SearchMonitor, rank: int) -> tuple[Pictures, Digits]:
-    """Whatever the aggregator can make of what it has seen: pictures, and what each of them shows."""
+    """The aggregator's best result: pictures, and their digits."""
     if params.model == "dense":
         pictures, read = exact.recover(seen)
         matching = search.GradientMatch(seen, read)
@@ -113,7 +112,7 @@ def _attack(params: InversionParams, seen: AttackInput, watch: SearchMonitor, ra
 def _of_each(
     params: InversionParams, rank: int, true: Private, pictures: Pictures, read: Digits, among: Any
 ) -> list[dict[str, Any]]:
-    """What came of each image behind what was sent."""
+    """The result for each image behind the update."""
     return [
         {
             "rank": rank,

@@ -1,4 +1,4 @@
-"""The search: pictures whose gradient points where the one that was seen does."""
+"""The search for pictures with the same gradient direction as the seen one."""
 
 from __future__ import annotations
 

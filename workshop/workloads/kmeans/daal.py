@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from workshop.core import config
 from workshop.core.errors import BadInput
-from workshop.engine.context import RankContext
-from workshop.engine.library import library
+from workshop.engine.context import RankContext, library
 from workshop.mpi import prefix
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def path() -> str | None:
 
 
 def check_here() -> None:
-    """Raises BadInput where this machine can't run it, whatever the MPI."""
+    """Raises BadInput where this machine can't run the backend with any MPI."""
     if platform.machine() != "x86_64":
         raise BadInput(f"daal4py runs on x86-64 alone, this is {platform.machine()}; choose the backend numba.")
     if path() is None:

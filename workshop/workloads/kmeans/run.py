@@ -16,9 +16,8 @@ from workshop.engine.context import RankContext
 from workshop.engine.data.shards import shard
 from workshop.workloads.kmeans import KMeansParams, daal, photo, start
 from workshop.workloads.kmeans.data import Blobs, Pixels, Source
-from workshop.workloads.kmeans.lloyd import LloydStep, inertia_of, lloyd
+from workshop.workloads.kmeans.lloyd import LloydStep, inertia_of, lloyd, online
 from workshop.workloads.kmeans.numpy_kernel import nearest
-from workshop.workloads.kmeans.online import online
 from workshop.workloads.kmeans.shards import Shard, centre, compile_for, kernel, mean_variance
 
 TOLD = 4096  # numbers of centroids that metrics carry

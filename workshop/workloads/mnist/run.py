@@ -15,8 +15,7 @@ from workshop.engine.data import images
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training import checkpoint, rates, report, running
 from workshop.engine.training.exchange import Exchange
-from workshop.engine.training.loop import Loop
-from workshop.engine.training.reading import StepReader
+from workshop.engine.training.loop import Loop, StepReader
 from workshop.engine.training.running import OnTrace
 from workshop.engine.training.step import supervised
 from workshop.engine.training.telling import StepReporter
@@ -158,8 +157,8 @@ class MnistTraining:
                 ctx.emit("held-out accuracy", self.score.accuracy, self.loop.updates)
 
     def _keep_checkpoint(self) -> bool:
-        """Rank 0 writes; with the switch off all do, under the same name: whoever comes last stays. Returns whether
-        there is one now."""
+        """Rank 0 writes the checkpoint. With the switch off all ranks do, under one name, and the last one stays.
+        Returns whether it exists now."""
         if self.too_large:
             return False
         everybody = self.params.checkpoint == "every-rank"
@@ -192,7 +191,7 @@ class MnistTraining:
         return True
 
     def _setting(self) -> dict[str, Any]:
-        """What has to be the same for a run that goes on to end as one that never stopped."""
+        """The settings that have to stay the same, so that a continued run ends like an uninterrupted one."""
         return {
             "ranks": self.ctx.size,
             "seed": self.params.seed,
@@ -204,7 +203,7 @@ class MnistTraining:
         }
 
     def conditions(self) -> dict[str, Any]:
-        """What is known before the first step."""
+        """The metrics that are known before the first step."""
         return {
             "data": self.images.words,
             "data_digest": self.images.digest,
@@ -221,7 +220,7 @@ class MnistTraining:
         }
 
     def finish(self) -> dict[str, Any]:
-        """What the network came to; artifacts of the end. The same on all ranks, but for what only rank 0 is given."""
+        """The network's results, and the artifacts of the end. The same on all ranks, except for rank 0's own data."""
         ctx, params, score = self.ctx, self.params, self.score
         wrong, shown = self.held_out.misclassified() if score is not None else (None, [])
         if ctx.rank == 0 and score is not None:

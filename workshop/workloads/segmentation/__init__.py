@@ -47,7 +47,7 @@ class PatientParams(Params):
 
 
 class Net(Params):
-    """What outlines the lesions, and what it is trained on."""
+    """The network that outlines lesions, and its training."""
 
     loss: Literal["dice", "jaccard", "tversky"] = Field(
         "dice", description="what training makes small: 1 minus one of these overlaps", json_schema_extra=LOSS

@@ -30,14 +30,14 @@ class BodyPart:
 
 @dataclass(frozen=True)
 class Anatomy:
-    """`parts` from the outermost to the innermost; lesions are found within `inner`, and not in what is `closed`."""
+    """`parts` from the outermost to the innermost. Lesions lie within `inner`, and not in a `closed` part."""
 
     parts: tuple[BodyPart, ...]
     inner: Blob
     closed: tuple[Blob, ...]
 
     def room(self, x: float, y: float, radius: float) -> bool:
-        """Whether something of that radius may be there."""
+        """Whether there is room for something of that radius."""
         if self.inner.level(x, y) > 1 - radius / min(self.inner.rx, self.inner.ry):
             return False
         return all(shape.level(x, y) > 1 + NEAR * radius / min(shape.rx, shape.ry) for shape in self.closed)
@@ -81,7 +81,7 @@ def anatomy(stream: np.random.RandomState) -> Anatomy:
 
 
 def _ribs(stream: np.random.RandomState, wall: Blob, inner: Blob) -> list[BodyPart]:
-    """In the wall of the body, but for its front."""
+    """The ribs: in the body's wall, except its front."""
     ribs = []
     for side in (-1, 1):
         begin = stream.uniform(-0.1, 0.1)

@@ -35,7 +35,7 @@ class Patients:
 
 @dataclass(frozen=True)
 class PatientSplit:
-    """For each institution the numbers of the patients that it learns from, and of those that it validates with."""
+    """Each institution's patients by number, for training and for validation."""
 
     train: tuple[range, ...]
     own: tuple[range, ...]

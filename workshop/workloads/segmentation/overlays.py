@@ -76,7 +76,7 @@ def outlined(pixels: NDArray[np.uint8], true: Mask, found: Mask) -> NDArray[np.u
 
 
 def outline(mask: Mask) -> Mask:
-    """The pixels of a mask that lie on its edge: those from which a step of `LINE` pixels leads out of it."""
+    """The pixels on a mask's edge, from which a step of `LINE` pixels leads out of it."""
     framed = np.pad(mask, LINE)
     inner = mask.copy()
     for down in (-LINE, 0, LINE):

@@ -52,7 +52,7 @@ class Abnormality:
 
 @dataclass(frozen=True)
 class Patient:
-    """Somebody's body, and what is found in it; the same one at any size of the image and on any scanner."""
+    """A body with its lesions and other abnormalities, the same at any image size and on any scanner."""
 
     anatomy: Anatomy
     findings: tuple[Abnormality, ...]
@@ -67,7 +67,7 @@ class Patient:
         return np.any([np.zeros((size, size), bool), *(one.shape.mask(grid) for one in self.lesions)], axis=0)
 
     def slices(self, size: int) -> tuple[Plane, Plane]:
-        """Density and uptake [size, size], as they are before a scanner sees them."""
+        """Density and uptake [size, size] before the scanner."""
         grid = Grid(size)
         density, uptake = painted(self.anatomy.parts, grid)
         for one in self.findings:

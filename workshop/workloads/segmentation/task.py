@@ -57,7 +57,7 @@ def _silo(params: SegmentationParams, dealt: PatientSplit, institution: int) -> 
 
 
 def _about(params: SegmentationParams, dealt: PatientSplit, one: int) -> dict[str, Any]:
-    """How many patients an institution has, and what it sees them with."""
+    """The number of an institution's patients, and its scanner."""
     return {
         "images": len(dealt.train[one]),
         "validation": len(dealt.own[one]),
@@ -66,7 +66,7 @@ def _about(params: SegmentationParams, dealt: PatientSplit, one: int) -> dict[st
 
 
 def _look(ctx: RankContext, params: SegmentationParams, tested: Patients) -> Look:
-    """What models make of some held-out patients, as a picture and in figures; at the end, of all of them."""
+    """The models' results on some held-out patients as a picture and as numbers; at the end on all patients."""
     shown = chosen([len(one.lesions) for one in tested.people])
     seen, masks = tested.images[..., CHANNELS[params.modality]], tested.masks
     about = [{"institution": at % params.institutions + 1, "lesions": len(tested.people[at].lesions)} for at in shown]

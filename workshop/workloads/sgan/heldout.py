@@ -53,7 +53,7 @@ class SganHeldOut:
             self.infer(self.pixels[:length])
 
     def score(self) -> SganScore:
-        """Evaluate the classifier as it is now; its phases are "evaluate" and "wait"."""
+        """Evaluate the present classifier; the phases are "evaluate" and "wait"."""
         spent = self.ctx.phase_seconds  # what is added up here is what the phases' events tell
         evaluated, waited = spent.get("evaluate", 0.0), spent.get("wait", 0.0)
         with self.ctx.phase("evaluate"):

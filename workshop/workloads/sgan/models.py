@@ -1,4 +1,4 @@
-"""The two nets: a generator of digits from noise, and a discriminator whose ten outputs are both of its heads."""
+"""The two nets: a generator of digits from noise, and a discriminator whose ten outputs serve as both of its heads."""
 
 from __future__ import annotations
 

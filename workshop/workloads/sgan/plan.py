@@ -28,7 +28,7 @@ LABELLED, UNLABELLED = 1, 2  # rows of their own
 
 @dataclass(frozen=True)
 class ImageOrder:
-    """`count` images in shuffled order, again and again, of which every step of `size` ranks takes the next."""
+    """`count` images in shuffled order, repeated; each step of `size` ranks takes the next ones."""
 
     count: int
     batch: int  # of each rank
@@ -69,7 +69,7 @@ class LabelPlan:
 
 
 def plan(params: SganParams, labels: NDArray[np.int64], size: int) -> LabelPlan:
-    """The plan for images with these labels on `size` ranks. Raises BadInput for what they are too few for."""
+    """The plan for images with these labels on `size` ranks. Raises BadInput for too few images."""
     counts = np.bincount(labels, minlength=CLASSES)
     if (fewest := int(counts.argmin())) >= 0 and counts[fewest] < params.labels:
         raise BadInput(

@@ -90,7 +90,7 @@ class SganTraining:
         return steps.adversarial(self.discriminator, self.generator, *given)
 
     def _set_rate(self, number: int) -> None:
-        """The learning rate of both nets, for the step of that number: it falls to nothing in the second half."""
+        """Set both nets' learning rate for a step; it falls to nothing in the second half."""
         wanted = rates.cooled(self.rate, COOLING, number / self.params.iterations)
         if wanted != self._rate_now:
             self._rate_now = wanted
@@ -100,7 +100,7 @@ class SganTraining:
     _rate_now = math.nan
 
     def _give(self, number: int) -> StepInput:
-        """What the step of that number, over all of the run, works on."""
+        """The data of a step, numbered over the whole run."""
         tf, rank = tensorflow(), self.ctx.rank
         labelled, unlabelled = self.plan.take(number, rank)
         pixels, labels = self.images.train_images, self.images.train_labels
@@ -154,7 +154,7 @@ class SganTraining:
         self.seconds["pictures"] += time.perf_counter() - began
 
     def conditions(self) -> dict[str, Any]:
-        """What is known before the first step."""
+        """The metrics that are known before the first step."""
         params, made = self.params, self.plan
         nets = {"classifier": self.discriminator.model, "generator": self.generator}
         return {

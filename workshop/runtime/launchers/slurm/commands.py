@@ -1,4 +1,4 @@
-"""Slurm's commands, and what they say: sbatch, squeue, scancel, sinfo, scontrol. Each call has a limit."""
+"""Slurm's commands and their answers: sbatch, squeue, scancel, sinfo, scontrol. Each call has a time limit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PREFIXES = ("LC_", "SBATCH_", "LMOD_", "_ModuleTable", "BASH_FUNC_")
 
 
 class SlurmUnavailable(WorkshopError):
-    """Slurm's controller can't be asked now; that may change."""
+    """Slurm's controller doesn't answer now, but may answer later."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def job(number: str) -> Job | None:
 
 
 def named(name: str) -> list[str]:
-    """The numbers of this user's jobs of that name that have not ended. Raises Unanswered."""
+    """The numbers of this user's unfinished jobs with that name. Raises SlurmUnavailable."""
     asked = _ask(["squeue", "-h", "-o", "%i", "-n", name, "-u", str(os.geteuid())])
     if asked.returncode != 0:
         raise SlurmUnavailable(f"Slurm does not answer: {refusal(asked.stderr)}")
@@ -142,7 +142,7 @@ def named(name: str) -> list[str]:
 
 
 def cancel(number: str) -> None:
-    """End a job, whether it waits or runs; one that has ended is none of our business. Raises Unanswered."""
+    """End a waiting or running job; an ended job is no error. Raises SlurmUnavailable."""
     asked = _ask(["scancel", number])
     if asked.returncode != 0 and "invalid job id" not in asked.stderr.lower():
         raise SlurmUnavailable(f"Slurm does not answer: {refusal(asked.stderr)}")
@@ -179,8 +179,8 @@ def slots(tasks_per_node: str, cores_per_task: int) -> str:
 
 
 def environment(without: set[str] | frozenset[str] = frozenset()) -> dict[str, str]:
-    """What Slurm's commands get of this process's environment, without `without`: no secret, nor what an allocation
-    that it is in would tell them."""
+    """The variables for Slurm's commands: no secrets, none of an allocation around this process, and none in
+    `without`."""
     return {
         name: value
         for name, value in os.environ.items()

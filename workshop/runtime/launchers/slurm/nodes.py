@@ -32,8 +32,8 @@ print(json.dumps(found), flush=True)
 
 @dataclass
 class NodeFindings:
-    """What nodes have answered: sentences on what makes them unfit, on what people should know, and the machine of the
-    smallest of them; None where none has answered."""
+    """The nodes' answers: sentences on faults, sentences for people, and the smallest node's machine; None without an
+    answer."""
 
     failures: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
@@ -76,8 +76,8 @@ def check(
 
 
 def clocks(answers: Iterable[Mapping[str, Any]], began: float, ended: float) -> list[str]:
-    """Which nodes' clocks are certainly wrong: what they show is from before they were asked, or from after they have
-    answered (both by our clock)."""
+    """The nodes with a clock that is certainly wrong: it shows a time before the question or after the answer, by our
+    clock."""
     told = []
     for answer in answers:
         behind, ahead = began - answer["clock"], answer["clock"] - ended

@@ -9,7 +9,7 @@ from tests.browser.conftest import started
 from tests.server import seed
 from tests.server.dashboard import Dashboard
 from tests.support import limit
-from workshop.server.loading_screen import opened
+from workshop.server.page_rewriter import with_loading_screen
 
 WORDS = "Loading the dashboard …"
 SCRIPTS = "**/static/js/*.js"
@@ -34,7 +34,7 @@ def test_other_pages_are_as_they_were(dashboard: Dashboard, path: str) -> None:
 
 def test_a_page_that_is_not_streamlit_s_is_left_alone() -> None:
     page = b"<html><head></head><body><div id='root'></div></body></html>"
-    assert opened(page) == page
+    assert with_loading_screen(page) == page
 
 
 def test_asked_for_its_headers_alone_a_page_keeps_them(dashboard: Dashboard) -> None:
