@@ -9,7 +9,7 @@ import streamlit as st
 from workshop.pages import cards, frame, links
 from workshop.report.figures.curves import by_time, overlay
 from workshop.report.panels import side_by_side
-from workshop.report.panels.told import HELD_OUT, curve_names
+from workshop.report.panels.run_metrics import HELD_OUT, curve_names
 from workshop.report.snapshot import Snapshot
 from workshop.report.wording import metrics, seen, who
 from workshop.store.records import RunRecord

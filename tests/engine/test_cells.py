@@ -116,7 +116,7 @@ CHANGED = "('flush' in vars(__import__('sys').stdout), len(get_ipython().display
 # In a cell: interrupts its rank while that ends the cell, which it can't before somebody lets go of its lock.
 PRESSER = """
 import os, signal, sys, threading, time
-from workshop.engine.pipes import drain
+from workshop.engine.cells import drain
 telling, pressed = sys.stdout.flush.__self__, 0
 def ends():
     frame = sys._current_frames()[threading.main_thread().ident]

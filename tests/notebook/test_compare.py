@@ -9,7 +9,7 @@ import pytest
 
 from tests.server import seed
 from workshop.core.errors import BadInput
-from workshop.notebook.comparing import ComparisonShown, compare
+from workshop.notebook.comparison import ComparisonShown, compare
 from workshop.notebook.shown import RunShown
 from workshop.store.records import RunRecord
 from workshop.store.store import Store

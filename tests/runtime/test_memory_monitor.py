@@ -76,13 +76,13 @@ def test_a_look_costs_next_to_nothing(processes: list[Process]) -> None:
 
 IN_GROUP = """
 import json, subprocess, sys, time
-from workshop.runtime.memory_monitor import Lookout
+from workshop.runtime.memory_monitor import MemoryMonitor
 take, mib = sys.argv[1:]
 words = dict(stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
 rank = subprocess.Popen([sys.executable, "-c", take], **words)
 with open(f"/proc/{rank.pid}/oom_score_adj", "w") as file:
     file.write("1000")
-with Lookout({0: rank.pid}, None) as lookout:
+with MemoryMonitor({0: rank.pid}, None) as lookout:
     while lookout.held.get(0, 0) < 1 << 20:
         time.sleep(0.01)
     try:

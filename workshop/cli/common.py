@@ -139,7 +139,7 @@ def read_hosts(text: str) -> list[dict[str, Any]]:
 
 def _mapping(word: str) -> dict[str, Any]:
     """The fields of a mapping in Open MPI's notation (`ppr:1:socket:pe=2`). Raises BadInput."""
-    from workshop.mpi.words.found import RESOURCES, ParsedOptions, read_mapping
+    from workshop.mpi.words.parsed_options import RESOURCES, ParsedOptions, read_mapping
 
     if ":" not in word:
         return {"map_by": RESOURCES.get(word, word)}

@@ -17,7 +17,7 @@ from typing import Any
 from workshop.core import config
 from workshop.core.documents import finite
 from workshop.core.errors import OUT_OF_MEMORY, WorkshopError
-from workshop.engine import failing, threads
+from workshop.engine import failure, threads
 from workshop.engine.context import Memory, RankContext
 from workshop.extension import Workload, help_of, no_artifacts
 from workshop.mpi import openmpi
@@ -80,7 +80,7 @@ def main() -> int:
         if output is not None:
             _write(output, world.rank, sink)
     except Exception as error:
-        said = failing.described(error, world.rank, world.size)
+        said = failure.described(error, world.rank, world.size)
         plain = isinstance(error, WorkshopError) or said["type"] == OUT_OF_MEMORY
         print(f"rank {world.rank}: {said['message' if plain else 'traceback']}", file=sys.stderr)
         sys.stderr.flush()

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from workshop.engine import failing
+from workshop.engine import failure
 
 TEXT = "application/x.workshop-text"  # what a cell prints
 WHERE = "application/x.workshop-where"  # in which line it is: {"line", "code", "function"}
@@ -260,7 +260,7 @@ def _line(of: CodeType, number: int) -> dict[str, Any] | None:
 def _described(error: BaseException, shell: Any, telling: CellOutput) -> dict[str, Any]:
     """What ended a cell: type, message (one line), traceback (from the cell on), and `where` in the cell."""
     first = _from_cell(error.__traceback__, shell.user_global_ns)
-    told: dict[str, Any] = failing.described(error.with_traceback(first), _names["rank"], _names["size"])
+    told: dict[str, Any] = failure.described(error.with_traceback(first), _names["rank"], _names["size"])
     frames = [(f.f_code, n) for f, n in traceback.walk_tb(first) if f.f_globals is shell.user_global_ns]
     where = _line(*frames[-1]) if frames else None
     if where is not None:

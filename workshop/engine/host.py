@@ -19,7 +19,7 @@ from typing import Any
 from workshop.core import rank_map, topology
 from workshop.core.config import TEMPORARY
 from workshop.core.memory import give_way
-from workshop.engine import failing, threads
+from workshop.engine import failure, threads
 from workshop.engine.context import RankContext
 from workshop.engine.reporter import Reporter
 from workshop.registry import workload
@@ -78,7 +78,7 @@ def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes
         comm.Free()
         kind, word = "finished", {"metrics": _plain(metrics) if ctx.rank == 0 else {}}
     except BaseException as error:  # also KeyboardInterrupt and SystemExit: the conductor must hear of every end
-        kind, word = "failed", failing.described(error, reporter.rank, _world().Get_size())
+        kind, word = "failed", failure.described(error, reporter.rank, _world().Get_size())
     reporter.threads.look()
     reporter.end({"kind": kind, **word, "threads": reporter.threads.as_json()})
     return kind

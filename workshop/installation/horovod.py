@@ -24,7 +24,7 @@ from pathlib import Path
 from workshop.core import config, file_locks
 from workshop.core.errors import WorkshopError
 from workshop.core.parent_death import guarded, kill_trees
-from workshop.installation.compiled import GENTLY, compile_all, training
+from workshop.installation.compilation import GENTLY, compile_all, training
 from workshop.mpi import horovod, openmpi, prefix
 from workshop.runtime.managed_processes import ChildProcess, serve
 from workshop.runtime.measurement_lock import measured_now

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from workshop.notebook import attaching, lab, magics
+from workshop.notebook import attachment, lab, magics
 
-__all__ = ["attaching", "lab", "load_ipython_extension"]
+__all__ = ["attachment", "lab", "load_ipython_extension"]
 
 
 def load_ipython_extension(shell: Any) -> None:

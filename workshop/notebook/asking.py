@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from workshop.core.errors import BadInput
 from workshop.core.placement import Host, Placement, hosts_from
 from workshop.extension import Workload
-from workshop.mpi.words.found import RESOURCES, ParsedOptions, read_mapping
+from workshop.mpi.words.parsed_options import RESOURCES, ParsedOptions, read_mapping
 
 FIELDS = tuple(Placement.model_fields)
 ALIASES = {"env": "environment"}  # as the command line has it

@@ -18,7 +18,7 @@ from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.course import catalogue, description, exercise_checks, learner, notebook_checks, rank_checks
 from workshop.course.exercise_checks import MISSING, CheckOutcome, Exercise
-from workshop.notebook import guesses, opened
+from workshop.notebook import guesses, store_access
 from workshop.notebook.asking import unknown
 from workshop.notebook.boxes import CALM, GOOD, NEARLY, Said
 from workshop.notebook.cards import Piece
@@ -40,7 +40,7 @@ def lab(name: str) -> NotebookLab:
     lab."""
     folder = catalogue.find(name)
     found = description.read(folder)
-    return NotebookLab(folder, found, opened.store())
+    return NotebookLab(folder, found, store_access.store())
 
 
 class NotebookLab(Shown):
@@ -153,7 +153,7 @@ class NotebookLab(Shown):
         Said(f"{id} is right", f"{_after(kept)}{more}", GOOD).show()
 
     def _on_ranks(self, exercise: Exercise) -> CheckOutcome:
-        from workshop.notebook.attaching import attach
+        from workshop.notebook.attachment import attach
         from workshop.notebook.ranks import RanksFailed
 
         cells = attach().ranks

@@ -12,9 +12,9 @@ import ipyparallel as ipp
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.words import capital, count
 from workshop.engine import cells as rank_side
-from workshop.notebook.holding import GONE, LATER, Grip, LeaseHolder, RanksFailed
+from workshop.notebook.call_monitor import DEAF, CallMonitor, CallResult, CellError, RankResult, Stop, errors, told
+from workshop.notebook.lease_holder import GONE, LATER, Grip, LeaseHolder, RanksFailed
 from workshop.notebook.output import Output
-from workshop.notebook.watching import DEAF, CallMonitor, CallResult, CellError, RankResult, Stop, errors, told
 from workshop.runtime.engine_client import Ranks
 
 if TYPE_CHECKING:

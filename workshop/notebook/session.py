@@ -16,7 +16,7 @@ from workshop.course import learner
 from workshop.notebook.asking import parted
 from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown, StatusLine, show
-from workshop.notebook.running import AGAIN, follow, submit
+from workshop.notebook.run_progress import AGAIN, follow, submit
 from workshop.notebook.shown import RankMapShown, RunShown
 from workshop.registry import workload as workload_of
 from workshop.report import html
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from workshop.notebook.quiz import QuizWidget
     from workshop.notebook.ranks import Cells
-    from workshop.notebook.studying import StudyShown
+    from workshop.notebook.studies import StudyShown
 
 RANKS_UP = 30.0  # seconds in which ranks that are being started have reported themselves
 MOST = 1000  # runs in a history
@@ -98,9 +98,9 @@ class Session(Shown):
         return shown
 
     def study(self, kind: str, workload: str | None = None, /, **names: Any) -> StudyShown:
-        """Run a study and wait for its end; shows how far it is, and then its verdict and figure. See `studying.study`
+        """Run a study and wait for its end; shows how far it is, and then its verdict and figure. See `studies.study`
         for what each kind takes."""
-        from workshop.notebook.studying import study
+        from workshop.notebook.studies import study
 
         return study(self, kind, workload, names)
 
@@ -184,7 +184,7 @@ class Session(Shown):
         )
 
     def pieces(self) -> Iterable[Piece]:
-        from workshop.notebook.running import dashboard
+        from workshop.notebook.run_progress import dashboard
 
         now = self.record
         kind = "private, ends with this notebook" if now.private else "shared"

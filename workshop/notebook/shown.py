@@ -18,14 +18,14 @@ from workshop.core.placement import Placement
 from workshop.notebook import cards
 from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown
-from workshop.notebook.running import link
-from workshop.notebook.told import Files, RunMetrics, ShownVerdict, error_of
+from workshop.notebook.results import Files, RunMetrics, ShownVerdict, error_of
+from workshop.notebook.run_progress import link
 from workshop.report import html, terminal
 from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card
 from workshop.report.machine_picture import machine_card
 from workshop.report.panels import panels
-from workshop.report.panels.told import curve_names
+from workshop.report.panels.run_metrics import curve_names
 from workshop.report.run_sections import UNREADABLE
 from workshop.report.snapshot import Snapshot
 from workshop.report.wording import LONGEST_VALUE, metrics_of, who

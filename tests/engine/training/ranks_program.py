@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
-from workshop.engine.training.optimizer import distribute
 
 from workshop.engine.context import Memory, RankContext
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.batches import Batches
 from workshop.engine.training.exchange import WAYS, choose
 from workshop.engine.training.loop import Loop, StepReader
+from workshop.engine.training.optimizer import distribute
 from workshop.engine.training.step import supervised
-from workshop.engine.training.telling import StepReporter
+from workshop.engine.training.step_report import StepReporter
 from workshop.engine.training.weights import digest, spread
 
 COUNT, FEATURES, CLASSES, BATCH, EPOCHS, SEED = 97, 12, 4, 8, 2, 5

@@ -16,7 +16,7 @@ from typing import Any
 
 import psutil
 
-from workshop.bench.chaos import left
+from workshop.bench.chaos import leftovers
 from workshop.bench.chaos.plan import ChaosEvent
 from workshop.core import processes
 from workshop.core.errors import WorkshopError
@@ -44,7 +44,7 @@ class Stage:
         self.store = store
         self._home = home
         self._process = process
-        self._seen = left.SessionTraces()
+        self._seen = leftovers.SessionTraces()
 
     @property
     def session(self) -> SessionRecord:
@@ -77,10 +77,10 @@ class Stage:
                 taken.callback(spinning.kill)
             yield
 
-    def looked(self) -> left.SessionTraces:
+    def looked(self) -> leftovers.SessionTraces:
         """What the session's processes have now, which is remembered."""
-        current = left.SessionTraces()
-        current.look(left.of_home(self._home))
+        current = leftovers.SessionTraces()
+        current.look(leftovers.of_home(self._home))
         self._seen.segments |= current.segments
         self._seen.launchers |= current.launchers
         return current
@@ -101,7 +101,7 @@ class Stage:
         return False
 
     def _targets(self, target: str) -> list[psutil.Process]:
-        found = left.of_home(self._home)
+        found = leftovers.of_home(self._home)
         if target == "rank":
             return [one for one in found if _is_rank(one)]
         if target == "server":
@@ -121,7 +121,7 @@ class Stage:
         deadline = time.monotonic() + patient(SETTLED)
         while True:
             current = self.looked()
-            found = left.processes_left(left.of_home(self._home)) + left.files_left(self._seen, current)
+            found = leftovers.processes_left(leftovers.of_home(self._home)) + leftovers.files_left(self._seen, current)
             if not found or time.monotonic() > deadline:
                 self._seen.forget(found)  # it is told once
                 return found
@@ -133,8 +133,8 @@ class Stage:
         self._process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(patient(ENDED))
-        remaining = [f"{_name(process)} ({process.pid})" for process in left.of_home(self._home)]
-        return remaining + left.files_left(self._seen, left.SessionTraces())
+        remaining = [f"{_name(process)} ({process.pid})" for process in leftovers.of_home(self._home)]
+        return remaining + leftovers.files_left(self._seen, leftovers.SessionTraces())
 
 
 @contextmanager
@@ -153,7 +153,7 @@ def stage(home: Path) -> Iterator[Stage]:
     finally:
         process.kill()
         process.wait()
-        for one in left.of_home(home):
+        for one in leftovers.of_home(home):
             with suppress(psutil.Error):
                 one.kill()
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from workshop.core.errors import BadInput
-from workshop.engine.data import files, labelled, places
+from workshop.engine.data import datasets, files, places
 from workshop.engine.data.download import MNIST, Remote
 from workshop.engine.data.files import File, Files
 
@@ -90,7 +90,7 @@ def read(inputs: Mapping[str, bytes]) -> Images:
         if name.startswith(PREFIX) and name not in (WORDS, NOTICE)
     }
     words = inputs.get(WORDS, b"images that came with the run" if found else DIGITS.encode())
-    train, held_out = labelled.read(found)
+    train, held_out = datasets.read(found)
     return Images(*train, *held_out, words.decode(), _digest(*train, *held_out), inputs.get(NOTICE, b"").decode())
 
 
@@ -105,7 +105,7 @@ def _digest(*arrays: NDArray[Any]) -> str:
 
 def _inputs(found: Files, words: str, damaged: Sequence[str] = ()) -> dict[str, bytes]:
     """Inputs with these files, which are read to see that they can be."""
-    (train, _), (held_out, _) = labelled.read(found)
+    (train, _), (held_out, _) = datasets.read(found)
     if len(found) == 2:
         words += f", divided into {len(train):,} images to train on and {len(held_out):,} held out"
     else:

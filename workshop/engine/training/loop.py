@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from workshop.engine.context import RankContext
 from workshop.engine.training import measure
 from workshop.engine.training.batches import Batches
-from workshop.engine.training.telling import COUNT, SUMS, StepReporter
+from workshop.engine.training.step_report import COUNT, SUMS, StepReporter
 
 WARM = 2  # first steps of a run, which compile: told, but not measured
 BLOCK = 0.25  # seconds of steps between two tellings, about
@@ -31,7 +31,7 @@ class StepInput(NamedTuple):
 Give = Callable[[int], StepInput]  # the number of a step among those that the loop is asked for -> what it works on
 
 # Called with the arguments of one step, it returns float64 [2 + sums]: when the gradients were there and when they had
-# been exchanged, in seconds since the epoch, and the sums that the step tells (see `telling.SUMS`).
+# been exchanged, in seconds since the epoch, and the sums that the step tells (see `step_report.SUMS`).
 Step = Callable[..., NDArray[np.float64]]
 
 

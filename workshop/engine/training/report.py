@@ -10,7 +10,7 @@ import psutil
 from workshop.engine.context import RankContext
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.loop import Loop
-from workshop.engine.training.telling import as_list
+from workshop.engine.training.step_report import as_list
 
 
 def of_steps(loop: Loop, exchange: Exchange) -> dict[str, Any]:

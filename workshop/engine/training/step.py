@@ -21,7 +21,7 @@ def supervised(
     The gradient is that of the sum of the examples' losses times `factor`; with `factor = ranks / examples of all
     ranks`, the mean over the ranks is the gradient of the mean over all examples, whatever each batch's size. It
     returns float64 [4]: when the gradients were there and when they had been exchanged, in seconds since the epoch, the
-    sum of the losses, and how many examples were right (`telling.SUPERVISED`).
+    sum of the losses, and how many examples were right (`step_report.SUPERVISED`).
     """
     tf = tensorflow()
     variables = model.trainable_variables

@@ -8,7 +8,7 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.mpi.reports import hydra, intel, openmpi_bindings, openmpi_xml
-from workshop.mpi.reports.seating import seated
+from workshop.mpi.reports.seat_map import seated
 from workshop.mpi.reports.seats import Kind, MappingReport
 
 LARGEST = 1_000_000  # characters; reports of a thousand ranks have half as many

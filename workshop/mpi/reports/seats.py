@@ -23,7 +23,7 @@ class RankSeat:
     """Where a report puts one rank, in the numbers that it uses.
 
     `bound` is None where it doesn't say, False where the rank may run on the whole host. Else one of `units` (numbers
-    of the operating system), `cores` (as Open MPI 5 numbers them, see `seating`) and `hardware_threads` (logical
+    of the operating system), `cores` (as Open MPI 5 numbers them, see `seat_map`) and `hardware_threads` (logical
     numbers on the host) is there.
     """
 

@@ -11,7 +11,7 @@ from workshop.core.machines import MachineDescription
 from workshop.core.placement import MOST_HOSTS, MPI, THREAD_VARIABLES, Placement, hosts_from
 from workshop.mpi import rules
 from workshop.mpi.words import defaults
-from workshop.mpi.words.found import ParsedOptions
+from workshop.mpi.words.parsed_options import ParsedOptions
 
 # Variables that belong to starting ranks, and that sessions set by themselves.
 _OURS = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from workshop.core.errors import BadInput
-from workshop.mpi.words.found import read_binding, read_mapping
+from workshop.mpi.words.parsed_options import read_binding, read_mapping
 
 if TYPE_CHECKING:
     from workshop.mpi.words.options import OptionReader

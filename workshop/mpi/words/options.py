@@ -6,9 +6,9 @@ import re
 import shlex
 
 from workshop.core.errors import BadInput
-from workshop.mpi.words.found import ParsedOptions
 from workshop.mpi.words.handlers import KNOWN, SLURM
 from workshop.mpi.words.lines import CommandLine
+from workshop.mpi.words.parsed_options import ParsedOptions
 
 # Options that only one of the MPIs has, in its own spelling.
 _OPENMPI_ONLY = {"x", "mca", "omca", "gmca", "prtemca", "npernode", "N", "npersocket", "pernode", "oversubscribe"}

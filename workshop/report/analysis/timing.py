@@ -5,7 +5,7 @@ from __future__ import annotations
 from workshop.core import words
 from workshop.report.analysis.balance import Balance
 from workshop.report.analysis.findings import Facts, Finding
-from workshop.report.analysis.placing import BIND, CHATTY
+from workshop.report.analysis.placement import BIND, CHATTY
 from workshop.report.analysis.waiting import WaitingTime, sentence, waiting
 
 STRAGGLER = 0.15  # load imbalance from which one rank holds up the others

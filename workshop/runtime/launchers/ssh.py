@@ -152,7 +152,7 @@ class SshSite(site.Site):
         }
 
     def lost(self, silent: Mapping[str, float]) -> str | None:
-        """Which host is gone: its outpost, its line or all of its ranks have fallen silent."""
+        """Which host is gone: its agent, its connection or all of its ranks have fallen silent."""
         if any(math.isinf(seconds) for seconds in silent.values()):
             self._last_call()
         now = time.monotonic()
@@ -183,7 +183,7 @@ class SshSite(site.Site):
             time.sleep(0.02)
 
     def close(self) -> None:
-        """Hang up; the outposts clean up behind the ranks."""
+        """Hang up; the agents clean up after the ranks."""
         self._closing.set()
         close_all(self._posts)
         self._posts = []

@@ -13,7 +13,7 @@ from workshop.core import topology
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.core.words import percent, seconds
-from workshop.mpi import listing, prefix
+from workshop.mpi import inventory, prefix
 from workshop.workloads.allreduce import AllReduceParams
 from workshop.workloads.allreduce.verdict import AllReduceCurve, message, rate
 
@@ -51,7 +51,7 @@ def run(
     wanted = params or AllReduceParams.model_validate({})
     with measuring_lock():
         where = bench.machine(("numpy", "mpi4py"))
-        found = {name: about for name, about in listing.mpis().items() if name in mpis}
+        found = {name: about for name, about in inventory.mpis().items() if name in mpis}
         where["versions"] |= {name: about["version"] for name, about in found.items() if about["where"]}
         there = [name for name in mpis if found[name]["where"]]
         results = _measure(there, ranks, wanted, repeats, progress)

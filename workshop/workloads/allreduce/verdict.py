@@ -9,7 +9,7 @@ from typing import Any
 
 from workshop.core import words
 from workshop.extension import Verdict
-from workshop.report.analysis import placing
+from workshop.report.analysis import placement
 from workshop.report.analysis.findings import Facts, Finding
 
 NAMES = {
@@ -19,7 +19,7 @@ NAMES = {
     "parameter-server": "the parameter server",
 }
 # What else can be wrong with a run that measures nothing but all-reduces.
-LOOKS = (placing.on_one_host, placing.oversubscribed, placing.unbound)
+LOOKS = (placement.on_one_host, placement.oversubscribed, placement.unbound)
 SAME = 1.1  # times from which one method counts as slower than another
 
 

@@ -13,15 +13,15 @@ import numpy as np
 from workshop.engine.context import LARGEST_ARTIFACT, RankContext
 from workshop.engine.data import images
 from workshop.engine.tensorflow import tensorflow
-from workshop.engine.training import checkpoint, rates, report, running
+from workshop.engine.training import checkpoint, rates, report, training_run
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.loop import Loop, StepReader
-from workshop.engine.training.running import OnTrace
 from workshop.engine.training.step import supervised
-from workshop.engine.training.telling import StepReporter
+from workshop.engine.training.step_report import StepReporter
+from workshop.engine.training.training_run import OnTrace
 from workshop.engine.training.weights import average, digest, spread
 from workshop.workloads.mnist import MnistParams, models
-from workshop.workloads.mnist.batching import batches
+from workshop.workloads.mnist.epochs import batches
 from workshop.workloads.mnist.heldout import MnistHeldOut, MnistScore, as_inputs
 
 DIVERGED = 10 * math.log(models.CLASSES)  # a mean loss ten times that of guessing: it won't come back
@@ -35,7 +35,9 @@ def run(ctx: RankContext, params: MnistParams) -> Mapping[str, Any]:
     each epoch: `held-out loss`, `held-out accuracy`, `spread` and `learning rate` by rank 0, `memory` by every rank.
     Artifacts: checkpoint.npz, timeline.json, misclassified.json, with Horovod its own timeline.
     """
-    return running.run(ctx, params.exchange, lambda exchange, on_trace: MnistTraining(ctx, params, exchange, on_trace))
+    return training_run.run(
+        ctx, params.exchange, lambda exchange, on_trace: MnistTraining(ctx, params, exchange, on_trace)
+    )
 
 
 class MnistTraining:

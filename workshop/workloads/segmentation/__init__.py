@@ -102,7 +102,7 @@ class SegmentationParams(Learning, Net, PatientParams, Together, Scans):
 
 def _fits(params: SegmentationParams, inputs: Mapping[str, bytes], ranks: int) -> None:
     """Any number of ranks will do; but there have to be patients for all institutions."""
-    from workshop.workloads.segmentation.dealing import dealt
+    from workshop.workloads.segmentation.patients import dealt
 
     dealt(params)
 

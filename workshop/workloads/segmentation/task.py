@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
 from workshop.workloads.federated.task import Look, See, Silo, Task
-from workshop.workloads.segmentation import CHANNELS, SegmentationParams, dealing, overlap
-from workshop.workloads.segmentation.dealing import Patients, PatientSplit
+from workshop.workloads.segmentation import CHANNELS, SegmentationParams, overlap, patients
 from workshop.workloads.segmentation.overlays import Example, ScoredMask, sheet
+from workshop.workloads.segmentation.patients import Patients, PatientSplit
 from workshop.workloads.segmentation.unet import unet
 
 PICTURE, FIGURES = "overlays.png", "overlays.json"  # the artifacts
@@ -29,8 +29,8 @@ AT_ONCE = 64  # images that are tested together: the activations of more take mu
 
 def segmentation(ctx: RankContext, params: SegmentationParams, kept: Sequence[int]) -> Task:
     """The task of a run, with the images of the institutions `kept`."""
-    channels, dealt = CHANNELS[params.modality], dealing.dealt(params)
-    tested = dealing.held_out(params)
+    channels, dealt = CHANNELS[params.modality], patients.dealt(params)
+    tested = patients.held_out(params)
     net = unet(params.size, len(channels), depth=params.depth, filters=params.filters, norm=params.norm)
     return Task(
         model=net,
@@ -51,7 +51,7 @@ def _silo(params: SegmentationParams, dealt: PatientSplit, institution: int) -> 
     channels = CHANNELS[params.modality]
     parts: list[NDArray[np.float32]] = []
     for numbers in (dealt.train[institution], dealt.own[institution]):
-        found = dealing.patients(params, institution, numbers)
+        found = patients.patients(params, institution, numbers)
         parts += [found.images[..., channels], found.masks]
     return Silo(*parts)
 
@@ -61,7 +61,7 @@ def _about(params: SegmentationParams, dealt: PatientSplit, one: int) -> dict[st
     return {
         "images": len(dealt.train[one]),
         "validation": len(dealt.own[one]),
-        "scanners": dealing.scanner_of(params, one).as_json(),
+        "scanners": patients.scanner_of(params, one).as_json(),
     }
 
 

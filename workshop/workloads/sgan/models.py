@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from workshop.engine.data.datasets import CLASSES
 from workshop.engine.data.digits import SIDE
-from workshop.engine.data.labelled import CLASSES
 from workshop.engine.tensorflow import tensorflow
 from workshop.workloads.sgan.noise import Noise
 

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
+from workshop.engine.data.datasets import CLASSES
 from workshop.engine.data.images import Images
-from workshop.engine.data.labelled import CLASSES
 from workshop.engine.data.shards import order
 
 if TYPE_CHECKING:

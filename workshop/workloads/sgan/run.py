@@ -13,11 +13,11 @@ import numpy as np
 from workshop.engine.context import RankContext
 from workshop.engine.data import images
 from workshop.engine.tensorflow import tensorflow
-from workshop.engine.training import rates, report, running
+from workshop.engine.training import rates, report, training_run
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.loop import Loop, Step, StepInput
-from workshop.engine.training.running import OnTrace
-from workshop.engine.training.telling import StepReporter
+from workshop.engine.training.step_report import StepReporter
+from workshop.engine.training.training_run import OnTrace
 from workshop.engine.training.weights import digest, spread
 from workshop.workloads.sgan import SganParams
 from workshop.workloads.sgan import step as steps
@@ -39,7 +39,9 @@ def run(ctx: RankContext, params: SganParams) -> Mapping[str, Any]:
     `memory`, `time.evaluate` and `time.wait` by every rank. Artifacts: generated.json, timeline.json, with Horovod its
     own timeline.
     """
-    return running.run(ctx, params.exchange, lambda exchange, on_trace: SganTraining(ctx, params, exchange, on_trace))
+    return training_run.run(
+        ctx, params.exchange, lambda exchange, on_trace: SganTraining(ctx, params, exchange, on_trace)
+    )
 
 
 class SganTraining:

@@ -17,7 +17,7 @@ from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.loop import Step
 from workshop.engine.training.step import exchanged
-from workshop.engine.training.telling import SUMS, StepCurve
+from workshop.engine.training.step_report import SUMS, StepCurve
 from workshop.workloads.sgan.models import LATENT, LATENT_DRAW, Discriminator
 from workshop.workloads.sgan.noise import Noise
 from workshop.workloads.sgan.pictures import as_inputs

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from workshop.engine.failing import described
+from workshop.engine.failure import described
 
 
 def raised(function: Callable[[], object]) -> BaseException:

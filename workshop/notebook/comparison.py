@@ -11,15 +11,15 @@ import plotly.graph_objects as go
 from workshop.core.errors import BadInput
 from workshop.core.forms import named
 from workshop.core.placement import Host
-from workshop.notebook import cards, opened
+from workshop.notebook import cards, store_access
 from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown
+from workshop.notebook.results import ShownVerdict
 from workshop.notebook.shown import RunShown, ended
-from workshop.notebook.told import ShownVerdict
 from workshop.registry import workloads
 from workshop.report import html, terminal
 from workshop.report.figures.curves import overlay
-from workshop.report.panels.told import HELD_OUT, curve_names
+from workshop.report.panels.run_metrics import HELD_OUT, curve_names
 from workshop.report.snapshot import Snapshot
 from workshop.report.wording import metrics_of
 from workshop.runtime import client
@@ -38,7 +38,7 @@ def compare(*runs: RunShown | int | str) -> ComparisonShown:
     given = list(runs[0]) if len(runs) == 1 and isinstance(runs[0], list | tuple) else list(runs)
     if not 2 <= len(given) <= MOST:
         raise BadInput(f"compare takes 2 to {MOST} runs, such as workshop.compare(one, two); {len(given)} were given.")
-    store = next((run.store for run in given if isinstance(run, RunShown)), None) or opened.store()
+    store = next((run.store for run in given if isinstance(run, RunShown)), None) or store_access.store()
     return ComparisonShown(store, [_record(store, run) for run in given])
 
 

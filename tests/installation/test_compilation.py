@@ -11,7 +11,7 @@ import pytest
 
 from tests.support import limit
 from workshop.core import config
-from workshop.installation import compiled
+from workshop.installation import compilation
 
 pytestmark = pytest.mark.real
 
@@ -26,7 +26,7 @@ def test_modules_are_kept_also_where_python_is_told_not_to(
     (tmp_path / "called.py").write_text(f"def make():\n    open({str(tmp_path / 'made')!r}, 'w')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    assert compiled.compile_all([["small.", "called:make"], ["absent"]]) == [
+    assert compilation.compile_all([["small.", "called:make"], ["absent"]]) == [
         "ModuleNotFoundError: No module named 'absent'"
     ]
     kept = {file.name.partition(".")[0] for file in package.glob("__pycache__/*.pyc")}
@@ -36,7 +36,7 @@ def test_modules_are_kept_also_where_python_is_told_not_to(
 
 def test_a_first_run_finds_its_kernels(tmp_path: Path, workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "cache_folder", lambda name: tmp_path / name)  # nothing but what is compiled here
-    assert compiled.compile_all([["workshop.workloads.kmeans.shards:compile_kernels"]], compiled.GENTLY) == []
+    assert compilation.compile_all([["workshop.workloads.kmeans.shards:compile_kernels"]], compilation.GENTLY) == []
     before = {file: file.stat().st_mtime_ns for file in (tmp_path / "numba").rglob("*.nb?")}
     assert before
     variables = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "numba")}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.words import count
 from workshop.course import learner
-from workshop.notebook import own
+from workshop.notebook import own_ranks
 from workshop.notebook.output import Output
 from workshop.runtime import lease
 from workshop.runtime.engine_client import Ranks
@@ -68,7 +68,7 @@ class LeaseHolder:
         self.mine: Grip | None = None
         self._session = session
         self._holder = f"{learner.name()}'s notebook"
-        self._own = own.Own(session.store, own.placement(session.placement), self._holder)
+        self._own = own_ranks.Own(session.store, own_ranks.placement(session.placement), self._holder)
         self._shared: Grip | None = None
 
     @property

@@ -23,8 +23,8 @@ from workshop.notebook.asking import plain
 from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown, StatusLine, show
 from workshop.notebook.planning import PlannedStudy, check, missing, number
-from workshop.notebook.running import CellStopped, dashboard
-from workshop.notebook.told import ShownVerdict
+from workshop.notebook.results import ShownVerdict
+from workshop.notebook.run_progress import CellStopped, dashboard
 from workshop.registry import studies
 from workshop.registry import workload as workload_of
 from workshop.report import html

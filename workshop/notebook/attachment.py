@@ -11,7 +11,7 @@ from IPython import get_ipython
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import learner
-from workshop.notebook import opened
+from workshop.notebook import store_access
 from workshop.notebook.display import StatusLine, draw_offline
 from workshop.notebook.session import Session
 from workshop.report import html
@@ -39,7 +39,7 @@ def attach(name: str | None = None, *, private: bool = False) -> Session:
     if _held is not None and _is_meant(_held, name, private):
         return _held
     learner.name()  # one that can't be is refused before anything starts
-    store = opened.store()
+    store = store_access.store()
     found = None if private else _named(store, name) if name is not None else _newest(store)
     record = found or _start(store, "You asked for" if private else "No session is up, so this starts")
     draw_offline()

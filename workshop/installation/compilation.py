@@ -32,7 +32,7 @@ PAGES = (
     *("streamlit.web.bootstrap", "pyarrow", "pandas"),
     *("workshop.jupyter.", "ipykernel.kernelapp", "workshop.notebook."),
 )
-PROGRAM = "import sys; from workshop.installation import compiled; compiled.import_all(sys.argv[1:])"
+PROGRAM = "import sys; from workshop.installation import compilation; compilation.import_all(sys.argv[1:])"
 
 
 def first() -> Sequence[Sequence[str]]:
