@@ -104,7 +104,7 @@ WORKLOAD = Workload(
         knobs={"backend": ("numba", "numpy", "daal4py")},
         missing="workshop.workloads.kmeans.daal:missing",
     ),
-    compile="workshop.workloads.kmeans.shards:compile_kernels",
+    compile="workshop.workloads.kmeans.compilation:kernels",
     order=100,  # it answers at once, with a picture
     panels="workshop.workloads.kmeans.panels:PANELS",
 )

@@ -8,7 +8,6 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from workshop.workloads.kmeans import KMeansParams
 from workshop.workloads.kmeans.numpy_kernel import NumpyShard
 
 SAMPLE = 10_000  # points whose mean is the centre
@@ -68,10 +67,3 @@ def mean_variance(comm: Any, shard: Shard) -> float:
     comm.Allreduce(MPI.IN_PLACE, found)
     total, squares, size = found[:-2], found[-2], found[-1]
     return float(squares / size - np.square(total / size).sum()) / shard.features
-
-
-def compile_kernels() -> None:
-    """Compile the kernels for photos and for blobs as the form has them, as the ranks of a session find them."""
-    params = KMeansParams()
-    for features in (3, params.features):
-        compile_for(kernel(params.backend), np.zeros((1, features), params.dtype))
