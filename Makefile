@@ -39,7 +39,7 @@ test-environment: .venv/.ready-for-tests
 	@echo "Step 1 of 2: downloading and unpacking what the dashboard and the workloads need (about 500 MB) ..."
 	@$(UV) sync --inexact --python $(PYTHON)
 	@echo "Step 2 of 2: compiling what the first visit needs ..."
-	@.venv/bin/python -m workshop.installation.compiled
+	@.venv/bin/python -m workshop.installation.compilation
 	@touch $@
 
 # What only tests need, and Horovod in the foreground: two to four minutes, less where it was begun before.

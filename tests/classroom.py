@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from workshop.course.class_progress import Classroom
-from workshop.store.records import Progress, QuizAnswer
+from workshop.store.records import LabProgress, QuizAnswer
 from workshop.store.store import Store
 from workshop.store.tables import progress
 
@@ -17,12 +17,12 @@ HINTS = {
 }
 
 
-def keep(store: Store, *rows: Progress) -> None:
+def keep(store: Store, *rows: LabProgress) -> None:
     with store.database.writing() as connection:
         connection.execute(progress.insert(), [vars(row) for row in rows])
 
 
-def row(learner: str, lab: str, item: str, **values: Any) -> Progress:
+def row(learner: str, lab: str, item: str, **values: Any) -> LabProgress:
     """An exercise by default; times are seconds before now."""
     now = time.time()
     given = {
@@ -37,24 +37,24 @@ def row(learner: str, lab: str, item: str, **values: Any) -> Progress:
     }
     began, changed, right = given.pop("began", 600), given.pop("changed", 60), given.pop("right")
     times = {"began_at": now - began, "changed_at": now - changed}
-    return Progress(
+    return LabProgress(
         learner=learner, lab=lab, item=item, **given, **times, right_at=None if right is None else now - right
     )
 
 
-def right(learner: str, lab: str, item: str, ago: float = 120) -> Progress:
+def right(learner: str, lab: str, item: str, ago: float = 120) -> LabProgress:
     return row(learner, lab, item, state="right", tries=2, began=ago + 60, changed=ago, right=ago)
 
 
-def wrong(learner: str, lab: str, item: str, times: int = 1, ago: float = 120, said: str = "") -> Progress:
+def wrong(learner: str, lab: str, item: str, times: int = 1, ago: float = 120, said: str = "") -> LabProgress:
     return row(learner, lab, item, state="hint", tries=times, wrong=times, said=said, began=ago + 60, changed=ago)
 
 
-def opened(learner: str, lab: str, ago: float = 600) -> Progress:
+def opened(learner: str, lab: str, ago: float = 600) -> LabProgress:
     return row(learner, lab, "", kind="notebook", began=ago, changed=ago)
 
 
-def predicted(learner: str, lab: str, item: str, ago: float = 300, **value: Any) -> Progress:
+def predicted(learner: str, lab: str, item: str, ago: float = 300, **value: Any) -> LabProgress:
     return row(learner, lab, item, kind="prediction", value=value, began=ago, changed=ago)
 
 

@@ -6,15 +6,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workshop.notebook.attaching import attach
-    from workshop.notebook.comparing import compare
+    from workshop.notebook.attachment import attach
+    from workshop.notebook.comparison import compare
     from workshop.notebook.lab import lab
-    from workshop.notebook.placing import place
+    from workshop.notebook.placement_map import place
 
 __all__ = ["attach", "compare", "lab", "place"]
 
 # What notebooks use: imported when somebody asks for it, since ranks and commands don't.
-_NOTEBOOKS = {"attach": "attaching", "compare": "comparing", "lab": "lab", "place": "placing"}
+_NOTEBOOKS = {"attach": "attachment", "compare": "comparison", "lab": "lab", "place": "placement_map"}
 
 
 def __getattr__(name: str) -> Any:

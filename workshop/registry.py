@@ -70,7 +70,7 @@ def workloads() -> Mapping[str, Workload]:
 
 
 def workload(name: str) -> Workload:
-    """The workload of that name. Raises BadInput naming the known ones."""
+    """The workload of that name. Raises BadInput with the known names."""
     try:
         return workloads()[name]
     except KeyError:
@@ -146,6 +146,6 @@ def commands(group: str) -> Mapping[str, Command]:
 
 
 def forget() -> None:
-    """Look for extensions anew the next time, for those that were installed meanwhile."""
+    """Look for extensions anew the next time, because some may have been installed meanwhile."""
     for known in (extensions, workloads, studies, pages, labs, decks, formats, launchers, mpis, software, checks):
         known.cache_clear()

@@ -9,7 +9,7 @@ import streamlit as st
 from workshop.pages import cards, frame, links
 from workshop.report.figures.curves import by_time, overlay
 from workshop.report.panels import side_by_side
-from workshop.report.panels.told import HELD_OUT, curve_names
+from workshop.report.panels.run_metrics import HELD_OUT, curve_names
 from workshop.report.snapshot import Snapshot
 from workshop.report.wording import metrics, seen, who
 from workshop.store.records import RunRecord
@@ -18,7 +18,7 @@ STEP, TIME = "by step", "by time"
 
 
 def compare(left: RunRecord, right: RunRecord) -> None:
-    """Both runs, as far as they have told something."""
+    """Show both runs as far as they have told something."""
     pair = (left, right)
     sights = tuple(Snapshot(frame.store(), run) for run in pair)
     for column, run in zip(st.columns(2, gap="medium"), pair, strict=True):
@@ -33,7 +33,7 @@ def compare(left: RunRecord, right: RunRecord) -> None:
 
 
 def differing(left: dict[str, Any], right: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Names and both values of what is not the same."""
+    """The settings that differ, with both values."""
     names = [*left, *(name for name in right if name not in left)]
     return [
         (name, _word(left.get(name)), _word(right.get(name))) for name in names if left.get(name) != right.get(name)

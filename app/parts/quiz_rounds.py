@@ -1,4 +1,4 @@
-"""Live rounds of quizzes: those to join, and for the instructor all of them with the ways to their views."""
+"""Live rounds of quizzes. Learners see the rounds that they can join; the instructor sees all rounds, with links."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PHASES = {"lobby": "in the lobby", "question": "a question is open", "podium": "
 
 
 def to_join() -> None:
-    """What learners see of rounds: those that go on."""
+    """The rounds that go on, as learners see them."""
     going = frame.store().rounds("live", going_on=True)[:RECENT]
     if not going:
         return
@@ -32,7 +32,7 @@ def to_join() -> None:
 
 
 def rounds(identity: Identity) -> None:
-    """The instructor's list, those that go on first, and the results of what was learnt alone."""
+    """The instructor's list of rounds: first the rounds that go on, then the results of learners who answered alone."""
     recent = frame.store().rounds("live")[:RECENT]
     recent.sort(key=lambda this: this.ended_at is not None)
     st.subheader("Rounds", anchor=False)

@@ -67,7 +67,7 @@ def _filtered() -> list[RunRecord]:
 
 
 def _table(runs: list[RunRecord], chosen: list[RunRecord]) -> list[RunRecord]:
-    """The table of runs; returns those that are picked, at most two, in the order of the table."""
+    """The table of runs. Returns the runs that are picked, at most two, in the table's order."""
     shown = [*runs, *(run for run in chosen if run.id not in {run.id for run in runs})]
     ids = [run.id for run in shown]
     event = st.dataframe(

@@ -116,7 +116,8 @@ def _study(study_id: int, live: bool, identity: Identity) -> None:
 
 
 def _for(identity: Identity, found: Report, shown: list[Card]) -> list[Card]:
-    """What somebody sees: of what is predicted first, learners see only that of which they have guessed, or looked."""
+    """The cards that somebody may see. A learner sees a prediction's outcome after a guess, or after a click on
+    "show"."""
     if identity.role == "instructor":
         return shown
     mine, why = visible(frame.store(), identity.id, found, shown)
@@ -141,7 +142,7 @@ def _progress(found: Report, total: int) -> None:
 
 
 def _settings(study: StudyRecord) -> str:
-    """What was set otherwise than by default, and how many threads a rank has, where that is the same for all."""
+    """The settings that differ from the defaults, and the threads of a rank where all trials have the same number."""
     from workshop.core.forms import named
     from workshop.registry import workloads
 

@@ -28,7 +28,7 @@ from urllib.parse import urlencode
 
 from websockets.sync.client import ClientConnection, connect
 
-from workshop.bench.quiz import Host
+from workshop.bench.quiz import HostClient
 from workshop.bench.viewers import HOST, served
 from workshop.core import config, topology
 from workshop.core.errors import WorkshopError
@@ -195,7 +195,9 @@ def live_round(room: Classroom) -> None:
         token, _ = new_secrets(room.store)
         record = round_start.host(room.store, short, path.parent, session=NAME)
         with ExitStack() as stack:
-            host = Host(stack.enter_context(socket_of(_cookie(port, "GET", f"/?token={token}"), port, record, "host")))
+            host = HostClient(
+                stack.enter_context(socket_of(_cookie(port, "GET", f"/?token={token}"), port, record, "host"))
+            )
             players = [
                 Player(
                     stack.enter_context(socket_of(join(port, record, one.nickname), port, record)), place, room.chance

@@ -14,15 +14,15 @@ import pytest
 
 from tests.support import until
 from workshop.bench import chaos
-from workshop.bench.chaos import left
-from workshop.bench.chaos.plan import ACTIONS, LATEST, LONGEST, TARGETS, Event, plan, true_status
+from workshop.bench.chaos import leftovers
+from workshop.bench.chaos.plan import ACTIONS, LATEST, LONGEST, TARGETS, ChaosEvent, plan, true_status
 from workshop.core import processes
 
-EVENT = Event(1, "rank", "kill", "kmeans", after=2.0, seconds=3.0, busy=False, choice=0.5)
+EVENT = ChaosEvent(1, "rank", "kill", "kmeans", after=2.0, seconds=3.0, busy=False, choice=0.5)
 
 
-def event(**changes: object) -> Event:
-    return Event(**{**vars(EVENT), **changes})
+def event(**changes: object) -> ChaosEvent:
+    return ChaosEvent(**{**vars(EVENT), **changes})
 
 
 def test_the_same_seed_plans_the_same_events() -> None:
@@ -55,15 +55,17 @@ def test_the_same_seed_plans_the_same_events() -> None:
         (event(target="dashboard"), True, "failed", {"type": "RankDied", "message": "rank 1 died"}, False),
     ],
 )
-def test_which_ends_are_true(of: Event, hit: bool, status: str, error: dict[str, str] | None, true: bool) -> None:
+def test_which_ends_are_true(of: ChaosEvent, hit: bool, status: str, error: dict[str, str] | None, true: bool) -> None:
     assert true_status(of, hit, status, error) is true
 
 
 def test_the_figures_of_a_bench() -> None:
     turns = [
-        chaos.Turn(EVENT, True, "failed", True, 4.0),
-        chaos.Turn(event(number=2, action="stop", busy=True), True, "completed", True, 8.0),
-        chaos.Turn(event(number=3, target="dashboard"), False, "", False, None, ["/dev/shm/x"], "nothing answers"),
+        chaos.EventResult(EVENT, True, "failed", True, 4.0),
+        chaos.EventResult(event(number=2, action="stop", busy=True), True, "completed", True, 8.0),
+        chaos.EventResult(
+            event(number=3, target="dashboard"), False, "", False, None, ["/dev/shm/x"], "nothing answers"
+        ),
     ]
     assert chaos.ratios(turns, 4, ["python (7)"]) == {"true_status": 0.5, "next_run_works": 0.5, "left_behind": 0.5}
     assert turns[0].words == "1: kill of a rank, 2.0 s into kmeans: run failed, the next worked after 4.0 s"
@@ -92,8 +94,8 @@ def test_earlier_ranks_and_second_servers_are_left_behind() -> None:
         until(
             lambda: all(len(one.environ()) and "input()" in one.cmdline() for one in found), 60, "the programs to start"
         )
-        assert left.processes_left([*found[1:3], found[3]]) == []
-        older, second = left.processes_left(found)
+        assert leftovers.processes_left([*found[1:3], found[3]]) == []
+        older, second = leftovers.processes_left(found)
         assert str(started[0].pid) in older and second == "2 processes as dashboard"
     finally:
         for one in started:
@@ -106,8 +108,8 @@ def test_segments_and_folders_that_nobody_has_any_more(tmp_path: Path, monkeypat
     (tmp_path / "ompi.17").mkdir()
     (tmp_path / "ompi.18").mkdir()
     (tmp_path / "segment").touch()
-    seen = left.Seen({str(tmp_path / "segment"), str(tmp_path / "gone")}, {17, 18, 19})
-    found = left.files_left(seen, left.Seen(set(), {18}))
+    seen = leftovers.SessionTraces({str(tmp_path / "segment"), str(tmp_path / "gone")}, {17, 18, 19})
+    found = leftovers.files_left(seen, leftovers.SessionTraces(set(), {18}))
     assert found == [str(tmp_path / "segment"), str(tmp_path / "ompi.17")]
     seen.forget(found)
-    assert left.files_left(seen, left.Seen(set(), {18})) == []
+    assert leftovers.files_left(seen, leftovers.SessionTraces(set(), {18})) == []

@@ -16,7 +16,7 @@ from workshop.core.errors import BadInput
 from workshop.course import copies, progress_reset
 from workshop.course import learner as of_this_machine
 from workshop.course.learner_folder import Folder
-from workshop.store.recorded import Recorded, mark
+from workshop.store.recorded import RecordingOrigin, mark
 from workshop.store.store import Store
 
 FIRST, KMEANS = "0-first.ipynb", "1-kmeans.ipynb"
@@ -166,7 +166,7 @@ def test_a_recording_is_looked_at_as_of_its_time(mine: Path, store: Store, capsy
     at = time.time() + 30 * 86400
     classroom.keep(store, classroom.wrong("Zoë", "first", "mine", 3, ago=60 - 30 * 86400))
     with store.database.writing() as connection:
-        mark(connection, Recorded(at, "a laptop"))
+        mark(connection, RecordingOrigin(at, "a laptop"))
     assert run(["labs", "progress", "--json"]) == 0
     learners = json.loads(capsys.readouterr().out)["learners"]
     assert [one["name"] for one in learners if one["stuck"]] == ["Zoë"]

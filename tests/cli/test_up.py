@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workshop.cli import foreground
+from workshop.cli import up
 from workshop.cli.main import run
 from workshop.core.ports import free_port, free_ports
 from workshop.server import child
@@ -40,7 +40,7 @@ def test_a_hubs_pages_can_frame_the_dashboard(workshop_home: Path, monkeypatch: 
         store.close()
         dashboard.start()
 
-    monkeypatch.setattr(foreground, "keep_up", kept)
+    monkeypatch.setattr(up, "keep_up", kept)
     monkeypatch.setattr(child, "serve", lambda command, log: given.append(command))
     mine, labs = map(str, free_ports(2))
     hub = "https://lab.example.org:8000"

@@ -19,7 +19,7 @@ DEEP = '<object type="Group">' * 60 + "</object>" * 60
 
 
 @st.composite
-def shapes(draw: st.DrawFn) -> machines.Described:
+def shapes(draw: st.DrawFn) -> machines.MachineDescription:
     """Invented machines with NUMA nodes and caches that lie in each other."""
     numa = draw(st.sampled_from([1, 1, 2, 4]))
     l3 = draw(st.sampled_from([number for number in (1, 2, 4) if number % numa == 0 or numa % number == 0]))
@@ -28,7 +28,7 @@ def shapes(draw: st.DrawFn) -> machines.Described:
 
 
 @st.composite
-def renumbered(draw: st.DrawFn) -> machines.Described:
+def renumbered(draw: st.DrawFn) -> machines.MachineDescription:
     """The same as lstopo's files, on which the operating system numbers units in an order of its own."""
     described = draw(shapes())
     numbers = draw(st.permutations(range(len(described.units))))
@@ -115,7 +115,7 @@ def test_what_is_no_machine_gets_one_sentence(text: str, words: str) -> None:
 
 
 @given(shapes(), st.booleans())
-def test_lstopos_file_tells_the_same(described: machines.Described, interleaved: bool) -> None:
+def test_lstopos_file_tells_the_same(described: machines.MachineDescription, interleaved: bool) -> None:
     read = machines.read(written(described.machine, interleaved))
     rows = sorted(read.units, key=lambda row: (row["core"], row["unit"]))
     expected = [{**row, "unit": given["unit"]} for row, given in zip(described.units, rows, strict=True)]

@@ -16,7 +16,7 @@ from tests.control_groups import control_group, inside
 from tests.support import limit
 from workshop.core import config
 from workshop.core.errors import BadInput
-from workshop.core.memory import Gauge, Memory, held, size
+from workshop.core.memory import Gauge, MemoryUsage, held, size
 
 MIB = 2**20
 MEMINFO = f"MemTotal: {16 << 20} kB\nMemFree: {1 << 20} kB\nMemAvailable: {8 << 20} kB\n"
@@ -48,7 +48,7 @@ def group(folder: str, limit: object, usage: int, high: object = "max", kills: i
 
 def test_without_control_groups(tmp_path: Path) -> None:
     gauge = tree(tmp_path, "", "", {})
-    assert gauge.read() == [Memory(16 << 30, 8 << 30)]
+    assert gauge.read() == [MemoryUsage(16 << 30, 8 << 30)]
     assert gauge.kills() == 3
 
 
@@ -58,11 +58,11 @@ def test_version_2_looks_at_all_groups_around(tmp_path: Path) -> None:
         **group("sys/fs/cgroup/user.slice/session-1.scope", "max", 500 * MIB, kills=2),
     }
     gauge = tree(tmp_path, "0::/user.slice/session-1.scope\n", V2_MOUNT, files)
-    assert gauge.read() == [Memory(16 << 30, 8 << 30), Memory(4 << 30, (3 << 30) + 40 * MIB, group=True)]
+    assert gauge.read() == [MemoryUsage(16 << 30, 8 << 30), MemoryUsage(4 << 30, (3 << 30) + 40 * MIB, group=True)]
     assert gauge.tightest().total == 4 << 30
     assert gauge.kills() == 2, "of the innermost group"
     slowed = tree(tmp_path, "0::/user.slice\n", V2_MOUNT, group("sys/fs/cgroup/user.slice", 4 << 30, 0, high=2 << 30))
-    assert slowed.tightest() == Memory(2 << 30, 2 << 30, group=True)
+    assert slowed.tightest() == MemoryUsage(2 << 30, 2 << 30, group=True)
 
 
 def test_a_container_of_version_1_sees_its_own_group_where_the_hosts_path_is_told(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_container_of_version_1_sees_its_own_group_where_the_hosts_path_is_tol
         f"{own}/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 5\n",
     }
     gauge = tree(tmp_path, "4:memory:/docker/abc\n2:cpu:/docker/abc\n", V1_MOUNT.format(root="/docker/abc"), files)
-    assert gauge.tightest() == Memory(600 * MIB, 15 * MIB, group=True)
+    assert gauge.tightest() == MemoryUsage(600 * MIB, 15 * MIB, group=True)
     assert gauge.kills() == 5
     unlimited = {f"{own}/memory.limit_in_bytes": "9223372036854771712\n"}
     assert len(tree(tmp_path, "4:memory:/other\n", V1_MOUNT.format(root="/"), unlimited).read()) == 1
@@ -83,18 +83,18 @@ def test_a_container_of_version_1_sees_its_own_group_where_the_hosts_path_is_tol
 def test_what_is_mounted_without_a_name_hides_no_group(tmp_path: Path) -> None:
     mounts = f"29 23 0:27 / /tmp rw,relatime - tmpfs  rw\nnonsense\n{V2_MOUNT}"
     gauge = tree(tmp_path, "0::/\n", mounts, group("sys/fs/cgroup", 4 << 30, 0))
-    assert gauge.tightest() == Memory(4 << 30, 4 << 30, group=True)
+    assert gauge.tightest() == MemoryUsage(4 << 30, 4 << 30, group=True)
 
 
 def test_files_that_vanish_limit_nothing(tmp_path: Path) -> None:
     gauge = tree(tmp_path, "0::/\n", V2_MOUNT, group("sys/fs/cgroup", 4 << 30, 1 << 30, kills=2))
     assert gauge.kills() == 2 and gauge.tightest().total == 4 << 30
     shutil.rmtree(tmp_path / "sys")
-    assert gauge.tightest() == Memory(16 << 30, 8 << 30)
+    assert gauge.tightest() == MemoryUsage(16 << 30, 8 << 30)
     assert gauge.kills() == 0
     shutil.rmtree(tmp_path / "proc")
     total = psutil.virtual_memory().total  # which the kernel tells without a file, too
-    assert gauge.tightest() == Memory(total, total), "nobody is ended for what nobody has seen"
+    assert gauge.tightest() == MemoryUsage(total, total), "nobody is ended for what nobody has seen"
 
 
 def test_this_machine_and_this_process() -> None:

@@ -25,7 +25,7 @@ def test_a_process_measures_itself() -> None:
 
 
 def test_threads_are_seen_where_they_work() -> None:
-    threads = rank_map.Threads()
+    threads = rank_map.ThreadUnits()
     working = threading.Event()
     found: list[int] = []
 

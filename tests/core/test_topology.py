@@ -102,7 +102,9 @@ def dump(root: Path, rows: Sequence[Mapping[str, int]], masks: bool) -> Path:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(renumbered().filter(lambda described: max(row["unit"] for row in described.units) < 96), st.booleans())
-def test_a_dump_and_lstopos_file_of_a_machine_tell_the_same(described: machines.Described, masks: bool) -> None:
+def test_a_dump_and_lstopos_file_of_a_machine_tell_the_same(
+    described: machines.MachineDescription, masks: bool
+) -> None:
     """Whatever numbers the firmware gives to packages, cores and units: hwloc's logical numbers are those of lstopo."""
     with tempfile.TemporaryDirectory() as folder:
         assert topology.machine(dump(Path(folder), described.units, masks))["units"] == described.units

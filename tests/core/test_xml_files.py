@@ -31,5 +31,5 @@ def test_a_named_type_is_taken_where_it_may_be_and_is_not_loaded(encoding: str) 
 
 
 def test_too_many_elements_are_refused_before_they_are_made() -> None:
-    with pytest.raises(xml_files.TooMany):
+    with pytest.raises(xml_files.TooManyElements):
         xml_files.parse(b"<a/>" * (2 * xml_files.MOST_ELEMENTS + 1))

@@ -15,7 +15,7 @@ from workshop.course.source import BadSource
 def test_a_lab(tmp_path: Path) -> None:
     lab = description.read(labs.small(tmp_path))
     assert (lab.number, lab.title, lab.minutes, lab.deck) == (1, "Small things", 20, "small")
-    assert lab.steps == (description.Step(name="All of it", minutes=20),)
+    assert lab.steps == (description.LabStep(name="All of it", minutes=20),)
     assert lab.exercises == ("total",)
 
 

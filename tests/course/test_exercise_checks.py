@@ -11,7 +11,16 @@ import pytest
 from tests.course import labs
 from workshop.core.errors import BadInput
 from workshop.course import exercise_checks
-from workshop.course.exercise_checks import MISSING, PLACEHOLDER, Exercise, Hint, Outcome, answer, run, run_on_ranks
+from workshop.course.exercise_checks import (
+    MISSING,
+    PLACEHOLDER,
+    CheckOutcome,
+    Exercise,
+    Hint,
+    answer,
+    run,
+    run_on_ranks,
+)
 
 
 def five(given: Any) -> None:
@@ -22,7 +31,7 @@ def five(given: Any) -> None:
 FIVE = Exercise("five_of", five)
 
 
-def told(code: str, seconds: float = 5.0) -> Outcome:
+def told(code: str, seconds: float = 5.0) -> CheckOutcome:
     return run(FIVE, answer(code, FIVE.id), seconds)
 
 
@@ -31,7 +40,7 @@ def test_right_answer() -> None:
 
 
 def test_wrong_answer_gets_its_hint() -> None:
-    assert told("def five_of(a):\n    return a\n") == Outcome("hint", "It should be 5.")
+    assert told("def five_of(a):\n    return a\n") == CheckOutcome("hint", "It should be 5.")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +124,7 @@ class Comm:
         return [mine, *self.others]
 
 
-def on_ranks(check: Any, *others: tuple[str, str], **named: Any) -> Outcome:
+def on_ranks(check: Any, *others: tuple[str, str], **named: Any) -> CheckOutcome:
     return run_on_ranks(Exercise("x", lambda comm, given: check(given), ranks=True), Comm(*others), 1, **named)
 
 
@@ -129,16 +138,16 @@ def wrong(given: Any) -> None:
 
 def test_ranks_agree() -> None:
     assert on_ranks(right, ("right", "")).right
-    assert on_ranks(wrong, ("hint", "Look again.")) == Outcome("hint", "Look again.")
-    assert on_ranks(wrong, ("right", "")) == Outcome("hint", "Rank 0: Look again.")
-    assert on_ranks(right, ("right", ""), ("error", "It broke.")) == Outcome("error", "Rank 2: It broke.")
+    assert on_ranks(wrong, ("hint", "Look again.")) == CheckOutcome("hint", "Look again.")
+    assert on_ranks(wrong, ("right", "")) == CheckOutcome("hint", "Rank 0: Look again.")
+    assert on_ranks(right, ("right", ""), ("error", "It broke.")) == CheckOutcome("error", "Rank 2: It broke.")
 
 
 def test_what_went_wrong_on_a_rank_is_told_before_others_are_asked() -> None:
-    heard: list[Outcome] = []
+    heard: list[CheckOutcome] = []
     on_ranks(wrong, ("right", ""), tell=heard.append)
     on_ranks(right, ("right", ""), tell=heard.append)
-    assert heard == [Outcome("hint", "Look again.")]
+    assert heard == [CheckOutcome("hint", "Look again.")]
 
 
 def test_checks_and_mistakes_of_a_lab(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.course.progress import Class, Learner, Outline, Quiz, standing
+from workshop.course.progress import Class, LearnerProgress, Outline, QuizProgress, standing
 from workshop.course.stuck import Stuck, ago
-from workshop.store.records import Progress
+from workshop.store.records import LabProgress
 
 NOW = 1_000_000.0
 FIRST = Outline("first", "First contact", 0, ("whoami", "mine"), "ranks")
@@ -19,41 +19,43 @@ KMEANS = Outline("kmeans", "Distributed k-means", 1, ("shard",), "kmeans")
 COURSE = (FIRST, KMEANS)
 
 
-def row(learner: str, lab: str, item: str, ago: float = 60, **given: Any) -> Progress:
+def row(learner: str, lab: str, item: str, ago: float = 60, **given: Any) -> LabProgress:
     """A row that changed some seconds before NOW; an exercise by default."""
     values = {"kind": "exercise", "state": "", "tries": 0, "wrong": 0, "said": "", "value": None, "right_at": None}
     values |= {"began_at": NOW - ago, "changed_at": NOW - ago}
-    return Progress(learner=learner, lab=lab, item=item, **{**values, **given})
+    return LabProgress(learner=learner, lab=lab, item=item, **{**values, **given})
 
 
-def right(lab: str, item: str, ago: float = 60, learner: str = "ada") -> Progress:
+def right(lab: str, item: str, ago: float = 60, learner: str = "ada") -> LabProgress:
     return row(learner, lab, item, ago, state="right", tries=1, right_at=NOW - ago)
 
 
-def wrong(lab: str, item: str, times: int, ago: float = 60, learner: str = "ada", **given: Any) -> Progress:
+def wrong(lab: str, item: str, times: int, ago: float = 60, learner: str = "ada", **given: Any) -> LabProgress:
     return row(learner, lab, item, ago, **{"state": "hint", "tries": times, "wrong": times, "said": "Look.", **given})
 
 
-def opened(lab: str, ago: float = 60, learner: str = "ada") -> Progress:
+def opened(lab: str, ago: float = 60, learner: str = "ada") -> LabProgress:
     return row(learner, lab, "", ago, kind="notebook")
 
 
-def quiz(nickname: str, deck: str = "ranks", **given: Any) -> Quiz:
+def quiz(nickname: str, deck: str = "ranks", **given: Any) -> QuizProgress:
     values = {"kind": "live", "own": True, "right": 3.0, "questions": 4, "answered": 4, "at": NOW - 30, **given}
-    return Quiz(deck=deck, nickname=nickname, **values)
+    return QuizProgress(deck=deck, nickname=nickname, **values)
 
 
-def stand(*rows: Progress, quizzes: Iterable[Quiz] = (), now: float = NOW, labs: tuple[Outline, ...] = COURSE) -> Class:
+def stand(
+    *rows: LabProgress, quizzes: Iterable[QuizProgress] = (), now: float = NOW, labs: tuple[Outline, ...] = COURSE
+) -> Class:
     return standing(labs, rows, quizzes, now)
 
 
-def ada(*rows: Progress, **given: Any) -> Learner:
+def ada(*rows: LabProgress, **given: Any) -> LearnerProgress:
     found = stand(*rows, **given).learner("ada")
     assert found is not None
     return found
 
 
-def stuck(*rows: Progress, **given: Any) -> Stuck | None:
+def stuck(*rows: LabProgress, **given: Any) -> Stuck | None:
     return ada(*rows, **given).stuck
 
 
@@ -196,21 +198,21 @@ def test_times_in_words() -> None:
 TEXT = st.text(max_size=5)
 TIMES = st.floats(NOW - 1e5, NOW + 1e5)
 ROWS = st.builds(
-    Progress,
+    LabProgress,
     *(TEXT, st.sampled_from(["first", "kmeans", "old", ""]), st.sampled_from(["notebook", "exercise", "prediction"])),
     *(st.sampled_from(["whoami", "mine", "shard", "other"]), st.sampled_from(["right", "hint", "empty", "", "odd"])),
     *(st.integers(0, 9), st.integers(0, 9), TEXT, st.none() | st.lists(TEXT) | st.dictionaries(TEXT, TEXT)),
     *(TIMES, TIMES, st.none() | TIMES),
 )
 QUIZZES = st.builds(
-    Quiz,
+    QuizProgress,
     *(st.sampled_from(["live", "alone"]), st.sampled_from(["ranks", "none"]), TEXT, st.booleans(), st.floats(0, 5)),
     *(st.integers(0, 5), st.integers(0, 5), TIMES),
 )
 
 
 @given(st.lists(ROWS, max_size=12), st.lists(QUIZZES, max_size=5))
-def test_whatever_is_known_everybody_is_there_once(rows: list[Progress], quizzes: list[Quiz]) -> None:
+def test_whatever_is_known_everybody_is_there_once(rows: list[LabProgress], quizzes: list[QuizProgress]) -> None:
     found = stand(*rows, quizzes=quizzes)
     names = [one.name for one in found.learners]
     assert len(names) == len(set(names)) and set(names) >= {one.learner for one in rows}

@@ -15,7 +15,7 @@ from tests.course import labs
 from workshop.course import source
 from workshop.course.exercise_checks import PLACEHOLDER
 from workshop.course.solutions import BEGIN, END
-from workshop.course.source import BadSource, Cell, parse, solved, unsolved
+from workshop.course.source import BadSource, SourceCell, parse, solved, unsolved
 
 
 def told(text: str) -> list[tuple[int | None, str]]:
@@ -46,12 +46,12 @@ def test_blank_lines_within_and_below_indented_code_part_nothing() -> None:
 def test_region_is_one_cell() -> None:
     text = '<!-- #region tags=["a"] -->\none\n\n\ntwo\n```python\nshown\n```\n<!-- #endregion -->\nthree\n'
     first, second = parse(text)
-    assert first == Cell("markdown", "one\n\n\ntwo\n```python\nshown\n```", {"tags": ["a"]})
-    assert second == Cell("markdown", "three")
+    assert first == SourceCell("markdown", "one\n\n\ntwo\n```python\nshown\n```", {"tags": ["a"]})
+    assert second == SourceCell("markdown", "three")
 
 
 def test_header_of_jupytext_is_passed_over() -> None:
-    assert parse("---\njupyter:\n  a: 1\n---\n\ntext\n") == (Cell("markdown", "text"),)
+    assert parse("---\njupyter:\n  a: 1\n---\n\ntext\n") == (SourceCell("markdown", "text"),)
 
 
 def test_text_blocks_stay_in_their_cell() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support import until
 from workshop.course import exercise_checks
-from workshop.course.exercise_checks import Exercise, Hint, Outcome, run_on_ranks
+from workshop.course.exercise_checks import CheckOutcome, Exercise, Hint, run_on_ranks
 from workshop.course.limits import TooLong, limit
 from workshop.course.simulated_ranks import rehearse
 from workshop.course.trials import call, called, confirmed, rehearsed, worlds
@@ -127,7 +127,7 @@ def test_what_another_rank_finds_ends_the_check_here() -> None:
 
     right, wrong = ("right", ""), ("error", "It broke.")
     comm = Comm(right, wrong)
-    assert run_on_ranks(Exercise("f", check, True), comm, lambda comm: 1) == Outcome("error", "Rank 2: It broke.")
+    assert run_on_ranks(Exercise("f", check, True), comm, lambda comm: 1) == CheckOutcome("error", "Rank 2: It broke.")
     assert comm.asked == 1, "who found it asks once, too"
     comm = Comm(right, right)
     found = run_on_ranks(Exercise("f", check, True), comm, lambda comm: 2)

@@ -116,7 +116,7 @@ CHANGED = "('flush' in vars(__import__('sys').stdout), len(get_ipython().display
 # In a cell: interrupts its rank while that ends the cell, which it can't before somebody lets go of its lock.
 PRESSER = """
 import os, signal, sys, threading, time
-from workshop.engine.pipes import drain
+from workshop.engine.cells import drain
 telling, pressed = sys.stdout.flush.__self__, 0
 def ends():
     frame = sys._current_frames()[threading.main_thread().ident]
@@ -153,7 +153,7 @@ def test_interrupts_at_the_end_of_a_cell_leave_nothing_behind(rank: Kernel, ends
 
 
 def test_an_interrupt_before_the_code_is_not_lost(rank: Kernel) -> None:
-    code = "import os, signal\nfrom workshop.engine import cells\nwith cells.Telling(get_ipython()) as telling:\n"
+    code = "import os, signal\nfrom workshop.engine import cells\nwith cells.CellOutput(get_ipython()) as telling:\n"
     code += "    os.kill(os.getpid(), signal.SIGINT)\n    ended = telling.during(print, 'never')\nended"
     cell = rank.cell(code)
     assert "KeyboardInterrupt()" in cell.text and "never" not in cell.text

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support import limit
-from workshop.engine import pipes
+from workshop.engine import cells
 
 
 class Stream:
@@ -43,17 +43,17 @@ def streams() -> Iterator[list[Stream]]:
 
 
 def test_what_is_in_a_pipe_or_was_read_is_waited_for(streams: list[Stream], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipes, "MOST", 20.0)  # for threads that wait long for their turn
+    monkeypatch.setattr(cells, "MOST", 20.0)  # for threads that wait long for their turn
     for number in range(20):
         for stream in streams:
             os.write(stream.written, b"%d" % number)
-        pipes.drain(streams)
+        cells.drain(streams)
         assert [stream.arrived[-1] for stream in streams] == [b"%d" % number] * 2
 
 
 def test_nothing_to_wait_for(streams: list[Stream]) -> None:
-    pipes.drain([object()])  # a stream that nobody reads: a file, say
-    pipes.drain(streams)
+    cells.drain([object()])  # a stream that nobody reads: a file, say
+    cells.drain(streams)
     assert [stream.arrived for stream in streams] == [[], []]
 
 
@@ -68,7 +68,7 @@ def test_somebody_who_goes_on_writing_is_not_waited_for_for_ever(streams: list[S
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        pipes.drain(streams)  # it returns
+        cells.drain(streams)  # it returns
     finally:
         ending.set()
         writer.join(limit(10))

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support import limit, until
 from workshop.core.placement import Placement
-from workshop.core.rank_map import Task, tasks
+from workshop.core.rank_map import KernelThread, tasks
 from workshop.engine import origins
 from workshop.engine.context import RankContext
 from workshop.engine.origins import Origin, Origins
@@ -102,7 +102,7 @@ def test_threads_without_a_name_are_told_by_where_they_began(tmp_path: Path):
     ],
 )
 def test_kinds(name: str, library: str, own: str, kind: str):
-    assert of_thread(Task(7, name, 0, 0, 0), Origin(library, own), main=1) == kind
+    assert of_thread(KernelThread(7, name, 0, 0, 0), Origin(library, own), main=1) == kind
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_kinds(name: str, library: str, own: str, kind: str):
     ],
 )
 def test_without_origins_names_must_do(name: str, kind: str):
-    assert of_thread(Task(7, name, 0, 0, 0), None, main=1) == kind
-    assert of_thread(Task(7, name, 0, 0, 0), None, main=7) == "main"
+    assert of_thread(KernelThread(7, name, 0, 0, 0), None, main=1) == kind
+    assert of_thread(KernelThread(7, name, 0, 0, 0), None, main=7) == "main"
 
 
 def test_what_works_and_what_only_wakes_up():

@@ -8,7 +8,7 @@ import pytest
 
 from workshop.core import config
 from workshop.core.errors import BadInput
-from workshop.jupyter import prepare, settings, workspace
+from workshop.jupyter import prepare, settings
 
 
 def test_settings_that_can_not_be_written_are_told(workshop_home: Path) -> None:
@@ -21,6 +21,6 @@ def test_a_layout_that_can_not_be_written_is_left_out(workshop_home: Path, monke
     def full(*_: object) -> bool:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(workspace, "give", full)
+    monkeypatch.setattr(prepare, "give", full)
     prepare.prepare(lambda _: None)
     assert (settings.folders().configuration / "jupyter_server_config.json").is_file()

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from workshop.jupyter import workspace
+from workshop.jupyter import prepare
 
 
 def test_lab_0_beside_the_dashboard(tmp_path: Path) -> None:
     root, folder = tmp_path / "mine", tmp_path / "workspaces"
     root.mkdir()
-    assert not workspace.give(folder, root, "0-first.ipynb")  # there is nothing to open yet
+    assert not prepare.give(folder, root, "0-first.ipynb")  # there is nothing to open yet
     (root / "0-first.ipynb").touch()
-    assert workspace.give(folder, root, "0-first.ipynb")
-    said = json.loads((folder / workspace.FILE).read_text())
+    assert prepare.give(folder, root, "0-first.ipynb")
+    said = json.loads((folder / prepare.FILE).read_text())
     dock = said["data"]["layout-restorer:data"]["main"]["dock"]
     widgets = [area["widgets"] for area in dock["children"]]
-    assert widgets == [["notebook:0-first.ipynb"], [workspace.DASHBOARD]]
+    assert widgets == [["notebook:0-first.ipynb"], [prepare.DASHBOARD]]
     assert all(widget in said["data"] for area in widgets for widget in area)
 
 
@@ -28,10 +28,10 @@ def test_half_a_layout_is_not_left(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise OSError(28, "No space left on device")
 
     (tmp_path / "0-first.ipynb").touch()
-    monkeypatch.setattr(workspace, "layout", full)
+    monkeypatch.setattr(prepare, "layout", full)
     with pytest.raises(OSError, match="No space"):
-        workspace.give(tmp_path / "workspaces", tmp_path, "0-first.ipynb")
-    assert not (tmp_path / "workspaces" / workspace.FILE).exists()
+        prepare.give(tmp_path / "workspaces", tmp_path, "0-first.ipynb")
+    assert not (tmp_path / "workspaces" / prepare.FILE).exists()
 
 
 def test_a_learners_layout_stays(tmp_path: Path) -> None:
@@ -39,6 +39,6 @@ def test_a_learners_layout_stays(tmp_path: Path) -> None:
     for each in (root, folder):
         each.mkdir()
     (root / "0-first.ipynb").touch()
-    (folder / workspace.FILE).write_text("theirs")
-    assert not workspace.give(folder, root, "0-first.ipynb")
-    assert (folder / workspace.FILE).read_text() == "theirs"
+    (folder / prepare.FILE).write_text("theirs")
+    assert not prepare.give(folder, root, "0-first.ipynb")
+    assert (folder / prepare.FILE).read_text() == "theirs"

@@ -31,7 +31,7 @@ def main(output: str) -> None:
 
     comm = MPI.COMM_WORLD.Dup()
 
-    def tell(outcome: exercise_checks.Outcome) -> None:
+    def tell(outcome: exercise_checks.CheckOutcome) -> None:
         Path(output).write_text(json.dumps([comm.Get_rank(), outcome.kind, outcome.said]))
         print("told", flush=True)
 

@@ -20,7 +20,7 @@ from tests.lstopo import written
 from tests.support import limit, need
 from workshop.core import machines, topology
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement, hosts_from
 from workshop.mpi import advice, mapper, openmpi, reports, rules
 from workshop.mpi.reports import masks
@@ -119,7 +119,9 @@ def test_a_file_of_lstopo_is_as_good_as_numbers() -> None:
 
 def test_a_topology_that_hwloc_refuses_is_bad_input() -> None:
     described = machines.read(written(machines.read("1x2").machine))
-    broken = Described("broken", described.machine, xml=(described.xml or "").replace("topology version", "nothing v"))
+    broken = MachineDescription(
+        "broken", described.machine, xml=(described.xml or "").replace("topology version", "nothing v")
+    )
     with pytest.raises(BadInput, match="hwloc"):
         mapper.predict(Placement(), broken)
 
@@ -178,7 +180,7 @@ def test_slots_are_advised_where_they_are_what_is_missing() -> None:
 
 @ASKING
 @given(placements(), shapes())
-def test_what_is_advised_is_taken(placement: Placement, described: Described) -> None:
+def test_what_is_advised_is_taken(placement: Placement, described: MachineDescription) -> None:
     found = mapper.predict(placement, described)
     for change in found.changes:
         assert mapper.predict(change.placement, described).refused is None
@@ -190,7 +192,7 @@ def test_what_is_advised_is_taken(placement: Placement, described: Described) ->
 @ASKING
 @given(renumbered(), st.data())
 def test_numbers_of_the_operating_system_are_not_taken_for_logical_ones(
-    described: Described, data: st.DataObject
+    described: MachineDescription, data: st.DataObject
 ) -> None:
     """Without hardware threads, Open MPI calls the operating system's numbers of units logical numbers of cores."""
     kind, key = data.draw(st.sampled_from([("core", "core"), ("package", "package"), ("l3cache", "l3")]))
@@ -207,7 +209,7 @@ def test_numbers_of_the_operating_system_are_not_taken_for_logical_ones(
 
 @ASKING
 @given(placements(), shapes() | renumbered())
-def test_predicted_ranks_lie_in_the_machine(placement: Placement, described: Described) -> None:
+def test_predicted_ranks_lie_in_the_machine(placement: Placement, described: MachineDescription) -> None:
     found = mapper.predict(placement, described)
     if found.refused:
         return
@@ -236,7 +238,7 @@ def test_predicted_ranks_lie_in_the_machine(placement: Placement, described: Des
 
 @ASKING
 @given(placements(), shapes() | renumbered())
-def test_xml_words_and_pictures_agree(placement: Placement, described: Described) -> None:
+def test_xml_words_and_pictures_agree(placement: Placement, described: MachineDescription) -> None:
     """Three ways in which Open MPI tells one map, each read by a reader of its own."""
     found = mapper.predict(placement, described)
     if found.refused:
@@ -257,7 +259,7 @@ def test_xml_words_and_pictures_agree(placement: Placement, described: Described
     assert [(one["host"], one["units"], one["cores"]) for one in read] == seats
 
 
-def told(placement: Placement, described: Described) -> str:
+def told(placement: Placement, described: MachineDescription) -> str:
     """mpirun's XML for a placement."""
     command = [openmpi.launcher(), "--do-not-launch", "--display", "map:parsable", "-n", str(placement.ranks)]
     with mapper._believing(described) as belief:

@@ -13,7 +13,7 @@ import pytest
 from tests import mpis
 from tests.support import limit, need
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.mpi import listing, prefix
+from workshop.mpi import inventory, prefix
 
 SAY = """
 import sys
@@ -57,7 +57,7 @@ def test_names_that_cannot_be_installed(workshop_home):
 def test_what_is_there_is_listed_with_its_version_and_whether_it_starts(workshop_home):
     mpis.use(workshop_home, "intelmpi")
     assert prefix.install("impi") == prefix.installed()["intelmpi"], "the same by its short name"
-    found = listing.mpis(check=True)
+    found = inventory.mpis(check=True)
     assert list(found) == ["openmpi", "mpich", "intelmpi"]
     for name, package in (("openmpi", "openmpi"), ("intelmpi", None)):
         assert found[name]["starts"] is True, found[name]["note"]
@@ -66,7 +66,7 @@ def test_what_is_there_is_listed_with_its_version_and_whether_it_starts(workshop
         assert Path(found[name]["where"]).exists()
     assert (found["mpich"]["where"], found["mpich"]["starts"]) == (None, None)
     assert "`workshop mpi install mpich`" in found["mpich"]["note"]
-    assert all(about["starts"] is None for about in listing.mpis().values())
+    assert all(about["starts"] is None for about in inventory.mpis().values())
 
 
 @pytest.mark.real

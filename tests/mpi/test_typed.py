@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.core.test_machines import renumbered
 from workshop.core import machines
 from workshop.core.errors import BadInput
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.mpi import mapper, openmpi, reports, words
 
 pytestmark = pytest.mark.real
@@ -31,7 +31,7 @@ def rarely(*words: str) -> st.SearchStrategy[str]:
 
 
 @st.composite
-def typed(draw: st.DrawFn, machine: Described) -> str:
+def typed(draw: st.DrawFn, machine: MachineDescription) -> str:
     """mpirun's options. Hosts have no more slots than cores, beyond which Open MPI binds as far as it can."""
     said = draw(st.sampled_from(["", "-n {}", "-np {}"])).format(draw(st.integers(1, 12)))
     slots = draw(st.lists(st.none() | st.integers(1, min(machine.cores, 4)), max_size=3))
@@ -53,7 +53,7 @@ def typed(draw: st.DrawFn, machine: Described) -> str:
     return " ".join(said.split())
 
 
-def mapped(options: str, machine: Described) -> Map | str:
+def mapped(options: str, machine: MachineDescription) -> Map | str:
     """What the mapper says; more ranks than were asked for can't be started, either."""
     with mapper._believing(machine) as belief:
         done = subprocess.run(
@@ -70,7 +70,7 @@ def mapped(options: str, machine: Described) -> Map | str:
     return _ranks(reports.read(done.stdout, machine.machine).rank_map["ranks"], options)
 
 
-def predicted(options: str, machine: Described) -> Map | str | None:
+def predicted(options: str, machine: MachineDescription) -> Map | str | None:
     """What is predicted; None where something of the command is named as not understood."""
     try:
         read = words.parse(f"mpirun {options} true", None, machine)

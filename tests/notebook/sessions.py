@@ -102,7 +102,7 @@ def meanwhile(notebook: Kernel, code: str) -> Iterator[list[str]]:
 @contextmanager
 def patient(notebook: Kernel) -> Iterator[None]:
     """While the block is, ranks that are interrupted have a minute for their end before they are replaced."""
-    names = "from workshop.notebook import ranks as _cells, watching as _watching\n_soon = _watching.DEAF\n"
+    names = "from workshop.notebook import ranks as _cells, call_monitor as _watching\n_soon = _watching.DEAF\n"
     assert notebook.run(f"{names}_cells.DEAF = _watching.DEAF = 60") == ""
     try:
         yield

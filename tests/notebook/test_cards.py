@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from PIL import Image
 
-from workshop.notebook import cards, pictures
+from workshop.notebook import cards
 from workshop.report.cards import Card, figure, picture
 from workshop.report.cards import pictures as row
 
@@ -39,15 +39,15 @@ def test_a_figure_with_a_title_keeps_it() -> None:
 
 def test_small_pictures_are_shown_as_they_are_and_large_ones_smaller() -> None:
     small, large = png(60), png(1200)
-    assert b64decode(pictures.address(small, "image/png").removeprefix("data:image/png;base64,")) == small
-    shown = pictures.address(large, "image/png")
-    assert len(shown) <= pictures.LARGEST < len(large)
+    assert b64decode(cards.picture_address(small, "image/png").removeprefix("data:image/png;base64,")) == small
+    shown = cards.picture_address(large, "image/png")
+    assert len(shown) <= cards.LARGEST < len(large)
     with Image.open(io.BytesIO(b64decode(shown.removeprefix("data:image/jpeg;base64,")))) as read:
-        assert max(read.size) in pictures.SIDES
+        assert max(read.size) in cards.SIDES
 
 
 def test_what_is_large_and_no_picture_is_left_out() -> None:
-    assert pictures.address(b"no picture" * 100_000, "image/png") == ""
+    assert cards.picture_address(b"no picture" * 100_000, "image/png") == ""
 
 
 def test_what_is_left_out_is_said() -> None:

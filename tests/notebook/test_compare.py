@@ -9,7 +9,7 @@ import pytest
 
 from tests.server import seed
 from workshop.core.errors import BadInput
-from workshop.notebook.comparing import Compared, compare
+from workshop.notebook.comparison import ComparisonShown, compare
 from workshop.notebook.shown import RunShown
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
@@ -29,7 +29,7 @@ def test_what_differs_comes_first(store: Store, pair: tuple[RunShown, RunShown])
     one, two = pair
     metrics = {**two.metrics, "inertia": 40.0}
     placement, params = {**two.placement, "ranks": 1}, {**two.params, "clusters": 8}
-    found = Compared(store, [one.record, changed(two, metrics=metrics, placement=placement, params=params)])
+    found = ComparisonShown(store, [one.record, changed(two, metrics=metrics, placement=placement, params=params)])
     assert found.settings == [("clusters", "4", "8"), ("ranks", "2", "1")]
     assert found.results[0] == ("inertia", "51.8", "40")
     assert found.table.loc["clusters"].tolist() == ["4", "8"]
@@ -43,7 +43,9 @@ def test_settings_are_in_words(store: Store, pair: tuple[RunShown, RunShown]) ->
     one, two = pair
     hosts = [{"name": "a", "slots": 2}, {"name": "b", "slots": 1}]
     given = {**two.placement, "map_by": "node", "environment": {"A": "1"}, "hosts": hosts, "oversubscribe": True}
-    told = dict(row[:1] + row[2:] for row in Compared(store, [one.record, changed(two, placement=given)]).settings)
+    told = dict(
+        row[:1] + row[2:] for row in ComparisonShown(store, [one.record, changed(two, placement=given)]).settings
+    )
     assert told == {
         "map by": "node",
         "oversubscribe": "yes",
@@ -74,7 +76,7 @@ def test_runs_by_number_and_more_than_two(pair: tuple[RunShown, RunShown]) -> No
 def test_what_people_wrote_is_escaped(store: Store, pair: tuple[RunShown, RunShown]) -> None:
     one, two = pair
     evil = changed(two, params={**two.params, "image": "<script>"}, metrics={**two.metrics, "note": "<b>"})
-    html = "".join(piece for piece in Compared(store, [one.record, evil]).pieces() if isinstance(piece, str))
+    html = "".join(piece for piece in ComparisonShown(store, [one.record, evil]).pieces() if isinstance(piece, str))
     assert "&lt;script&gt;" in html
     assert "<script>" not in html
     assert "<b>" not in html

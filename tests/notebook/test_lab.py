@@ -21,7 +21,7 @@ from workshop import extension, registry
 from workshop.core.errors import BadInput
 from workshop.course.exercise_checks import MISSING
 from workshop.notebook import guesses
-from workshop.notebook.lab import Lab, lab
+from workshop.notebook.lab import NotebookLab, lab
 from workshop.store.store import Store
 
 NOTEBOOK = labs.NOTEBOOK.replace("How much is it?\n", 'How much is it?\n\n```python\nlab.predict("sum", 5)\n```\n')
@@ -37,7 +37,7 @@ def folder(tmp_path: Path, workshop_home: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture
-def small(folder: Path) -> Lab:
+def small(folder: Path) -> NotebookLab:
     return lab("small")
 
 
@@ -48,7 +48,7 @@ def right(one: int, other: int) -> int:
 # What it says of itself.
 
 
-def test_a_lab_shows_its_goals_and_how_far_one_is(small: Lab, store: Store) -> None:
+def test_a_lab_shows_its_goals_and_how_far_one_is(small: NotebookLab, store: Store) -> None:
     assert repr(small).splitlines() == ["Lab 1: Small things, about 20 minutes", "- Add", "Exercise total: to do"]
     small.check("total", lambda one, other: one * other)
     assert "Exercise total: not right yet, after 1 check" in repr(small)
@@ -61,7 +61,7 @@ def test_a_lab_shows_its_goals_and_how_far_one_is(small: Lab, store: Store) -> N
     assert (kept["exercise", "total"].tries, kept["exercise", "total"].state) == (2, "right")
 
 
-def test_names_that_there_are_not(folder: Path, small: Lab) -> None:
+def test_names_that_there_are_not(folder: Path, small: NotebookLab) -> None:
     with pytest.raises(BadInput, match=r"There is no lab 'smal'; did you mean small\?"):
         lab("smal")
     with pytest.raises(BadInput, match=r"totl is not an exercise of lab small; did you mean total\?"):
@@ -73,7 +73,7 @@ def test_names_that_there_are_not(folder: Path, small: Lab) -> None:
             call()
 
 
-def test_a_lab_whose_files_are_bad_says_so(folder: Path, small: Lab) -> None:
+def test_a_lab_whose_files_are_bad_says_so(folder: Path, small: NotebookLab) -> None:
     (folder / "checks.py").write_text("x = (\n")
     with pytest.raises(BadInput, match=r"checks.py, line 1"):
         small.check("total", right)
@@ -97,7 +97,7 @@ def test_a_lab_whose_files_are_bad_says_so(folder: Path, small: Lab) -> None:
         (MISSING, "run the cell that defines total first"),
     ],
 )
-def test_checks(small: Lab, capsys: pytest.CaptureFixture[str], answer: object, said: str) -> None:
+def test_checks(small: NotebookLab, capsys: pytest.CaptureFixture[str], answer: object, said: str) -> None:
     small.check("total", answer)
     assert said in capsys.readouterr().out
 
@@ -105,7 +105,7 @@ def test_checks(small: Lab, capsys: pytest.CaptureFixture[str], answer: object, 
 # Guesses.
 
 
-def test_a_guess_is_kept_and_compared(small: Lab, capsys: pytest.CaptureFixture[str], store: Store) -> None:
+def test_a_guess_is_kept_and_compared(small: NotebookLab, capsys: pytest.CaptureFixture[str], store: Store) -> None:
     def said() -> str:
         return capsys.readouterr().out.strip()
 
@@ -123,7 +123,7 @@ def test_a_guess_is_kept_and_compared(small: Lab, capsys: pytest.CaptureFixture[
     assert kept.value == {"guess": 6, "measured": 5}
 
 
-def test_no_guess_after_it_was_measured(small: Lab, capsys: pytest.CaptureFixture[str], store: Store) -> None:
+def test_no_guess_after_it_was_measured(small: NotebookLab, capsys: pytest.CaptureFixture[str], store: Store) -> None:
     small.measured("sum", 5)
     assert "You made no guess" in capsys.readouterr().out
     small.predict("sum", 5)
@@ -133,7 +133,7 @@ def test_no_guess_after_it_was_measured(small: Lab, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize("value", [float("nan"), math.inf, object(), len])
-def test_what_is_no_guess(small: Lab, value: object) -> None:
+def test_what_is_no_guess(small: NotebookLab, value: object) -> None:
     with pytest.raises(BadInput, match="sum is "):
         small.predict("sum", value)
 
@@ -210,7 +210,7 @@ def test_opened_twice_and_opened_again(elsewhere: subprocess.Popen[str]) -> None
 
 
 @pytest.mark.real
-def test_opened_where_nothing_can_be_written_any_more(small: Lab, tmp_path: Path) -> None:
+def test_opened_where_nothing_can_be_written_any_more(small: NotebookLab, tmp_path: Path) -> None:
     """As on a full disk: the kernel refuses every byte beyond a file's limit."""
     script = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n{TAKEN}"
     words = [sys.executable, "-c", script, str(tmp_path / "open" / "lab.lock")]

@@ -10,15 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workshop.engine.cells import CLEAR, TEXT
-from workshop.notebook.ansi import as_html, without_escapes
-from workshop.notebook.output import CHARACTERS, LINES, OfRank, Output, Tail
+from workshop.notebook.output import CHARACTERS, LINES, OfRank, Output, OutputTail, as_html, without_escapes
 
 PRINTABLE = st.text(st.characters(include_characters="\n\t", exclude_categories=("Cs", "Cc")))
 
 
 @given(st.lists(st.text("ab\n", max_size=30), max_size=30))
 def test_text_is_kept_however_it_was_cut(pieces: list[str]) -> None:
-    whole, cut = Tail(), Tail()
+    whole, cut = OutputTail(), OutputTail()
     whole.write("".join(pieces))
     for piece in pieces:
         cut.write(piece)
@@ -30,7 +29,7 @@ def test_text_is_kept_however_it_was_cut(pieces: list[str]) -> None:
 
 
 def test_the_last_lines_are_kept_and_the_others_counted() -> None:
-    tail = Tail()
+    tail = OutputTail()
     tail.write("".join(f"{number}\n" for number in range(1000)))
     assert tail.text.split("\n")[0] == str(1000 - LINES)
     assert tail.left_out == 1000 - LINES
@@ -48,7 +47,7 @@ def test_the_last_lines_are_kept_and_the_others_counted() -> None:
     ],
 )
 def test_progress_bars_are_one_line(printed: str, shown: str) -> None:
-    tail = Tail()
+    tail = OutputTail()
     for letter in printed:
         tail.write(letter)
     assert tail.text == shown

@@ -11,7 +11,7 @@ from tests.notebook.sessions import PLOTLY, displays, meanwhile, press_stop, pro
 from tests.support import until
 from workshop.core.errors import BadInput
 from workshop.notebook.session import Session
-from workshop.notebook.studying import StudyShown
+from workshop.notebook.studies import StudyShown
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

@@ -12,7 +12,7 @@ from tests.report.test_panels import part, shown, text
 from tests.support import limit
 from workshop.core import machines, topology
 from workshop.core.errors import BadInput
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
 from workshop.mpi.mapper import Prediction
 from workshop.report.figures import theme
@@ -60,7 +60,7 @@ def test_intel_mpi_has_no_prediction(store: Store, session: SessionRecord) -> No
 def test_equal_runs_are_asked_about_once_and_nobody_waits() -> None:
     go_on, asked = threading.Event(), []
 
-    def ask(placement: Placement, machine: Described) -> Prediction:
+    def ask(placement: Placement, machine: MachineDescription) -> Prediction:
         asked.append((placement.ranks, machine.count("core")))
         go_on.wait(limit(10))
         return Prediction(cases.rank_map([0], [1]))
@@ -80,7 +80,7 @@ def test_a_run_without_ranks_is_not_asked_about() -> None:
 
 
 def test_what_goes_wrong_becomes_a_note() -> None:
-    def broken(placement: Placement, machine: Described) -> Prediction:
+    def broken(placement: Placement, machine: MachineDescription) -> Prediction:
         raise ZeroDivisionError
 
     predictions = Predictions(broken)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import workshop
-from workshop.report.tracebacks import shortened
+from workshop.report.wording import short_traceback
 
 HERE = Path(workshop.__file__).parent.parent
 
@@ -28,14 +28,14 @@ def test_files_are_named_from_their_package_on(path: str, shown: str) -> None:
     trace = (
         f'Traceback (most recent call last):\n  File "{path}", line 12, in work\n    x = 1 / 0\nZeroDivisionError: no'
     )
-    assert shortened(trace) == trace.replace(path, shown)
+    assert short_traceback(trace) == trace.replace(path, shown)
 
 
 def test_groups_of_errors_too() -> None:
     trace = '  | Traceback (most recent call last):\n  |   File "/a/b/c.py", line 1, in d\n'
-    assert '  |   File "c.py", line 1' in shortened(trace)
+    assert '  |   File "c.py", line 1' in short_traceback(trace)
 
 
 def test_what_is_no_traceback_stays() -> None:
     for text in ("", "no traceback", 'print("File /a/b.py")', 'File "unfinished'):
-        assert shortened(text) == text
+        assert short_traceback(text) == text

@@ -224,7 +224,7 @@ def test_who_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]  # seconds
     monkeypatch.setattr(lease_manager, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     me = psutil.Process()
-    lender: Any = lease_manager.Lending(None)  # what it asks here needs no conductor
+    lender: Any = lease_manager.LeaseManager(None)  # what it asks here needs no conductor
 
     def lease_of(pid: int, began: float, host: str = socket.gethostname(), beat: float = 5.0, id: int = 1) -> Lease:
         return Lease(id, 1, "ada", host, pid, began, "held", "", 1.0, beat, 1.0, None)
@@ -295,7 +295,7 @@ def test_a_holder_hears_of_its_ranks_also_after_an_error_of_the_store(
     me = psutil.Process()
     asked = store.ask_lease(session.id, "ada's notebook", socket.gethostname(), me.pid, me.create_time())
     conductor: Any = Troubled(store, session)
-    lender = lease_manager.Lending(conductor)
+    lender = lease_manager.LeaseManager(conductor)
     seen: list[str] = []
 
     def watch(_: Lease) -> str | None:

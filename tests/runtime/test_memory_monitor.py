@@ -15,7 +15,7 @@ import pytest
 
 from tests.control_groups import control_group, inside
 from tests.support import limit, starts_processes, until
-from workshop.runtime.memory_monitor import Lookout
+from workshop.runtime.memory_monitor import MemoryMonitor
 
 MIB = 2**20
 # Takes so many MiB when it reads a line, says so, and waits.
@@ -49,7 +49,7 @@ def take(process: Process, mib: int) -> None:
 def test_who_takes_too_much_is_ended_with_all_others(processes: list[Process]) -> None:
     take(processes[0], 20)
     ranks = {rank: process.pid for rank, process in enumerate(processes)}
-    with Lookout(ranks, 100 * MIB) as lookout:
+    with MemoryMonitor(ranks, 100 * MIB) as lookout:
         take(processes[1], 30)
         until(lambda: lookout.held and lookout.held[0] < lookout.held[1], 20, "a look at what was taken")
         assert lookout.found is None
@@ -66,7 +66,7 @@ def test_who_takes_too_much_is_ended_with_all_others(processes: list[Process]) -
 
 def test_a_look_costs_next_to_nothing(processes: list[Process]) -> None:
     ranks = {rank: process.pid for rank, process in enumerate(processes)}
-    lookout = Lookout(ranks, None)
+    lookout = MemoryMonitor(ranks, None)
     before, times = time.thread_time(), 200
     for _ in range(times):
         assert lookout._look({}) > 0
@@ -76,13 +76,13 @@ def test_a_look_costs_next_to_nothing(processes: list[Process]) -> None:
 
 IN_GROUP = """
 import json, subprocess, sys, time
-from workshop.runtime.memory_monitor import Lookout
+from workshop.runtime.memory_monitor import MemoryMonitor
 take, mib = sys.argv[1:]
 words = dict(stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
 rank = subprocess.Popen([sys.executable, "-c", take], **words)
 with open(f"/proc/{rank.pid}/oom_score_adj", "w") as file:
     file.write("1000")
-with Lookout({0: rank.pid}, None) as lookout:
+with MemoryMonitor({0: rank.pid}, None) as lookout:
     while lookout.held.get(0, 0) < 1 << 20:
         time.sleep(0.01)
     try:
@@ -117,7 +117,7 @@ def test_a_control_group_with_too_little(mib: int, says: str) -> None:
 
 def test_one_that_ends_by_itself_is_no_reason(processes: list[Process]) -> None:
     ranks = {rank: process.pid for rank, process in enumerate(processes)}
-    with Lookout(ranks, 100 * MIB) as lookout:
+    with MemoryMonitor(ranks, 100 * MIB) as lookout:
         until(lambda: lookout.held, 20, "a look")
         os.kill(processes[0].pid, signal.SIGKILL)
         processes[0].wait()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from workshop.core.memory import Memory
+from workshop.core.memory import MemoryUsage
 from workshop.runtime import memory_policy
-from workshop.runtime.channel import Host
+from workshop.runtime.channel import HostMemory
 
 GIB = 2**30
-ROOMY = Memory(32 * GIB, 20 * GIB)
-FULL = Memory(16 * GIB, GIB // 2)
+ROOMY = MemoryUsage(32 * GIB, 20 * GIB)
+FULL = MemoryUsage(16 * GIB, GIB // 2)
 
 
 def test_a_machine_that_has_no_memory_left() -> None:
@@ -28,14 +28,14 @@ def test_a_machine_that_has_no_memory_left() -> None:
 
 
 def test_a_control_group_counts_where_it_is_tighter() -> None:
-    group = Memory(2 * GIB, GIB // 100, group=True)
+    group = MemoryUsage(2 * GIB, GIB // 100, group=True)
     found = memory_policy.judge("laptop", {0: GIB, 1: GIB // 2}, [ROOMY, group], None)
     assert (
         found is not None
         and "that laptop allows this session (the limit of its container or job) ran out" in found.words
     )
     assert "all 2 together 1.50 GiB of 2.00 GiB" in found.words
-    assert memory_policy.judge("laptop", {0: GIB}, [ROOMY, Memory(2 * GIB, GIB, group=True)], None) is None
+    assert memory_policy.judge("laptop", {0: GIB}, [ROOMY, MemoryUsage(2 * GIB, GIB, group=True)], None) is None
 
 
 def test_a_limit_of_ones_own() -> None:
@@ -51,25 +51,25 @@ def test_a_limit_of_ones_own() -> None:
 
 def test_of_two_sessions_the_larger_one_gives_way() -> None:
     """Both see the same machine."""
-    machine = Memory(100 * GIB, 3 * GIB)
+    machine = MemoryUsage(100 * GIB, 3 * GIB)
     larger, smaller = {0: 60 * GIB}, {0: 30 * GIB}
     assert memory_policy.judge("laptop", larger, [machine], None) is not None
     assert memory_policy.judge("laptop", smaller, [machine], None) is None
-    found = memory_policy.judge("laptop", smaller, [Memory(100 * GIB, GIB)], None)
+    found = memory_policy.judge("laptop", smaller, [MemoryUsage(100 * GIB, GIB)], None)
     assert found is not None and "of which other programs had 69.0 GiB; end some of those, or take a" in found.words
 
 
 def test_room_is_what_is_left_until_then() -> None:
     held = {0: 4 * GIB, 1: 7 * GIB}
-    assert memory_policy.room(held, [Memory(20 * GIB, 9 * GIB)], None) == 9 * GIB - 0.04 * 20 * GIB
+    assert memory_policy.room(held, [MemoryUsage(20 * GIB, 9 * GIB)], None) == 9 * GIB - 0.04 * 20 * GIB
     assert memory_policy.room(held, [ROOMY, FULL], None) == GIB // 2 - 0.04 * 16 * GIB < 0
     assert memory_policy.room(held, [ROOMY], 12 * GIB) == GIB
 
 
 def test_hosts_elsewhere() -> None:
     hosts = {
-        "hostA": Host(20 * GIB, 32 * GIB, {0: GIB}),
-        "hostB": Host(GIB // 2, 16 * GIB, {1: 4 * GIB, 2: 9 * GIB}),
+        "hostA": HostMemory(20 * GIB, 32 * GIB, {0: GIB}),
+        "hostB": HostMemory(GIB // 2, 16 * GIB, {1: 4 * GIB, 2: 9 * GIB}),
     }
     found = memory_policy.elsewhere(hosts, "hostA")
     assert found is not None and (found.host, found.rank) == ("hostB", 2)

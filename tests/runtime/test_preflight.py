@@ -16,7 +16,7 @@ from tests.hosts import WORKSHOP, emulated, running
 from tests.support import limit, until
 from workshop.core.errors import BadInput
 from workshop.runtime import agent_client, preflight
-from workshop.runtime.agent_client import Post
+from workshop.runtime.agent_client import AgentClient
 from workshop.runtime.preflight import Here
 
 HERE = Here("3.11.7", {"numpy": "2.4.6", "mpi4py": "4.1.2"}, "nonce", "10.0.0.1")
@@ -109,13 +109,13 @@ def test_a_folder_that_only_this_host_has(workshop_home: Path, tmp_path: Path) -
 
 
 @contextmanager
-def posts(folder: Path, script: str, *hosts: str) -> Iterator[list[Post]]:
+def posts(folder: Path, script: str, *hosts: str) -> Iterator[list[AgentClient]]:
     """Lines to agents of this machine, over a program in Python instead of ssh; its `host` is whom it is for."""
     ssh = folder / "ssh"
     head = "import sys, time\nfrom workshop.runtime import host_agent\nhost = sys.argv[-2]\nsys.argv[1:] = ['nobody']\n"
     ssh.write_text(f"#!{sys.executable}\n{head}{script}\n")
     ssh.chmod(0o700)
-    opened = [Post(host, str(ssh), "nobody") for host in hosts]
+    opened = [AgentClient(host, str(ssh), "nobody") for host in hosts]
     try:
         yield opened
     finally:

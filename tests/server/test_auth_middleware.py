@@ -336,13 +336,13 @@ def test_everybody_can_log_out(dashboard: Dashboard) -> None:
 
 
 def test_a_log_out_renews_no_limit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    bounds = limits.Limits()
+    bounds = limits.ServerLimits()
     monkeypatch.setattr(limits, "shared", lambda: bounds)
     _, code = new_secrets(store)
     name = auth_middleware.cookie_name(1)
     joining = Join(store, name, Attempts())
     routes = [Route("/join", joining.respond, methods=["GET", "POST"]), *logout.routes(store, name)]
-    app = auth_middleware.Door(Starlette(routes=routes), store, 1)
+    app = auth_middleware.AuthMiddleware(Starlette(routes=routes), store, 1)
 
     async def post(path: str, cookie: str, **form: str) -> str:
         """The cookie that the browser has then."""

@@ -14,7 +14,7 @@ from websockets.sync.client import ClientConnection
 from tests import classroom
 from tests.server.dashboard import Dashboard, sections
 from workshop.course.class_progress import Classroom
-from workshop.server import class_csv
+from workshop.server import class_sections
 from workshop.server.class_sections import LONGEST, ClassLook, LearnerLook
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
@@ -111,7 +111,7 @@ def test_forty_learners_in_all_labs(store: Store) -> None:
     assert any(one.stuck for one in found.learners) and found.learners[0].stuck is not None
     by_one = [LearnerLook(room, name)()["learner"] for name in names[:5]]
     assert all(told != "null" for told in by_one)
-    assert len(class_csv.write(found).decode("utf-8-sig").splitlines()) > LEARNERS
+    assert len(class_sections.write_csv(found).decode("utf-8-sig").splitlines()) > LEARNERS
 
 
 def test_a_lab_that_cant_be_read_is_told(store: Store, tmp_path: Any) -> None:

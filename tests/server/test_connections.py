@@ -213,7 +213,7 @@ def test_who_reads_slowly_gets_all(port: int) -> None:
 @pytest.mark.parametrize(("proxy", "counted"), [("", 1), ("127.0.0.2", 1), ("127.0.0.1", 0)])
 def test_connections_of_the_proxy_are_not_counted(monkeypatch: pytest.MonkeyPatch, proxy: str, counted: int) -> None:
     until(lambda: not limits.shared().connections._taken, 20, "the end of other tests' connections")
-    bounds = limits.Limits()
+    bounds = limits.ServerLimits()
     monkeypatch.setattr(limits, "shared", lambda: bounds)
     config = configuration(PlainTextResponse("a"), "127.0.0.1", 0, proxy)
 

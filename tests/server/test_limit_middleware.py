@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from workshop.server.limit_middleware import SMALLEST, Limited
-from workshop.server.limits import Counts, Limit, Limits
+from workshop.server.limit_middleware import SMALLEST, LimitMiddleware
+from workshop.server.limits import Counts, Limit, ServerLimits
 from workshop.store.records import Identity
 
 ADA = Identity(1, "learner", "Ada", 1.0)
@@ -40,7 +40,7 @@ class App:
 
 @dataclass
 class Server:
-    limited: Limited
+    limited: LimitMiddleware
     app: App
 
     async def ask(self, path: str = "/", method: str = "GET", identity: Identity | None = None, **more: Any) -> Message:
@@ -67,7 +67,7 @@ class Server:
 def run(test: Callable[[Server], Any], is_kept: Callable[[str, str], bool] = lambda *_: True, **limits: Any) -> None:
     async def inside() -> None:
         app = App()
-        await test(Server(Limited(app, Limits(**limits), is_kept), app))
+        await test(Server(LimitMiddleware(app, ServerLimits(**limits), is_kept), app))
 
     asyncio.run(inside())
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.server import seed
 from workshop.core.errors import BadInput
 from workshop.server import auth, limits
-from workshop.server.limits import Counts, Limit, Limits, Rate, TooMany, Who, network
+from workshop.server.limits import Counts, Limit, Rate, ServerLimits, TooManyRequests, Who, network
 from workshop.store.records import Identity
 from workshop.store.records import Limits as SessionLimits
 from workshop.store.store import Store
@@ -27,15 +27,15 @@ def identity(number: int, role: str = "learner") -> Identity:
 def test_one_person_and_one_address_have_limits_of_their_own() -> None:
     counts = Counts(Limit("things", 2, 3))
     counts.take(ADA, 2)
-    with pytest.raises(TooMany, match="You have 2 things, and at most 2 are allowed"):
+    with pytest.raises(TooManyRequests, match="You have 2 things, and at most 2 are allowed"):
         counts.take(ADA)
     counts.take(BOB)
-    with pytest.raises(TooMany, match="Your network has 3 things"):
+    with pytest.raises(TooManyRequests, match="Your network has 3 things"):
         counts.take(BOB)
     counts.take(Who(3, "b"), 2)
     counts.take(Who(None, "c"), 3)
     counts.give_back(ADA, 2)
-    with counts.held(BOB), pytest.raises(TooMany):
+    with counts.held(BOB), pytest.raises(TooManyRequests):
         counts.take(BOB)
     counts.take(BOB)
 
@@ -46,7 +46,7 @@ def test_whatever_is_taken_and_given_back_leaves_nothing(asked: list[tuple[int, 
     for who, address, amount in asked:
         try:
             counts.take(Who(who, address), amount)
-        except TooMany:
+        except TooManyRequests:
             continue
         there.append((Who(who, address), amount))
         for key in (1, 2, 3):
@@ -98,7 +98,7 @@ def test_limits_per_address_are_multiplied_where_that_is_asked_for(monkeypatch: 
 
 
 def test_another_nickname_renews_no_limit() -> None:
-    bounds = Limits()
+    bounds = ServerLimits()
     first = bounds.seen(identity(1), "10.0.0.1")
     bounds.same_person(identity(2), identity(1))
     bounds.same_person(identity(3), identity(2))
@@ -109,7 +109,7 @@ def test_another_nickname_renews_no_limit() -> None:
 
 
 def test_a_log_out_renews_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    bounds = Limits()
+    bounds = ServerLimits()
     bounds.same_person(identity(2), identity(1))
     bounds.logged_out(identity(2), "left behind")
     bounds.same_person(identity(3), None, "of another browser")
@@ -130,7 +130,7 @@ def test_a_large_class_behind_one_address_has_room_for_its_runs() -> None:
 
 
 def test_unfinished_runs_count_for_a_person_an_address_and_a_session(store: Store) -> None:
-    bounds, session = Limits(), seed.session(store)
+    bounds, session = ServerLimits(), seed.session(store)
     session = replace(session, limits=replace(session.limits, queued=2))
     people = [auth.let_in(store, "learner", name)[0] for name in ("Ada", "Ada again", "Bob")]
     for one in people:
@@ -144,11 +144,11 @@ def test_unfinished_runs_count_for_a_person_an_address_and_a_session(store: Stor
         bounds.check_run(store, session, one)
         submit(one)
     for one in people[:2]:
-        with pytest.raises(TooMany, match=r"You have 2 unfinished runs, .* under all nicknames"):
+        with pytest.raises(TooManyRequests, match=r"You have 2 unfinished runs, .* under all nicknames"):
             bounds.check_run(store, session, one)
     bounds.check_run(store, session, people[2])
     bounds.runs.limit = replace(bounds.runs.limit, address=2)
-    with pytest.raises(TooMany, match="Your network has 2 unfinished runs"):
+    with pytest.raises(TooManyRequests, match="Your network has 2 unfinished runs"):
         bounds.check_run(store, session, people[2])
     with pytest.raises(BadInput, match="The queue of this session is full: 2 runs of learners"):
         submit(people[2], most_in_all=2)

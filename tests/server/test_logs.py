@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from workshop.server import logs
-from workshop.server.logs import Sparing
+from workshop.server.logs import LimitedLog
 
 
 def test_so_much_is_logged_a_minute_and_the_rest_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,7 +17,7 @@ def test_so_much_is_logged_a_minute_and_the_rest_is_counted(monkeypatch: pytest.
     monkeypatch.setattr(logs.time, "monotonic", lambda: now)
     written = io.StringIO()
     log = logging.Logger("visitors")
-    log.addHandler(logging.StreamHandler(Sparing(written, a_minute=1000)))
+    log.addHandler(logging.StreamHandler(LimitedLog(written, a_minute=1000)))
     for _ in range(5000):
         log.error("somebody sent a binary frame")
     assert len(written.getvalue()) < 1200
@@ -31,7 +31,7 @@ def test_so_much_is_logged_a_minute_and_the_rest_is_counted(monkeypatch: pytest.
 
 def test_a_long_record_is_shortened_in_the_middle() -> None:
     written = io.StringIO()
-    Sparing(written).write("first line\n" + "x" * 1_000_000 + "\nlast line\n")
+    LimitedLog(written).write("first line\n" + "x" * 1_000_000 + "\nlast line\n")
     told = written.getvalue()
     assert len(told) < 9_000 and told.startswith("first line\n") and told.endswith("\nlast line\n")
 
@@ -39,7 +39,7 @@ def test_a_long_record_is_shortened_in_the_middle() -> None:
 def test_a_large_file_becomes_the_older_one(tmp_path: Path) -> None:
     path = tmp_path / "dashboard.log"
     with open(path, "a") as file:
-        log = Sparing(file, a_minute=10**9, largest=10_000)
+        log = LimitedLog(file, a_minute=10**9, largest=10_000)
         for number in range(1000):
             log.write(f"record {number:04} of many that somebody caused\n")
     older = tmp_path / "dashboard.log.1"

@@ -51,7 +51,7 @@ def test_a_study_that_is_about_to_begin_is_not_begun_in_another_session(workshop
     here = Runners()
     with Store.open() as store, seed.alive(store, "class") as session, subprocess.Popen(["sleep", "30"]) as process:
         study = study_of(store, trial(1, 0.1))
-        here._known[study.id] = study_processes.Running(study.id, "another", process, workshop_home / "log")
+        here._known[study.id] = study_processes.StudyProcess(study.id, "another", process, workshop_home / "log")
         with pytest.raises(BadInput, match="goes on already"):
             here.start(store, INSTRUCTOR, study.id, session)
         process.kill()
@@ -65,7 +65,7 @@ def test_started_by_a_thread_that_ends_stopped_killed_with_the_dashboard_and_gon
         here.start(store, LEARNER, study.id, session.now)
 
     # Streamlit draws pages in threads that end at once.
-    started: list[study_processes.Running] = []
+    started: list[study_processes.StudyProcess] = []
     drawing = threading.Thread(target=lambda: started.append(here.start(store, INSTRUCTOR, study.id, session.now)))
     drawing.start()
     drawing.join()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from workshop.core.errors import BadInput
-from workshop.server.limits import Counts, Limit, TooMany, Who
+from workshop.server.limits import Counts, Limit, TooManyRequests, Who
 from workshop.server.worker_gate import Gate
 
 ADA, BOB = Who("Ada", "a"), Who("Bob", "a")
@@ -30,7 +30,7 @@ def gate(identity: int = 2, address: int = 10, **more: int) -> Gate:
 def test_everybody_has_a_share(held: threading.Event) -> None:
     one = gate(workers=1)
     first, second = one.begin(ADA, held.wait), one.begin(ADA, lambda: 2)
-    with pytest.raises(TooMany, match="You have 2 questions"):
+    with pytest.raises(TooManyRequests, match="You have 2 questions"):
         one.begin(ADA, lambda: 3)
     other = one.begin(BOB, lambda: 4)
     assert not (first.done() or second.done() or other.done()), "one at a time"
@@ -43,17 +43,17 @@ def test_there_are_so_many_places(held: threading.Event) -> None:
     one = gate(identity=100, address=100, workers=1, most=2)
     for _ in range(3):
         one.begin(ADA, held.wait)
-    with pytest.raises(TooMany, match="busy"):
+    with pytest.raises(TooManyRequests, match="busy"):
         one.begin(BOB, lambda: 1)
 
 
 def test_some_places_are_for_live_rounds(held: threading.Event) -> None:
     one = gate(identity=100, address=100, workers=1, most=2, reserved=1)
     first = [one.begin(ADA, held.wait) for _ in range(2)]
-    with pytest.raises(TooMany, match="busy"):
+    with pytest.raises(TooManyRequests, match="busy"):
         one.begin(BOB, lambda: 1)
     last = one.begin(BOB, lambda: 2, reserved=True)
-    with pytest.raises(TooMany, match="busy"):
+    with pytest.raises(TooManyRequests, match="busy"):
         one.begin(BOB, lambda: 3, reserved=True)
     held.set()
     assert [future.result(60) for future in (*first, last)] == [True, True, 2]
@@ -63,7 +63,7 @@ def test_some_places_are_for_live_rounds(held: threading.Event) -> None:
 def test_whoever_does_not_wait_any_more_takes_their_work_back(held: threading.Event) -> None:
     one, done = gate(workers=1), []
     one.begin(BOB, held.wait)
-    with pytest.raises(TooMany, match="busy"):
+    with pytest.raises(TooManyRequests, match="busy"):
         one.wait(ADA, lambda: done.append(1), 0.05)
 
     async def leave() -> None:

@@ -15,7 +15,7 @@ from tests.store.test_events import new_run
 from tests.support import limit, until
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.store import database, tables
-from workshop.store.mounts import network_filesystem
+from workshop.store.database import network_filesystem
 from workshop.store.store import Store
 
 

@@ -284,7 +284,7 @@ def test_what_would_unpack_to_too_much_is_refused(
 
 def _nothing(store: Store) -> bytes:
     file = io.BytesIO()
-    writer = recording_file.Writer(file, recording_file.Head(1.0, "a machine"))
+    writer = recording_file.RecordingWriter(file, recording_file.Head(1.0, "a machine"))
     for table in recording_file.TABLES:
         writer.table(table, [])
     writer.end()

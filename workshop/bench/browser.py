@@ -111,7 +111,7 @@ def _pictures(sections: Mapping[str, Any]) -> set[str]:
 
 
 async def _run_script(page: ClientConnection, run_id: int) -> None:
-    """Have Streamlit run the page of the run, and take in what it sends until it is done."""
+    """Have Streamlit run the run's page, and receive everything that it sends."""
     from streamlit.proto.BackMsg_pb2 import BackMsg
     from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 

@@ -95,7 +95,7 @@ def once(name: str, command: Sequence[str], environment: Mapping[str, str], seco
 
 
 def orders(folder: str, rank: int) -> Iterator[dict[str, Any]]:
-    """On a rank: what it is told, until there is no more."""
+    """The orders that a rank receives, until the last one."""
     with (Path(folder) / str(rank)).open() as pipe:
         for line in pipe:
             yield json.loads(line)

@@ -27,7 +27,7 @@ TOGETHER = 8  # learners of a process that join at the same moment
 PATIENCE = 60.0  # seconds for a confirmation
 
 
-class Learner:
+class LearnerClient:
     def __init__(self, port: int, code: str, number: int, seconds: float) -> None:
         self.port, self.code, self.number, self.seconds = port, code, number, seconds
         self.player = 0
@@ -104,11 +104,11 @@ async def main(port: int, code: str, numbers: list[int], seconds: float, questio
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < (wanted := min(hard, 1 << 16)):
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    learners = [Learner(port, code, number, seconds) for number in range(*numbers)]
+    learners = [LearnerClient(port, code, number, seconds) for number in range(*numbers)]
     there = asyncio.Semaphore(0)
     confirmed = {question: asyncio.Semaphore(0) for question in questions}
     with ThreadPoolExecutor(TOGETHER) as pool:
-        list(pool.map(Learner.join, learners))
+        list(pool.map(LearnerClient.join, learners))
     tasks = []
     for first in range(0, len(learners), TOGETHER * 4):
         some = learners[first : first + TOGETHER * 4]

@@ -115,7 +115,7 @@ def _row(
     told: dict[str, list[dict[str, Any]]],
     confirmations: int,
 ) -> dict[str, Any]:
-    """What was confirmed, beside what the store has."""
+    """The confirmed answers beside the answers in the store."""
     deck = Deck.model_validate(record.deck)
     kept = store.answers(record.id)
     found = {(one.question, one.player_id): one.answer for one in kept}
@@ -204,7 +204,7 @@ def _crowd(port: int, code: str, count: int, seconds: float) -> Iterator[Crowd]:
         yield Crowd(processes)
 
 
-class Host:
+class HostClient:
     """The instructor, at a socket."""
 
     def __init__(self, line: ClientConnection) -> None:
@@ -232,7 +232,7 @@ class Host:
 
 
 @contextmanager
-def _host(port: int, token: str, round_id: int) -> Iterator[Host]:
+def _host(port: int, token: str, round_id: int) -> Iterator[HostClient]:
     door = http.client.HTTPConnection(HOST, port, timeout=30)
     door.request("GET", f"/?token={token}")
     cookie = (door.getresponse().getheader("set-cookie") or "").partition(";")[0]
@@ -240,4 +240,4 @@ def _host(port: int, token: str, round_id: int) -> Iterator[Host]:
     address = f"ws://{HOST}:{port}/quiz/{round_id}/socket?view=host"
     headers, origin = {"Cookie": cookie}, f"http://{HOST}:{port}"
     with connect(address, additional_headers=headers, origin=origin, compression=None, max_size=None) as line:
-        yield Host(line)
+        yield HostClient(line)

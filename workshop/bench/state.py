@@ -1,4 +1,4 @@
-"""A state folder of a bench's own: what it runs is nobody's history, and nothing of it stays, however it ends."""
+"""A bench has a state folder of its own. So its runs are in nobody's history, and the folder is always removed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from workshop.core import config
 
 @contextmanager
 def clean_end() -> Iterator[None]:
-    """SIGTERM ends the block as Ctrl-C does: what it has begun is ended, what it has written removed. From then on it
-    is ignored, so that a second one doesn't end that, too."""
+    """SIGTERM ends the block as Ctrl-C does, so its processes end and its files are removed. A second SIGTERM is
+    ignored."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only that thread hears of signals
         return

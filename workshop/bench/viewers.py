@@ -102,7 +102,8 @@ def _rows(browsers: list[Browser], share: float, since: float, seconds: float) -
 
 
 async def _watch(browsers: list[Browser], run_id: int, server: psutil.Process, seconds: float) -> tuple[float, float]:
-    """Have all of them watch; returns the server's share of a core while they do, and since when they all did."""
+    """Have all viewers watch. Returns the server's share of a core meanwhile, and the time when all viewers were
+    there."""
     # Requests of one browser don't wait for those of others.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(len(browsers)))
     there = asyncio.Semaphore(0)
@@ -138,8 +139,9 @@ def _cpu_seconds(process: psutil.Process) -> float:
 
 @contextmanager
 def served(port: int | None = None, per_address: int = 1) -> Iterator[tuple[psutil.Process, int]]:
-    """A dashboard process of one's own, and its port (default: a free one). `per_address` times as much as usual is
-    allowed to one address, where crowds of a benchmark come from. Raises WorkshopError when it doesn't answer."""
+    """Start a dashboard process, and return it with its port (default: a free one). One address may open `per_address`
+    times as many connections as usual, because all viewers have the same address. Raises WorkshopError when the
+    dashboard doesn't answer."""
     if port is None:
         port = free_port()
     command = guarded([sys.executable, "-m", "workshop.server", "--host", HOST, "--port", str(port)])

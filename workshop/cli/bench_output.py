@@ -34,7 +34,7 @@ def show(document: dict[str, Any], as_json: bool) -> None:
 
 
 def table(lines: Sequence[Sequence[str]]) -> None:
-    """Lines of cells, the first of which are headings."""
+    """Print lines of cells; the first line has the headings."""
     from rich.console import Console
 
     from workshop.report import terminal

@@ -139,11 +139,11 @@ def read_hosts(text: str) -> list[dict[str, Any]]:
 
 def _mapping(word: str) -> dict[str, Any]:
     """The fields of a mapping in Open MPI's notation (`ppr:1:socket:pe=2`). Raises BadInput."""
-    from workshop.mpi.words.found import RESOURCES, Found, read_mapping
+    from workshop.mpi.words.parsed_options import RESOURCES, ParsedOptions, read_mapping
 
     if ":" not in word:
         return {"map_by": RESOURCES.get(word, word)}
-    found = Found("mpirun")
+    found = ParsedOptions("mpirun")
     read_mapping(found, word, f"--map-by {word}")
     if found.unknown or found.map_by is None or (found.hardware_threads and found.map_by != "hwthread"):
         raise BadInput(f"--map-by {word} is not a mapping; it should be like package or ppr:1:package:pe=2.")

@@ -11,7 +11,7 @@ from workshop.cli import common
 from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from workshop.demo.compare import Comparison
+    from workshop.demo.compare import LinkComparison
     from workshop.demo.link import Link
     from workshop.store.store import Store
 
@@ -87,7 +87,7 @@ def _keep(store: Store, count: int, limit: Link, as_json: bool) -> None:
         started.wait()
 
 
-def _show(comparison: Comparison) -> None:
+def _show(comparison: LinkComparison) -> None:
     from rich.console import Console
 
     from workshop.core import words

@@ -11,7 +11,7 @@ import typer
 from workshop.cli import common, labs_progress
 
 if TYPE_CHECKING:
-    from workshop.course.copies import Copied
+    from workshop.course.copies import CopyResult
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 app.command("progress")(labs_progress.progress)
@@ -167,5 +167,5 @@ def _notebook(name: str) -> str:
     return catalogue.file_name(description.read(folder), folder)
 
 
-def _told(one: Copied) -> dict[str, Any]:
+def _told(one: CopyResult) -> dict[str, Any]:
     return {"name": one.name, "what": one.what, "path": str(one.path)}

@@ -1,4 +1,4 @@
-"""How learners stand in the labs, and letting one of them begin anew."""
+"""How learners stand in the labs, and how one of them begins anew."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from workshop.cli import common
 
 if TYPE_CHECKING:
-    from workshop.course.progress import Class, InLab, Learner
+    from workshop.course.progress import Class, LabStanding, LearnerProgress
 
 SIGNS = {"right": "+", "wrong": "x", "stuck": "!", "none": "."}
 WIDE = 180  # columns where nobody looks: names are whole there
@@ -90,7 +90,7 @@ def _document(found: Class) -> dict[str, Any]:
     }
 
 
-def _lab(where: InLab) -> dict[str, Any]:
+def _lab(where: LabStanding) -> dict[str, Any]:
     told = {name: value for name, value in asdict(where).items() if name != "lab"}
     for one, exercise in zip(told["exercises"], where.exercises, strict=True):
         one["mark"] = exercise.mark
@@ -124,7 +124,7 @@ def _show(found: Class) -> None:
     out.print(SIGNS_SAID, style="dim")
 
 
-def _show_learner(one: Learner) -> None:
+def _show_learner(one: LearnerProgress) -> None:
     if one.stuck:
         print(_plain(f"Stuck. {one.stuck.words}"))
     for where in one.labs:
@@ -133,7 +133,7 @@ def _show_learner(one: Learner) -> None:
                 print(_plain(line))
 
 
-def _lines(where: InLab) -> Iterator[str]:
+def _lines(where: LabStanding) -> Iterator[str]:
     from workshop.core import words
 
     solved = f"{where.solved} of {words.count(len(where.exercises), 'exercise')} right"

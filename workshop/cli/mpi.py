@@ -39,10 +39,10 @@ def list_(
     """List the MPIs: which version, where, and with --check whether it starts ranks."""
     from rich.console import Console
 
-    from workshop.mpi import listing
+    from workshop.mpi import inventory
     from workshop.report import terminal
 
-    found = listing.mpis(check)
+    found = inventory.mpis(check)
     if as_json:
         common.answer(found)
         return

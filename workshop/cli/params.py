@@ -1,4 +1,4 @@
-"""Commands whose options are made: from a workload's params, or in groups that several commands have."""
+"""Commands with computed options: a workload's params, or groups of options that several commands share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def as_options(params: type[Params]) -> list[Option]:
 
 
 def given(params: type[Params], options: dict[str, Any]) -> dict[str, Any]:
-    """Takes those that are params out of a command's options; those that nobody gave are left out."""
+    """The params among a command's options, without the options that nobody gave."""
     values = {name: options.pop(name) for name in params.model_fields}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -42,15 +42,15 @@ def with_options(command: Callable[..., Any], options: Sequence[Option]) -> Call
 
 
 class Group(dict[str, Any]):
-    """Options that several commands take together: their annotations by name. None of them has to be given."""
+    """Options that several commands share: their annotations by name. All of them are optional."""
 
     def only(self, *names: str) -> Any:
-        """The annotation of a parameter for these options, in this order; for all of them without names."""
+        """The annotation of a parameter for these options, in this order; without names for all options."""
         return Annotated[Mapping[str, Any], Group({name: self[name] for name in names or self})]
 
 
 def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command one of whose parameters is a group: it gets what was given for each option of it, by name."""
+    """Replace a command's group parameter by the group's options. The command gets the given values by name."""
     options: list[Option] = []
     groups: dict[str, Group] = {}
     for name, parameter in inspect.signature(command, eval_str=True).parameters.items():

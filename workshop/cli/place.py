@@ -15,7 +15,7 @@ from workshop.core.placement import Host, Placement, default_for, hosts_from
 from workshop.report.command_line import options_of
 
 if TYPE_CHECKING:
-    from workshop.core.machines import Described
+    from workshop.core.machines import MachineDescription
     from workshop.mpi.mapper import Prediction
     from workshop.report.failures import Failure
 
@@ -105,7 +105,9 @@ def _machine(text: str) -> str:
     return text
 
 
-def _read(command: str, where: Mapping[str, Any] | None, described: Described) -> tuple[Placement, tuple[str, ...]]:
+def _read(
+    command: str, where: Mapping[str, Any] | None, described: MachineDescription
+) -> tuple[Placement, tuple[str, ...]]:
     """The placement of a command line, with the options that were given beside it on top. Raises BadInput."""
     from workshop.mpi import words
 
@@ -117,7 +119,7 @@ def _read(command: str, where: Mapping[str, Any] | None, described: Described) -
     return common.placement_from(parsed.placement.as_json(), **where), parsed.unknown
 
 
-def _document(placement: Placement, described: Described, prediction: Prediction) -> dict[str, Any]:
+def _document(placement: Placement, described: MachineDescription, prediction: Prediction) -> dict[str, Any]:
     from workshop.mpi import command_lines
     from workshop.mpi.reports import masks
 
@@ -136,8 +138,8 @@ def _document(placement: Placement, described: Described, prediction: Prediction
     }
 
 
-def _failure(name: str, described: Described, hosts: list[dict[str, Any]] | None, as_json: bool) -> int:
-    """One of the instructive failures, or their names; what it predicts is what is meant to go wrong."""
+def _failure(name: str, described: MachineDescription, hosts: list[dict[str, Any]] | None, as_json: bool) -> int:
+    """One guided failure, or the list of their names. Its prediction shows the mistake on purpose."""
     from workshop.cli import show_place
     from workshop.mpi import mapper, prefix
     from workshop.report import failures

@@ -181,7 +181,7 @@ def _summary(deck: Any, path: Path) -> dict[str, Any]:
 
 
 def _pictures(deck: Any, folder: Path) -> tuple[dict[str, bytes], tuple[Lost, ...]]:
-    """The pictures of a deck's questions by name, and those that can't be shown."""
+    """The pictures of a deck's questions by name, and the pictures that can't be shown."""
     from workshop.core.errors import BadInput
     from workshop.quiz import pictures
     from workshop.quiz.formats import Lost
@@ -197,8 +197,8 @@ def _pictures(deck: Any, folder: Path) -> tuple[dict[str, bytes], tuple[Lost, ..
 
 
 def _to_mend(text: str, out: Path | None, pictured: bool) -> tuple[Problem, ...]:
-    """What has to be mended in an imported deck before it can be used, told on standard error, too: others take what
-    makes no sense here, such as two forms of an answer that only differ in case."""
+    """The faults of an imported deck, also printed on standard error. Other programs accept decks that this one
+    refuses, such as two forms of an answer that only differ in case."""
     from workshop.quiz import reader
 
     if out is None and pictured:
@@ -212,7 +212,7 @@ def _to_mend(text: str, out: Path | None, pictured: bool) -> tuple[Problem, ...]
 
 
 def _tell(lost: tuple[Lost, ...]) -> None:
-    """What was lost, a line for each question, on standard error."""
+    """Print each question's losses on standard error."""
     by_question: dict[str, list[str]] = {}
     for one in lost:
         by_question.setdefault(one.question, []).append(one.what)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
 from workshop.mpi import command_lines
 from workshop.mpi.reports.seats import ranges
@@ -26,7 +26,7 @@ TITLES = {
 MOST = 64  # ranks in a table; --json has all of them
 
 
-def show(document: Mapping[str, Any], described: Described) -> None:
+def show(document: Mapping[str, Any], described: MachineDescription) -> None:
     """A placement: its map or why there is none, and the commands."""
     out = _console()
     _head(out, document, described)
@@ -44,7 +44,7 @@ def show_list(every: Iterable[Failure]) -> None:
 
 
 def show_failure(
-    chosen: Failure, parts: Mapping[str, Mapping[str, Any]], runs: Mapping[str, str], described: Described
+    chosen: Failure, parts: Mapping[str, Mapping[str, Any]], runs: Mapping[str, str], described: MachineDescription
 ) -> None:
     """A failure: where its ranks would run, and its fix's."""
     out = _console()
@@ -67,7 +67,7 @@ def _console() -> Console:
     return Console(highlight=False, markup=False)
 
 
-def _head(out: Console, document: Mapping[str, Any], described: Described) -> None:
+def _head(out: Console, document: Mapping[str, Any], described: MachineDescription) -> None:
     placement = Placement.parse(document["placement"])
     kind = "" if described.synthetic is None else "machine "
     out.print(Text(f"{placement.describe()} ({kind}{described.name})"))

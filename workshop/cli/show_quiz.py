@@ -114,7 +114,7 @@ def _pairs(asked: Asked, question: Match, answers: bool) -> Iterator[str]:
 
 
 def _right(asked: Asked) -> str:
-    """What is right of questions without options, in words."""
+    """The right answer of a question without options, in words."""
     from workshop.quiz import expressions
 
     question = asked.question

@@ -32,8 +32,8 @@ Site = Group(
 def site_from(
     placement: Placement, address: str | None = None, slurm: bool | None = None, **of_slurm: Any
 ) -> Mapping[str, Any]:
-    """The site that these options ask for, this machine without any of them. Raises BadInput for one that can't take
-    the placement, and for an option that goes with a site that nobody asks for."""
+    """The site that these options ask for; without options this machine. Raises BadInput for a site that can't take the
+    placement, and for an option of another site."""
     from workshop.core.errors import BadInput
     from workshop.runtime.launchers import site, ssh
     from workshop.runtime.launchers.slurm import commands, script

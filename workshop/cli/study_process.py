@@ -1,7 +1,6 @@
 """`python -m workshop.cli.study_process STUDY SESSION`: `workshop study resume` for the dashboard.
 
-SIGINT asks it to stop, also where the dashboard was started in the background of a shell: such programs, and whatever
-they start, ignore it unless they say otherwise.
+SIGINT stops it. A program that a shell has started in the background would ignore SIGINT, so it is enabled here.
 """
 
 from __future__ import annotations

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import signal
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workshop.cli import common, foreground, params, replaying, sites
+from workshop.cli import common, params, sites
 from workshop.core import config
 from workshop.core.errors import BadInput
 
@@ -17,6 +19,47 @@ if TYPE_CHECKING:
     from workshop.jupyter.child import JupyterLab
     from workshop.runtime.supervisor import Child
     from workshop.server.child import Dashboard
+    from workshop.store.store import Store
+
+Recording = Annotated[
+    str | None, typer.Argument(metavar="[FILE]", help="With --replay: a recording that `workshop record` has made.")
+]
+Replay = Annotated[
+    bool,
+    typer.Option("--replay", help="Show a recorded session, without a cluster: FILE, or the one that comes with this."),
+]
+KNOWN = ("replay", "recording", "host", "port", "as_json")  # the options of `up` that mean something here
+
+
+def show_recording(context: typer.Context, file: str | None, host: str, port: str, as_json: bool) -> None:
+    """Show a recording (None: the one that comes with the project) until somebody asks for an end. Raises BadInput."""
+    from workshop.quiz.results import recorded as rounds
+    from workshop.runtime import replay
+    from workshop.runtime.supervisor import check_port
+    from workshop.server.child import Dashboard
+    from workshop.store.recorded import recorded
+
+    if file == "":
+        raise BadInput(f"{context.params['recording']} is given without --replay, which shows a recording.")
+    for option in (option for name in context.params if name not in KNOWN for option in _given(context, name)):
+        raise BadInput(f"{option} and --replay exclude each other: a recording is shown, and nothing is started.")
+    dashboard = Dashboard(host, check_port(host, port), common.stderr().print)
+    path = Path(file) if file else replay.shipped()
+    with replay.replayed(path) as store:
+        rounds.check(store, path.name)
+        found = recorded(store.database)
+        assert found is not None, "just loaded"
+        dashboard.say(found.words)
+        keep_up(store, [dashboard], dashboard, None, store.sessions()[0].name, as_json)
+
+
+def _given(context: typer.Context, name: str) -> list[str]:
+    """The option of `up` as somebody typed it; empty where nobody did, and for one that asks for less (--no-lab)."""
+    source, value = context.get_parameter_source(name), context.params[name]
+    if source is None or source.name != "COMMANDLINE" or value is False:
+        return []
+    return [next(one.opts[0] for one in context.command.params if one.name == name)]
+
 
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?", re.I)
 
@@ -24,7 +67,7 @@ _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?",
 @params.grouped
 def up(
     context: typer.Context,
-    recording: replaying.Recording = None,
+    recording: Recording = None,
     name: Annotated[str, typer.Option("--session", metavar="NAME", help="The session's name.")] = "workshop",
     *,
     where: common.Where,
@@ -53,15 +96,15 @@ def up(
     ] = None,
     lab: Annotated[bool, typer.Option("--lab/--no-lab", help="Whether to start JupyterLab, too.")] = True,
     lab_port: Annotated[str | None, typer.Option(metavar="N", help="JupyterLab's port; a free one without it.")] = None,
-    replay: replaying.Replay = False,
+    replay: Replay = False,
     as_json: common.JSON = False,
 ) -> None:
     if replay or recording is not None:
-        return replaying.show(context, recording if replay else "", host, port, as_json)
+        return show_recording(context, recording if replay else "", host, port, as_json)
 
     from workshop.installation.horovod import HorovodBuild
     from workshop.mpi import horovod
-    from workshop.runtime.managed_processes import Conductor
+    from workshop.runtime.managed_processes import ConductorProcess
     from workshop.runtime.supervisor import check_port, only_one
     from workshop.server.child import Dashboard
     from workshop.store.store import Store
@@ -75,12 +118,12 @@ def up(
         dashboard.proxy = _address(proxy or "")
         jupyter = _jupyter(dashboard, lab_port) if lab else None
         store = Store.open()
-        children: list[Child] = [Conductor(store, name, placement, say, at), dashboard]
+        children: list[Child] = [ConductorProcess(store, name, placement, say, at), dashboard]
         if jupyter is not None:
             children.append(jupyter)
         if config.in_checkout() and horovod.build().state != "built":
             children.append(HorovodBuild(say))
-        foreground.keep_up(store, children, dashboard, jupyter, name, as_json)
+        keep_up(store, children, dashboard, jupyter, name, as_json)
 
 
 def _jupyter(dashboard: Dashboard, port: str | None) -> JupyterLab:
@@ -122,3 +165,34 @@ def doctor(hosts: common.Hosts = None, as_json: common.JSON = False) -> int:
     else:
         doctor.render(checks, Console(highlight=False))
     return 0 if all(check.ok for check in checks if check.needed) else 1
+
+
+def keep_up(
+    store: Store, children: Sequence[Child], dashboard: Dashboard, jupyter: JupyterLab | None, name: str, as_json: bool
+) -> None:
+    """Start all children, print the links, keep them up until somebody asks for an end, and end them."""
+    from workshop.runtime.supervisor import Supervisor
+    from workshop.server.auth import new_secrets
+
+    supervisor = Supervisor(children, dashboard.say)
+    for asked in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(asked, lambda *_: supervisor.ending.set())
+    try:
+        supervisor.start()
+        token, code = new_secrets(store)
+        links = {"instructor": f"{dashboard.url}/?token={token}", "learners": f"{dashboard.url}/join?code={code}"}
+        if jupyter is not None and jupyter.alive():
+            links["jupyterlab"] = jupyter.link
+        if as_json:
+            common.answer({"session": name, "url": dashboard.url, "class_code": code, "links": links})
+        else:
+            print(f"\n  Instructor  {links['instructor']}\n  Learners    {links['learners']}\n  Class code  {code}")
+            if "jupyterlab" in links:
+                print(f"  JupyterLab  {links['jupyterlab']}\n              a shell with your rights: for you alone")
+            print(flush=True)
+        dashboard.say("Ctrl-C ends everything.")
+        supervisor.watch()
+    finally:
+        dashboard.say("Ending everything ...")
+        supervisor.stop()
+        dashboard.say("Everything has ended.")

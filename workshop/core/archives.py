@@ -1,7 +1,6 @@
-"""ZIP archives that others have made: what they claim is not believed, and nothing is read beyond a limit.
+"""ZIP archives that others have made, read up to a limit.
 
-An archive's directory may claim any size of a file. `zipfile` cuts a file off at that size only after it has unpacked
-all of it.
+An archive's directory may claim any size for a file. `zipfile` looks at that size only after it has unpacked the file.
 """
 
 from __future__ import annotations
@@ -20,7 +19,8 @@ class TooLarge(ValueError):
 
 
 def opened(data: bytes, most_entries: int = MOST_ENTRIES) -> zipfile.ZipFile:
-    """An archive of at most so many files. Raises TooLarge for more, and whatever `zipfile` raises for no archive."""
+    """An archive of at most so many files. Raises TooLarge for more files, and `zipfile`'s errors for a damaged
+    archive."""
     if (entries := data.count(_ENTRY)) > most_entries:  # before an object is made for each of them
         raise TooLarge(f"it has {entries} files in it; at most {most_entries} are read")
     return zipfile.ZipFile(io.BytesIO(data))
@@ -36,7 +36,7 @@ def begin(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
 
 
 def read(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
-    """The bytes of a file, at most `most`. Raises TooLarge for a larger one, whatever the directory claims."""
+    """The bytes of a file. Raises TooLarge for more than `most` bytes, whatever size the directory claims."""
     with begin(archive, name) as file:
         data = file.read(most + 1)
     if len(data) > most:

@@ -93,9 +93,9 @@ def cache_folder(name: str) -> Path:
 
 
 def class_notebooks(learner: str) -> Path | None:
-    """Where a learner of a class has their copies of the notebooks, on a machine on which every learner has a folder:
-    `WORKSHOP_CLASS_NOTEBOOKS`, like /srv/class/{learner}/notebooks. None without it, and where there is no such folder.
-    Raises BadInput."""
+    """The folder of a learner's notebooks where each learner of a class has an account on this machine. The variable
+    `WORKSHOP_CLASS_NOTEBOOKS` describes it, like /srv/class/{learner}/notebooks. None without the variable, and where
+    the folder doesn't exist. Raises BadInput."""
     given = os.environ.get("WORKSHOP_CLASS_NOTEBOOKS", "").strip()
     if not given:
         return None
@@ -122,7 +122,7 @@ def class_notebooks(learner: str) -> Path | None:
 
 
 def class_learners() -> list[str]:
-    """The names that folders have where those of learners are, see `class_notebooks`; none where they can't be read."""
+    """The names of the learners' folders, see `class_notebooks`; none where they can't be read."""
     first, _, rest = os.environ.get("WORKSHOP_CLASS_NOTEBOOKS", "").strip().partition("{learner}")
     root, _, beginning = first.rpartition("/")
     form = re.compile(f"{re.escape(beginning)}(.+){re.escape(rest.partition('/')[0])}", re.S)

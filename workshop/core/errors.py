@@ -19,7 +19,7 @@ class WorkshopError(Exception):
     exit_code = 1
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook shows of it, by IPython's convention: the sentence."""
+        """A notebook shows the sentence instead of a traceback, by IPython's convention."""
         return [str(self)]
 
 
@@ -51,7 +51,7 @@ def told(problem: Mapping[str, Any], field: str) -> str:
 
 
 def _shown(given: object) -> str:
-    """What was given, short; numbers look like numbers even where they came as text."""
+    """A given value in short; a number in text looks like a number."""
     text = given if isinstance(given, str) and _NUMBER.fullmatch(given) else repr(given)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -30,7 +30,7 @@ def applies(field: FieldInfo, values: Mapping[str, Any]) -> bool:
 
 
 def file_params(model: type[BaseModel]) -> dict[str, Mapping[str, Any]]:
-    """Params that name a file, and what they say of it."""
+    """The params that name a file, each with its settings for the form."""
     return {name: about for name, field in model.model_fields.items() if (about := extra(field).get("file"))}
 
 

@@ -1,6 +1,5 @@
-"""A machine in a file that lstopo wrote: what it says of processors, and the same written anew for hwloc to read, from
-what was understood alone. The file may come from anybody.
-"""
+"""Reads a machine from a file that lstopo wrote, and writes it anew for hwloc from the parts that were understood. So
+the file may come from anybody."""
 
 from __future__ import annotations
 
@@ -88,7 +87,7 @@ def read(text: str) -> tuple[dict[str, Any], str]:
 
 
 class _Walk:
-    """Reads the objects of a topology, from the outer to the inner ones, and writes what it understood."""
+    """Reads a topology's objects from the outside in, and writes the parts that it understood."""
 
     def __init__(self) -> None:
         self.units: list[dict[str, Any]] = []  # in logical order, with the objects that they lie in

@@ -16,15 +16,15 @@ from workshop.core.errors import BadInput
 from workshop.core.lstopo import LARGEST_FILE, MOST_UNITS
 from workshop.core.words import quoted
 
-__all__ = ["LARGEST_FILE", "MOST_UNITS", "Described", "from_lstopo", "read", "synthetic", "this"]
+__all__ = ["LARGEST_FILE", "MOST_UNITS", "MachineDescription", "from_lstopo", "read", "synthetic", "this"]
 
 _SHAPE = re.compile(r"(\d{1,4})\s*[x×]\s*(\d{1,4})(?:\s*[x×]\s*(\d{1,4}))?", re.I)
 _EXPECTED = "it should be this, SOCKETSxCORES or SOCKETSxCORESxTHREADS (2x4x2), or what lstopo writes as XML"
 
 
 @dataclass(frozen=True)
-class Described:
-    """A machine, and how hwloc is told of it: a description, a file's text, or (this machine) neither."""
+class MachineDescription:
+    """A machine, and the form in which hwloc gets it: a description, a file's text, or neither for this machine."""
 
     name: str
     machine: dict[str, Any]  # as topology.machine, host ""
@@ -55,7 +55,7 @@ class Described:
         return topology.together(self.machine | {"host": name} for name in names)
 
 
-def read(text: str) -> Described:
+def read(text: str) -> MachineDescription:
     """A machine from what a person gives: `this`, `2x4`, `2x4x2`, `2x8x2,numa=2,l3=4` (each per package), or the text
     of a file that lstopo wrote. Raises BadInput."""
     words = text.strip()
@@ -73,12 +73,12 @@ def read(text: str) -> Described:
     return synthetic(shape, **counts)
 
 
-def this() -> Described:
+def this() -> MachineDescription:
     """The machine that this program runs on."""
-    return Described("this machine", topology.machine() | {"host": ""})
+    return MachineDescription("this machine", topology.machine() | {"host": ""})
 
 
-def synthetic(shape: str, numa: int = 1, l3: int = 1) -> Described:
+def synthetic(shape: str, numa: int = 1, l3: int = 1) -> MachineDescription:
     """An invented machine: packages x cores of each [x hardware threads of each core], with so many NUMA nodes and
     last-level caches in each package. Raises BadInput."""
     found = _SHAPE.fullmatch(shape.strip())
@@ -122,13 +122,13 @@ def synthetic(shape: str, numa: int = 1, l3: int = 1) -> Described:
     name += (f",numa={numa}" if numa > 1 else "") + (f",l3={l3}" if l3 > 1 else "")
     model = f"{packages} x {cores} cores" + (f" x {threads} hardware threads" if threads > 1 else "")
     machine = {"host": "", "model": model, "memory_bytes": None, "units": units}
-    return Described(name, machine, synthetic=f"pack:{packages} {inside} pu:{threads}")
+    return MachineDescription(name, machine, synthetic=f"pack:{packages} {inside} pu:{threads}")
 
 
-def from_lstopo(text: str) -> Described:
+def from_lstopo(text: str) -> MachineDescription:
     """A machine from the text of a file that lstopo wrote (`lstopo machine.xml`). Raises BadInput."""
     machine, xml = lstopo.read(text)
     count = len(machine["units"])
     units = f"{count} unit{'' if count == 1 else 's'}"
     name = f"a machine of {units}" if machine["model"] == lstopo.UNNAMED else f"{machine['model']}, {units}"
-    return Described(name, machine, xml=xml)
+    return MachineDescription(name, machine, xml=xml)

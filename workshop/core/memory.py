@@ -1,4 +1,4 @@
-"""What memory there is here, whoever limits it: the machine, or a control group that we are in (a container, a job).
+"""The memory of this machine, or of the control group that this process is in (a container, a job).
 
 In a container, /proc/meminfo is the host's: only the files of the control group tell how much a program may have. See
 the kernel's admin-guide/cgroup-v2.rst and admin-guide/cgroup-v1/memory.rst, proc_meminfo(5) and proc_pid_statm(5).
@@ -18,7 +18,7 @@ _UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryUsage:
     """Of a machine or of a control group, in bytes."""
 
     total: int
@@ -32,7 +32,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class _Files:
-    """How a version of control groups calls what is read."""
+    """The names of the files that a version of control groups has."""
 
     limits: tuple[str, ...]
     usage: str
@@ -63,40 +63,40 @@ class Gauge:
         # That of our own group counts nobody else's; the machine's is all that there is outside of any.
         self._events = counting[0] if counting else self._proc / "vmstat"
 
-    def read(self) -> list[Memory]:
-        """The machine's memory, then that of every control group that allows less."""
+    def read(self) -> list[MemoryUsage]:
+        """The memory of the machine, then of every control group with a lower limit."""
         return [self._machine(), *(_memory(folder, files) for folder, files in self._limited)]
 
-    def tightest(self) -> Memory:
-        """What leaves least."""
+    def tightest(self) -> MemoryUsage:
+        """The limit with the least available memory."""
         return min(self.read(), key=lambda memory: memory.available)
 
     def kills(self) -> int:
         """How many processes the kernel has ended for want of memory, since whenever it counts."""
         return _counts(self._events).get("oom_kill", 0)
 
-    def _machine(self) -> Memory:
+    def _machine(self) -> MemoryUsage:
         told = _counts(self._proc / "meminfo")
         if not {"MemTotal", "MemAvailable"} <= told.keys():  # a sandbox without it, or no file may be opened any more
             total = os.sysconf("SC_PHYS_PAGES") * _PAGE
-            return Memory(total, total)  # nobody is ended for what nobody has seen
-        return Memory(told["MemTotal"] << 10, told["MemAvailable"] << 10)
+            return MemoryUsage(total, total)  # nobody is ended for what nobody has seen
+        return MemoryUsage(told["MemTotal"] << 10, told["MemAvailable"] << 10)
 
 
 def machine_kills() -> int:
-    """How many processes the kernel has ended for want of memory since this machine was started, in whatever group."""
+    """How many processes of this machine the kernel has ended for want of memory since the machine was started."""
     return _counts(Path("/proc/vmstat")).get("oom_kill", 0)
 
 
 def give_way() -> None:
-    """Where memory runs out, have the kernel end this process, and those that it starts, before anybody else's."""
+    """Have the kernel end this process and its children before others when memory runs out."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def held(pid: int) -> int | None:
-    """The bytes that a process has for itself: resident, without the pages of files and those that it shares with
-    others, which would be counted once for each. None for one that has ended. Takes some 40 µs, whatever its size."""
+    """The bytes that a process has for itself: its resident memory without files and without memory that it shares with
+    others, which would be counted several times. None for a process that has ended. Takes some 40 µs."""
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
             _, resident, shared, *_ = file.read().split()
@@ -152,13 +152,13 @@ def _limit(folder: Path, files: _Files) -> float:
     return min(_number(folder / name) for name in files.limits)
 
 
-def _memory(folder: Path, files: _Files) -> Memory:
-    """As the kernel reckons for a machine: what is free, and of the files' pages those that nobody will miss soon."""
+def _memory(folder: Path, files: _Files) -> MemoryUsage:
+    """The memory of a machine as the kernel counts it: free memory, and the file pages that it can give up."""
     limit = _limit(folder, files)
     told = _counts(folder / "memory.stat")
     spare = told.get(files.inactive, 0) + told.get(files.active, 0) // 2
     total = int(min(limit, 1 << 62))
-    return Memory(total, int(min(max(total - _number(folder / files.usage, 0.0) + spare, 0), total)), group=True)
+    return MemoryUsage(total, int(min(max(total - _number(folder / files.usage, 0.0) + spare, 0), total)), group=True)
 
 
 def _number(file: Path, otherwise: float = float("inf")) -> float:

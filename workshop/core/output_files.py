@@ -1,4 +1,4 @@
-"""Files that somebody asks for: one that is there is written over only where they say so."""
+"""Files that a command writes. An existing file is replaced only with --overwrite."""
 
 from __future__ import annotations
 

@@ -28,9 +28,9 @@ def end_with_parent(parent: int) -> None:
 
 
 def guarded(command: list[str], expendable: bool = False, tree: bool = False) -> list[str]:
-    """The command that runs `command` as a child of this process and no longer than it. One that is `expendable` is
-    among the first that the kernel ends for want of memory, with all that it starts. A `tree` is ended with all that it
-    has started, and has a process group of its own."""
+    """The command that runs `command` as a child of this process and ends it with this process. With `expendable`, the
+    kernel ends it and its children first when memory runs out. With `tree`, it has a process group, which ends as a
+    whole."""
     options = [EXPENDABLE] * expendable + [TREE] * tree
     return [sys.executable, "-m", "workshop.core.parent_death", str(os.getpid()), *options, *command]
 
@@ -49,7 +49,7 @@ def run_tree(command: list[str]) -> int:
 
 
 def kill_trees(parent: int, number: int) -> None:
-    """Send a signal to the process group of each child of that process."""
+    """Send a signal to the process group of each child of a process."""
     import psutil  # not needed by those that only hand over to a program
 
     with contextlib.suppress(psutil.Error):

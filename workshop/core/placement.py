@@ -54,8 +54,8 @@ MOST_BY_DEFAULT = 4  # ranks
 class Placement(BaseModel):
     """What should run where.
 
-    `auto` gives each rank cores of its own where there are enough, and leaves ranks unbound where there are fewer
-    cores than ranks; everything else is passed to the MPI as it stands, which may refuse it in its own words.
+    With `auto`, each rank gets cores of its own where there are enough; otherwise ranks stay unbound. Other values go
+    to the MPI as they are, which may refuse them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -123,7 +123,7 @@ class Placement(BaseModel):
         return self.threads or self.cores_per_rank
 
     def rank_environment(self) -> dict[str, str]:
-        """Variables that every rank gets: threads first, so that what was asked for by name wins."""
+        """The variables of every rank. Variables that the user named replace the threads' variables."""
         return dict.fromkeys(THREAD_VARIABLES, str(self.threads_per_rank)) | self.environment
 
     def describe(self) -> str:

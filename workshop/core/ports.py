@@ -17,11 +17,11 @@ _random = random.SystemRandom()  # whoever sets the common one's seed doesn't ma
 
 
 def free_ports(count: int, address: str = HERE) -> list[int]:
-    """Different ports on which nobody listens at an address of this machine.
+    """Free ports of an address of this machine, all different.
 
-    They are none of those that the kernel gives to connections, and to servers that take any, unless it gives nearly
-    all: one of these could be somebody else's before the server is up that it was chosen for. Raises WorkshopError
-    where there are too few, or the address isn't one of this machine.
+    The kernel gives no connection one of these ports, unless it uses nearly all ports: another program could take such
+    a port before the server starts. Raises WorkshopError where there are too few, or the address isn't one of this
+    machine.
     """
     first, last = _given_by_chance()
     candidates = [port for port in range(LOWEST, 1 << 16) if not first <= port <= last]
@@ -51,7 +51,7 @@ def free_port() -> int:
 
 
 def _given_by_chance() -> tuple[int, int]:
-    """The first and the last of them (ip(7))."""
+    """The first and the last port that the kernel gives to connections (ip(7))."""
     try:
         first, last = map(int, _BY_CHANCE.read_text().split())
     except (OSError, ValueError):

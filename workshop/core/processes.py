@@ -23,7 +23,8 @@ def session_tag(session_id: int) -> str:
 
 
 def tagged(name: str, value: str, but: Collection[str] = ()) -> list[psutil.Process]:
-    """This user's processes that carry the tag, ourselves left out, and those that carry one of the tags `but`."""
+    """This user's processes that carry the tag, without this process and without processes that carry a tag in
+    `but`."""
     found = []
     for process in psutil.process_iter():
         if process.pid == os.getpid():
@@ -62,7 +63,7 @@ def command(process: psutil.Process) -> list[str]:
 
 
 def has_tag(pid: int, name: str, value: str) -> bool:
-    """Whether there is a living process of that number that carries the tag."""
+    """Whether a living process of that number carries the tag."""
     try:
         process = psutil.Process(pid)
         return alive(process) and process.environ().get(name) == value
@@ -78,7 +79,7 @@ def kill(pid: int, name: str, value: str) -> None:
 
 
 def family(pid: int | None) -> list[psutil.Process]:
-    """A process and all that it has started; empty where there is none of that number."""
+    """A process and all its descendants; empty where no process has that number."""
     try:
         first = psutil.Process(pid)
         return [first, *first.children(recursive=True)] if pid else []
@@ -94,8 +95,8 @@ def kill_all(family: Collection[psutil.Process]) -> None:
 
 
 def end_all(name: str, value: str, seconds: float = 3.0, but: Collection[str] = ()) -> int:
-    """End every process that carries the tag and none of `but`: ask, wait at most `seconds`, then kill, and wait at
-    most KILLED seconds more. Returns how many there were."""
+    """End every process that carries the tag and none of `but`. It asks, waits at most `seconds`, kills, and waits at
+    most KILLED seconds more. Returns the number of processes."""
     ended: set[int] = set()
     deadline = time.monotonic() + seconds
     while processes := tagged(name, value, but):

@@ -13,7 +13,7 @@ from workshop.core import topology
 TASKS = "/proc/self/task"
 
 
-class Task(NamedTuple):
+class KernelThread(NamedTuple):
     """A thread of this process as the kernel knows it."""
 
     tid: int
@@ -23,7 +23,7 @@ class Task(NamedTuple):
     unit: int  # on which it ran last
 
 
-def tasks() -> Iterator[Task]:
+def tasks() -> Iterator[KernelThread]:
     """All threads of this process, the oldest first. It takes some 10 us for each, half of what `open` would."""
     for tid in sorted(map(int, os.listdir(TASKS))):
         try:
@@ -38,11 +38,11 @@ def tasks() -> Iterator[Task]:
         name, _, rest = stat.partition(b"(")[2].rpartition(b")")
         fields = rest.split()
         worked, started, unit = int(fields[11]) + int(fields[12]), int(fields[19]), int(fields[36])
-        yield Task(tid, name.decode(errors="replace"), worked, started, unit)
+        yield KernelThread(tid, name.decode(errors="replace"), worked, started, unit)
 
 
 @dataclass
-class Threads:
+class ThreadUnits:
     """The threads of this process and the units on which they were seen working. Look at them now and then."""
 
     names: dict[int, str] = field(default_factory=dict)
@@ -68,9 +68,9 @@ class Threads:
         ]
 
 
-def measure(rank: int, local_rank: int, threads: Threads | None = None) -> dict[str, Any]:
+def measure(rank: int, local_rank: int, threads: ThreadUnits | None = None) -> dict[str, Any]:
     """What this rank is: host, pid, allowed units and the cores, packages and NUMA nodes they lie in, threads."""
-    threads = threads or Threads()
+    threads = threads or ThreadUnits()
     threads.look()
     units = sorted(os.sched_getaffinity(0))
     rows = [row for row in topology.machine()["units"] if row["unit"] in units]

@@ -55,9 +55,8 @@ def _units(folder: Path, *names: tuple[str, str]) -> list[int]:
 
 
 def _logical(online: Iterable[int], levels: Iterable[Mapping[int, Hashable]]) -> list[int]:
-    """The units in hwloc's logical order. Each level (packages, caches, cores and the like) has a key for each unit;
-    units of one key lie together. What lies in the same object stays together, and objects come in the order of their
-    lowest units."""
+    """The units in hwloc's logical order. Each level (packages, caches, cores) gives every unit a key; units with the
+    same key stay together, and groups are ordered by their lowest unit."""
     around: dict[int, set[tuple[int, int]]] = {
         unit: set() for unit in online
     }  # minus the size of each object, its lowest
@@ -73,8 +72,8 @@ def _logical(online: Iterable[int], levels: Iterable[Mapping[int, Hashable]]) ->
 
 
 def machine(system: Path = SYSTEM) -> dict[str, Any]:
-    """This host as the store keeps it: host, model, memory in bytes, and per processing unit its core, package, NUMA
-    node and last-level cache, as hwloc's logical numbers, which are unique on the host.
+    """This host for the store: host, model, memory in bytes, and each unit's core, package, NUMA node and last-level
+    cache, as hwloc's logical numbers, which are unique on the host.
 
     Where /sys tells nothing (a container may hide it), every unit is a core of its own in one package.
     """

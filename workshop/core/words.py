@@ -23,7 +23,7 @@ def seconds(value: float) -> str:
 
 
 def long(value: float) -> str:
-    """A time of seconds or years that nobody knows well, as coarse as it is uncertain: 40 s, 12 min, 3 h, 5 days."""
+    """A rough time of seconds to years: 40 s, 12 min, 3 h, 5 days."""
     for factor, word in ((365.25 * 86400, "year"), (86400, "day"), (3600, "h"), (60, "min")):
         if value >= 2 * factor:
             number = round(value / factor)
@@ -86,7 +86,7 @@ def capital(text: str) -> str:
 
 
 def quoted(text: str, most: int = 40) -> str:
-    """Somebody's text in a sentence: in quotes, on one line, and only its beginning where it is long."""
+    """Somebody's text in quotes, on one line; a long text is cut."""
     shown = " ".join(text.split())
     return repr(shown if len(shown) <= most else shown[: most - 3] + "...")
 

@@ -1,7 +1,7 @@
-"""XML that others have written, whatever its encoding: without declarations of their own, without addresses that are
-loaded, with no more elements than a file of its kind has.
+"""XML that others have written: without declarations, without addresses that are loaded, and up to a number of
+elements.
 
-Declarations are refused where the parser meets them, and not looked for in bytes: there, UTF-16 would hide them.
+The parser refuses declarations. A search in the bytes would miss them in UTF-16.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from defusedxml.ElementTree import DefusedXMLParser
 MOST_ELEMENTS = 200_000  # of one file; each takes up to 500 bytes of memory
 
 
-class TooMany(ValueError):
+class TooManyElements(ValueError):
     """A file has more elements than are read."""
 
 
@@ -23,13 +23,13 @@ class Declares(ValueError):
 
 
 def parse(data: bytes, *, named_type: bool = False) -> Element:
-    """The root of a document. `named_type`: the document may name its type (`<!DOCTYPE svg PUBLIC ...>`), which is not
-    loaded; declarations inside of the document are refused in any case.
+    """The root of a document. With `named_type`, the document may name its type (`<!DOCTYPE svg PUBLIC ...>`), which
+    isn't loaded. Declarations inside of the document are always refused.
 
-    Raises TooMany, Declares, or what the parser raises: ParseError, other ValueErrors, LookupError.
+    Raises TooManyElements, Declares, or the parser's errors: ParseError, other ValueErrors, LookupError.
     """
     if (elements := data.count(b"<")) > 2 * MOST_ELEMENTS:  # a beginning and an end each, in any encoding
-        raise TooMany(f"it has about {elements // 2:,} elements; at most {MOST_ELEMENTS:,} are read")
+        raise TooManyElements(f"it has about {elements // 2:,} elements; at most {MOST_ELEMENTS:,} are read")
     parser = _Parser(named_type)
     try:
         parser.feed(data)

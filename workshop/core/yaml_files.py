@@ -51,7 +51,7 @@ def read_text(path: Path, largest: int, what: str) -> str:
 
 
 def compose(text: str, deepest: int) -> tuple[yaml.Node | None, Loader]:
-    """The nodes of a text, which know their lines, and the loader that makes a document of them. Raises Unreadable."""
+    """The nodes of a text with their lines, and the loader that makes a document of them. Raises Unreadable."""
     with _told():
         loader = Loader(text, deepest)
         return loader.get_single_node(), loader
@@ -64,7 +64,7 @@ def document(node: yaml.Node | None, loader: Loader) -> Any:
 
 
 def bad_keys(node: yaml.Node | None) -> Iterator[tuple[int, str]]:
-    """Every key of every mapping that is no word, or comes a second time: its line, and what is wrong."""
+    """The line and the fault of every key that isn't a word or occurs twice."""
     if isinstance(node, yaml.SequenceNode):
         for value in node.value:
             yield from bad_keys(value)

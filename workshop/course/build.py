@@ -109,7 +109,7 @@ def _how_stale(there: str, wanted: str) -> str:
 
 
 def generated(notebooks: Path) -> list[str]:
-    """Generated notebooks below a folder: what somebody else has put there is none of ours."""
+    """The generated notebooks below a folder. Other files in it stay as they are."""
     found = []
     for path in sorted([*notebooks.glob("*.ipynb"), *notebooks.glob(f"{SOLUTIONS}/*.ipynb")]):
         try:
@@ -129,7 +129,7 @@ def _text(path: Path) -> str | None:
 
 
 def _write(path: Path, text: str) -> None:
-    """All of it or nothing. Raises BadInput."""
+    """Write the whole file or nothing. Raises BadInput."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")

@@ -15,7 +15,7 @@ from workshop import registry
 from workshop.core import config, words
 from workshop.core.errors import BadInput
 from workshop.course import description, exercise_checks, links, notebook, notebook_checks, source
-from workshop.course.description import Lab
+from workshop.course.description import LabDescription
 from workshop.quiz import reader
 
 MISTAKES = 3  # typical wrong answers of an exercise, at least
@@ -37,8 +37,8 @@ def is_own(folder: Path) -> bool:
     return folder.parent == config.labs_folder()
 
 
-def readable() -> Iterator[tuple[Path, Lab]]:
-    """Labs whose description can be read, with their folders; `workshop labs check` says what is wrong with others."""
+def readable() -> Iterator[tuple[Path, LabDescription]]:
+    """Labs with a readable description, and their folders. `workshop labs check` reports the others."""
     for folder in folders():
         with suppress(BadInput):
             yield folder, description.read(folder)
@@ -51,7 +51,7 @@ def _number(folder: Path) -> int:
         return 100
 
 
-def file_name(lab: Lab, folder: Path) -> str:
+def file_name(lab: LabDescription, folder: Path) -> str:
     """What its notebook is called."""
     return f"{lab.number}-{folder.name}.ipynb"
 
@@ -67,7 +67,7 @@ def find(name: str) -> Path:
 
 
 def problems(labs: Path | None = None, only: Sequence[Path] | None = None) -> list[str]:
-    """A sentence for everything that is wrong in any lab (or in those of some folders), with its file and line."""
+    """A sentence with file and line for each problem in all labs, or in the labs of some folders."""
     told: list[str] = []
     numbers: Counter[int] = Counter()
     for folder in folders(labs):
@@ -92,7 +92,7 @@ def problems(labs: Path | None = None, only: Sequence[Path] | None = None) -> li
     return told
 
 
-def _notebook(folder: Path, lab: Lab | None, labs: Path | None) -> Iterator[str]:
+def _notebook(folder: Path, lab: LabDescription | None, labs: Path | None) -> Iterator[str]:
     path = folder / source.FILE
     try:
         text = source.text_of(path)
@@ -108,16 +108,16 @@ def _notebook(folder: Path, lab: Lab | None, labs: Path | None) -> Iterator[str]
         yield source.worded(str(path), problem)
 
 
-def _links(cells: Sequence[source.Cell], labs: Path | None) -> Iterator[source.Problem]:
+def _links(cells: Sequence[source.SourceCell], labs: Path | None) -> Iterator[source.SourceProblem]:
     """Links to what learners haven't got beside their notebook."""
     for cell in cells:
         if cell.kind == "markdown":
             for line, link in links.relative(cell.text):
                 if told := links.problem(link, labs):
-                    yield source.Problem(cell.line + line, told)
+                    yield source.SourceProblem(cell.line + line, told)
 
 
-def _answers(folder: Path, lab: Lab) -> Iterator[str]:
+def _answers(folder: Path, lab: LabDescription) -> Iterator[str]:
     """Checks and typical mistakes that don't fit the lab's exercises."""
     for name, loaded in (
         (exercise_checks.CHECKS, exercise_checks.load),

@@ -9,7 +9,7 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.course import catalogue, description
-from workshop.course.progress import Class, Outline, Quiz, standing
+from workshop.course.progress import Class, Outline, QuizProgress, standing
 from workshop.store.recorded import now
 from workshop.store.store import Store
 
@@ -17,7 +17,7 @@ SAME = 10.0  # seconds for which the labs' descriptions are taken for the same
 
 
 def outlines(labs: Path | None = None) -> tuple[list[Outline], list[str]]:
-    """The labs in the order of the course, and a sentence for each one whose description can't be read."""
+    """The labs in the order of the course, and a sentence for each unreadable description."""
     found, problems = [], []
     for folder in catalogue.folders(labs):
         try:
@@ -41,7 +41,7 @@ class Classroom:
         self._questions: dict[int, int] = {}  # of rounds
 
     def look(self, learner: str | None = None) -> Class:
-        """Everybody as they are now, or one learner, with whatever quizzes are theirs by name."""
+        """The present progress of all learners, or of one, with the quizzes that carry their names."""
         looked = time.monotonic()
         if self._read_at is None or looked - self._read_at > SAME:
             (self._outlines, self.problems), self._read_at = outlines(self.labs), looked
@@ -51,12 +51,12 @@ class Classroom:
             return found
         return Class(found.labs, tuple(one for one in found.learners if one.name == learner))
 
-    def _quizzes(self, learners: Collection[str]) -> list[Quiz]:
-        """All that are in the store. One of a learner's own notebook has the name that they have there, whatever number
-        their nickname got."""
+    def _quizzes(self, learners: Collection[str]) -> list[QuizProgress]:
+        """The results of all quizzes. A learner's own notebook counts under the name in that notebook, without the
+        number that made the nickname unique."""
         theirs = self.store.of_notebooks(learners)
         return [
-            Quiz(
+            QuizProgress(
                 one.kind, one.deck, theirs.get(one.identity_id or 0, one.nickname),
                 one.identity_id is not None, one.share,
                 self._of(one.round_id), one.answered, one.last_at,

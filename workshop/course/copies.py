@@ -1,8 +1,8 @@
-"""Every learner's own copies of the notebooks, and of the files of labs that these link to. The originals are never
-opened by anybody, and an update of them never overwrites what a learner has written.
+"""Each learner has copies of the notebooks and of the labs' files. Nobody opens the originals, and an update never
+overwrites a learner's work.
 
-Beside the copies a ledger keeps the hash of what was handed out, of a notebook that of its cells. A copy that is still
-that is replaced by a new version; one that isn't is the learner's, and a new version of the original goes beside it.
+A ledger beside the copies keeps the hash of each file that was handed out (of a notebook: of its cells). A copy with
+that hash is replaced by a new version. A changed copy is the learner's; the new version goes beside it.
 """
 
 from __future__ import annotations
@@ -33,11 +33,13 @@ What = Literal["given", "same", "updated", "kept", "beside"]
 
 
 @dataclass(frozen=True)
-class Copied:
-    """What became of one notebook, or a file beside them: `given` for the first time (or again, since it was gone), the
-    `same` as before, `updated` since nobody had changed it, `kept` as the learner has it, or a new version `beside` it.
-    `name` is its path below the learner's folder; `path` is where the version that was handed out last is; `aside` is
-    the name of the file beside it that has what somebody wrote, where that had to make way."""
+class CopyResult:
+    """The result for one file: `given` for the first time or again, the `same` as before, `updated` because nobody had
+    changed it, `kept` as the learner has it, or a new version `beside` it.
+
+    `name` is its path below the learner's folder, `path` the path of the newest version, `aside` the name of the file
+    with the learner's work where it was moved.
+    """
 
     name: str
     what: What
@@ -55,7 +57,7 @@ class Copied:
         }[self.what] + kept
 
 
-def hand_out(originals: Path, mine: Path, labs: Path | None = None) -> list[Copied]:
+def hand_out(originals: Path, mine: Path, labs: Path | None = None) -> list[CopyResult]:
     """Bring a learner's folder up to date with the notebooks in another folder, and with the files of labs that they
     link to. Notebooks come first. Raises BadInput."""
     wanted = _wanted(originals, labs)
@@ -63,10 +65,9 @@ def hand_out(originals: Path, mine: Path, labs: Path | None = None) -> list[Copi
         return [_copied(data, name, folder, ledger) for name, data in wanted.items()]
 
 
-def again(originals: Path, mine: Path, name: str, labs: Path | None = None, make: bool = True) -> Copied:
-    """Give one of them anew; `make` the folder where it isn't there. What the learner has written is set aside under
-    another name. Raises BadInput, also where there is a link in the path of the learner's folder: it may lead whoever
-    else does this elsewhere."""
+def again(originals: Path, mine: Path, name: str, labs: Path | None = None, make: bool = True) -> CopyResult:
+    """Hand out one file anew; with `make`, make a missing folder. The learner's file gets another name. Raises
+    BadInput, also for a link in the folder's path, because it may lead another user elsewhere."""
     wanted = _wanted(originals, labs)
     if name not in wanted:
         known = words.listed(wanted)
@@ -86,7 +87,7 @@ def linked(originals: Path, name: str, lab: str) -> list[str]:
 
 
 def _wanted(originals: Path, labs: Path | None) -> dict[str, bytes]:
-    """What is handed out, by its path below a learner's folder. Raises BadInput."""
+    """The files to hand out, by their paths below a learner's folder. Raises BadInput."""
     try:
         found = _notebooks(originals)
         linked = {link for data in found.values() for link in _links(data)}
@@ -97,8 +98,7 @@ def _wanted(originals: Path, labs: Path | None) -> dict[str, bytes]:
 
 
 def _notebooks(originals: Path) -> dict[str, bytes]:
-    """The notebooks in a folder by their names; beside the workshop's own also those of other packages' labs. Raises
-    BadInput and OSError."""
+    """The notebooks in a folder by name, with the notebooks of other packages' labs. Raises BadInput and OSError."""
     found = {path.name: path.read_bytes() for path in sorted(originals.glob(PATTERN)) if path.is_file()}
     if not found:
         raise BadInput(f"There are no notebooks in {originals}; make them with workshop labs build.")
@@ -135,8 +135,8 @@ def _opened(originals: Path, mine: Path, make: bool = True) -> Iterator[tuple[Fo
         raise BadInput(f"The notebooks can't be copied to {mine} ({where}{error.strerror or error}).") from None
 
 
-def _copied(data: bytes, name: str, mine: Folder, ledger: dict[str, str]) -> Copied:
-    """One file, three ways: what the original is, what was handed out, and what is there."""
+def _copied(data: bytes, name: str, mine: Folder, ledger: dict[str, str]) -> CopyResult:
+    """Hand out one file, by comparing the original, the version handed out last, and the file that is there."""
     wanted, before = _digest(data), ledger.get(name)
     path, saved = PurePosixPath(name), None
     with _place(mine, name) as (folder, file):
@@ -157,19 +157,20 @@ def _copied(data: bytes, name: str, mine: Folder, ledger: dict[str, str]) -> Cop
         else:
             raise BadInput(f"{mine.path / name} comes and goes; close it wherever it is open, then try again.")
     ledger[name] = wanted
-    return Copied(name, what, mine.path / path, saved)
+    return CopyResult(name, what, mine.path / path, saved)
 
 
 @contextmanager
 def _place(mine: Folder, name: str) -> Iterator[tuple[Folder, str]]:
-    """The folder in which a file is, and what it is called there."""
+    """The folder of a file, and its name there."""
     path = PurePosixPath(name)
     with mine.within(path.parent.parts) as folder:
         yield folder, path.name
 
 
 def _what(wanted: str, before: str | None, now: str | None, taken: bool) -> What:
-    """By the hashes of the original, of what was handed out, and of what is there. `taken`: the name is somebody's."""
+    """The result, from the hashes of the original, of the version handed out and of the file there. `taken`: another
+    file has the name."""
     if now is None:
         return "beside" if taken else "given"  # taken by a link or a folder
     if now == wanted:
@@ -254,13 +255,14 @@ def _digest(data: bytes) -> str:
 
 
 def _written(cell: Mapping[str, Any]) -> list[Any]:
-    """What of a cell somebody may have written; pictures only where there are any, which most ledgers don't know of."""
+    """The parts of a cell that a learner may have written. Pictures count only where there are any, because most
+    ledgers don't record them."""
     pictures = [cell["attachments"]] if cell.get("attachments") else []
     return [cell["cell_type"], "".join(cell["source"]), cell.get("outputs", []), *pictures]
 
 
 def _ledger(folder: Folder) -> dict[str, str]:
-    """What was handed out; a ledger that is damaged knows of nothing, so that nothing is overwritten."""
+    """The files that were handed out. A damaged ledger counts as empty, so that nothing is overwritten."""
     try:
         known = json.loads(folder.read(LEDGER) or b"{}")
     except (OSError, ValueError, RecursionError):

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workshop.core import yaml_files
-from workshop.course.source import BadSource, Problem
+from workshop.course.source import BadSource, SourceProblem
 from workshop.quiz.form_errors import Where, mistakes
 
 FILE = "lab.yaml"
@@ -25,14 +25,14 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Step(_Part):
+class LabStep(_Part):
     """A part of a lab, and how long it takes."""
 
     name: Words
     minutes: int = Field(ge=1, le=LONGEST)
 
 
-class Lab(_Part):
+class LabDescription(_Part):
     """A lab of the course. `exercises` are names in its notebook's code and ids of its checks, `deck` is its quiz."""
 
     number: int = Field(ge=0, le=99)
@@ -40,39 +40,42 @@ class Lab(_Part):
     minutes: int = Field(ge=SHORTEST, le=LONGEST)
     goals: tuple[Words, ...] = Field(min_length=1, strict=False)  # YAML has lists
     needs: tuple[Words, ...] = Field((), strict=False)
-    steps: tuple[Step, ...] = Field(min_length=1, strict=False)
+    steps: tuple[LabStep, ...] = Field(min_length=1, strict=False)
     exercises: tuple[Name, ...] = Field((), strict=False)
     deck: Name
 
 
-def read(folder: Path) -> Lab:
+def read(folder: Path) -> LabDescription:
     """The description of a lab. Raises BadSource with every problem, or BadInput where the file can't be read."""
     path = folder / FILE
     return parse(yaml_files.read_text(path, LARGEST, "a lab"), str(path))
 
 
-def parse(text: str, name: str = FILE) -> Lab:
+def parse(text: str, name: str = FILE) -> LabDescription:
     """A description from the text of a file of that name. Raises BadSource."""
     try:
         node, loader = yaml_files.compose(text, DEEPEST)
         document = yaml_files.document(node, loader)
     except yaml_files.Unreadable as error:
-        raise BadSource(name, [Problem(error.line, f"the file {error}".rstrip("."))]) from None
+        raise BadSource(name, [SourceProblem(error.line, f"the file {error}".rstrip("."))]) from None
     if not isinstance(document, dict):
-        raise BadSource(name, [Problem(None, "the file describes no lab; it should have lines like `number: 1`")])
-    problems = [Problem(line, text.rstrip(".")) for line, text in yaml_files.bad_keys(node)]
+        raise BadSource(name, [SourceProblem(None, "the file describes no lab; it should have lines like `number: 1`")])
+    problems = [SourceProblem(line, text.rstrip(".")) for line, text in yaml_files.bad_keys(node)]
     try:
-        lab = Lab.model_validate(document)
+        lab = LabDescription.model_validate(document)
     except ValidationError as error:
-        problems += [Problem(yaml_files.line_of(node, one.path), one.text) for one in mistakes(error, Lab, document)]
+        problems += [
+            SourceProblem(yaml_files.line_of(node, one.path), one.text)
+            for one in mistakes(error, LabDescription, document)
+        ]
         raise BadSource(name, problems) from None
-    problems += [Problem(yaml_files.line_of(node, path), text) for path, text in _meaning(lab)]
+    problems += [SourceProblem(yaml_files.line_of(node, path), text) for path, text in _meaning(lab)]
     if problems:
         raise BadSource(name, problems)
     return lab
 
 
-def _meaning(lab: Lab) -> Iterator[tuple[Where, str]]:
+def _meaning(lab: LabDescription) -> Iterator[tuple[Where, str]]:
     """What makes no sense although its form is right."""
     total = sum(step.minutes for step in lab.steps)
     if total != lab.minutes:

@@ -1,8 +1,8 @@
-"""Exercises are checked here: an answer is right, or gets one sentence for what is wrong with it.
+"""Checks of exercises: an answer is right, or gets one sentence that says what is wrong.
 
 A lab's checks.py has a function for each exercise, marked by `@exercise("its_name")`, which calls the learner's answer
-with data whose result it knows. It returns when all is right and raises `Hint` otherwise. Whatever else happens in the
-learner's code (an exception, a loop without end) becomes a sentence here, with the line of their cell.
+with data whose result it knows. It returns when all is right and raises `Hint` otherwise. An exception or an endless
+loop in the learner's code also becomes a sentence, with the line of the cell.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ Kind = Literal["right", "hint", "empty", "error", "late"]
 
 
 class Hint(Exception):
-    """One sentence for a mistake: what is off and where to look."""
+    """A mistake in one sentence: the fault, and where to look."""
 
 
 class Elsewhere(Exception):
-    """Another rank has found what is wrong; `told` is kind and sentence of every rank."""
+    """Another rank has found a fault; `told` is the kind and the sentence of every rank."""
 
     def __init__(self, told: Sequence[tuple[Kind, str]]) -> None:
         self.told = told
@@ -67,7 +67,7 @@ class Mistake:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CheckOutcome:
     """What came of a check; `said` is empty where the answer is right."""
 
     kind: Kind
@@ -78,11 +78,11 @@ class Outcome:
         return self.kind == "right"
 
 
-RIGHT = Outcome("right")
+RIGHT = CheckOutcome("right")
 
 
 class _Missing:
-    """What is given where the notebook has no such name."""
+    """The value of a name that the notebook doesn't have."""
 
     def __repr__(self) -> str:
         return "nothing"
@@ -148,19 +148,19 @@ def _run(path: Path, text: str) -> dict[str, Any]:
     return names
 
 
-def run(found: Exercise, given: Any, seconds: float = SECONDS) -> Outcome:
-    """Check an answer of this process. A KeyboardInterrupt goes on to whoever pressed the button."""
+def run(found: Exercise, given: Any, seconds: float = SECONDS) -> CheckOutcome:
+    """Check an answer in this process. A KeyboardInterrupt is passed on."""
     return _judged(found, given, lambda: found.check(given), seconds)
 
 
 def run_on_ranks(
-    found: Exercise, comm: Any, given: Any, seconds: float = SECONDS, tell: Callable[[Outcome], None] | None = None
-) -> Outcome:
-    """Check an answer on this rank and agree with the others: what the first rank that isn't content says, with its
-    number if not all say so. Collective.
+    found: Exercise, comm: Any, given: Any, seconds: float = SECONDS, tell: Callable[[CheckOutcome], None] | None = None
+) -> CheckOutcome:
+    """Check an answer on this rank and agree with the others: the fault of the first rank that found one, with the
+    rank's number where not all found it. Collective.
 
-    Code in a collective is deaf to the time limit: who starts the ranks has to have one as well. So `tell` is called
-    with what went wrong here before others are asked, since they may wait for ever in what this rank has left.
+    The time limit can't interrupt code in a collective, so the caller needs a limit as well. `tell` is called with this
+    rank's fault before the other ranks are asked, because they may wait for ever.
     """
     try:
         mine = _judged(found, given, lambda: found.check(comm, given), seconds)
@@ -175,14 +175,14 @@ def run_on_ranks(
         return RIGHT
     rank, kind, said = wrong[0]
     alike = all(other == (kind, said) for other in everybody)
-    return Outcome(kind, said if alike or kind == "empty" else f"Rank {rank}: {said}")
+    return CheckOutcome(kind, said if alike or kind == "empty" else f"Rank {rank}: {said}")
 
 
-def _judged(found: Exercise, given: Any, check: Callable[[], None], seconds: float) -> Outcome:
+def _judged(found: Exercise, given: Any, check: Callable[[], None], seconds: float) -> CheckOutcome:
     if given is MISSING:
-        return Outcome("empty", f"Nothing is there yet: run the cell that defines {found.id} first.")
+        return CheckOutcome("empty", f"Nothing is there yet: run the cell that defines {found.id} first.")
     if given is Ellipsis or given is None:
-        return Outcome("empty", f"Nothing is there yet: give {found.id} a value in place of {PLACEHOLDER!r}.")
+        return CheckOutcome("empty", f"Nothing is there yet: give {found.id} a value in place of {PLACEHOLDER!r}.")
     try:
         with contextlib.redirect_stdout(_Nowhere()), limit(seconds):
             check()
@@ -190,16 +190,16 @@ def _judged(found: Exercise, given: Any, check: Callable[[], None], seconds: flo
         raise
     except Hint as hint:
         said = str(hint)
-        return Outcome("empty" if said.startswith("Nothing is there yet") else "hint", said)
+        return CheckOutcome("empty" if said.startswith("Nothing is there yet") else "hint", said)
     except TooLong:
         said = f"Your {found.id} had not ended after {seconds:g} s: look for a loop that never ends."
-        return Outcome("late", said)
+        return CheckOutcome("late", said)
     except (Exception, SystemExit) as error:
         return _failed(found, given, error)
     return RIGHT
 
 
-def _failed(found: Exercise, given: Any, error: BaseException) -> Outcome:
+def _failed(found: Exercise, given: Any, error: BaseException) -> CheckOutcome:
     """A sentence for an exception out of the learner's code, or out of what a check did with their answer."""
     file = _file(given)
     line = _line(error, file)
@@ -214,8 +214,8 @@ def _failed(found: Exercise, given: Any, error: BaseException) -> Outcome:
         shown = f" ({code if len(code) <= LINE else code[: LINE - 1] + '…'})" if code else ""
         text = f"Line {line} of your cell{shown} raised {said}."
     if waiting is not None:
-        return Outcome("empty", f"Nothing is there yet: {PLACEHOLDER!r} still stands in line {waiting}. {text}")
-    return Outcome("error", text)
+        return CheckOutcome("empty", f"Nothing is there yet: {PLACEHOLDER!r} still stands in line {waiting}. {text}")
+    return CheckOutcome("error", text)
 
 
 def _described(error: BaseException) -> str:
@@ -246,7 +246,7 @@ def _file(given: Any) -> str:
 
 
 def _line(error: BaseException, file: str) -> int | None:
-    """The last line of that file which an exception came through."""
+    """The last line of a file that an exception passed through."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return lines[-1] if lines else None
 

@@ -1,4 +1,4 @@
-"""Whose notebook this is: a learner's of a class, or that of whoever owns this machine."""
+"""Whose notebook this is: a learner's of a class, or the machine owner's."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def name() -> str:
 
 
 def is_learner() -> bool:
-    """Whether the instructor's limits hold for what is run from here."""
+    """Whether the instructor's limits hold for runs from here."""
     return _given() is not None
 
 
 def identity(store: Store) -> Identity | None:
-    """Who submits runs from here: the learner of that name, who is let in where there is none yet; None where this is
-    nobody's notebook but the owner's. Raises BadInput for a name that can't be a nickname.
+    """The learner who submits runs from here; a new name is let in. None for the machine's owner. Raises BadInput for a
+    name that can't be a nickname.
 
-    Nobody comes in through the dashboard's door as a learner who was let in here, nor the other way round.
+    This learner and a learner who came in through the dashboard are different people, also with the same name.
     """
     return store.learner(name()) if is_learner() else None
 
 
 def nickname(account: str) -> str:
-    """The nickname of whoever has this account: its name, of a longer one the beginning and a digest of all of it, so
-    that long names that begin alike are two people."""
+    """The nickname for an account: its name. A long name is cut and gets a digest of the whole name, so that two long
+    names stay different."""
     whole = _one_line(account)
     if len(whole) <= LONGEST_NICKNAME:
         return whole

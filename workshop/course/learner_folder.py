@@ -1,7 +1,7 @@
-"""A learner's folder, in which somebody else may put links, pipes and files at any moment.
+"""A learner's folder, in which somebody may put links, pipes and files at any moment.
 
-Everything in it is found from its descriptor and no link is followed, so that also root reads and writes nothing
-elsewhere. What root makes there belongs to whom the folder belongs to.
+Every file is reached from the folder's descriptor, and no link is followed. So root reads and writes nothing elsewhere.
+Files that root makes belong to the folder's owner.
 """
 
 from __future__ import annotations
@@ -113,18 +113,17 @@ class Folder:
         return None
 
     def write(self, name: str, data: bytes) -> None:
-        """All of it or nothing; whatever file has that name is replaced, and what a link points to stays."""
+        """Write the whole file or nothing. It replaces a file of that name; the target of a link stays as it is."""
         with self._part(data) as part:
             os.rename(part, name, src_dir_fd=self._handle, dst_dir_fd=self._handle)
 
     def give(self, name: str, data: bytes) -> bool:
-        """A new file, all of it or nothing. False where something has that name."""
+        """Make a new file, the whole file or nothing. False where the name is taken."""
         with self._part(data) as part:
             return self.back(part, name)
 
     def aside(self, name: str, other: str) -> bool:
-        """Give another name to whatever is there at that moment, also where somebody saves. False where something has
-        the other name."""
+        """Rename a file, also while somebody saves it. False where the new name is taken."""
         try:
             os.close(os.open(other, os.O_CREAT | os.O_EXCL | os.O_WRONLY, dir_fd=self._handle))  # ours from now on
         except FileExistsError:
@@ -153,7 +152,7 @@ class Folder:
 
     @contextmanager
     def _part(self, data: bytes) -> Iterator[str]:
-        """A file of these bytes under a name that nobody knows; what is left of it afterwards is taken away."""
+        """A file of these bytes under a random name, which is removed afterwards if it is still there."""
         name = f".{secrets.token_hex(8)}.part"
         try:
             # Others may read it as far as whoever writes it lets them.
@@ -173,8 +172,8 @@ class Folder:
 
 @contextmanager
 def opened(path: Path, make: bool = True) -> Iterator[Folder]:
-    """The folder of that absolute path, made where it isn't there and `make` is set. Raises BadInput where a part of
-    the path is a link: whoever trusts those that lead there resolves them before."""
+    """The folder of an absolute path, made if `make` is set. Raises BadInput where a part of the path is a link.
+    Callers who trust links resolve them before."""
     here, handle = Path("/"), os.open("/", os.O_PATH | _FOLDER)
     try:
         parts = path.parts[1:]
@@ -187,7 +186,7 @@ def opened(path: Path, make: bool = True) -> Iterator[Folder]:
 
 
 def _into(handle: int, part: str, path: Path, how: int, make: bool = True) -> tuple[int, bool]:
-    """The descriptor of a folder in that of another one, which is closed then, and whether it had to be made."""
+    """The descriptor of a folder in another one, and whether the folder was made. The other descriptor is closed."""
     made = False
     try:
         try:

@@ -18,9 +18,8 @@ class TooLong(BaseException):
 
 @contextmanager
 def limit(seconds: float) -> Iterator[None]:
-    """Raise TooLong in the code inside when its time is up. Python loops and sleeping end; a call into a library that
-    doesn't come back to Python ends only when it does (in a thread other than the main one, sleeping is such a call).
-    """
+    """Raise TooLong in the block when its time is up. Python loops and sleeps are interrupted. Other calls end first,
+    and so does a sleep in a thread other than the main one."""
     if threading.current_thread() is threading.main_thread():
         with _by_signal(seconds):
             yield

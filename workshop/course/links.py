@@ -35,8 +35,8 @@ def problem(link: str, labs: Path | None = None) -> str | None:
 
 
 def file(link: str, labs: Path | None = None) -> Path | None:
-    """The file that learners get for a link `labs/<lab>/<file>`; None where it is none of theirs. The lab is in the
-    folder `labs`, else it is any lab that an extension brings."""
+    """The file behind a link `labs/<lab>/<file>`; None where learners don't get it. The lab is in the folder `labs`, or
+    is any lab of an extension."""
     parts = PurePosixPath(link).parts
     if len(parts) != 3 or parts[0] != FOLDER or ".." in parts or parts[2] in KEPT:
         return None

@@ -1,7 +1,7 @@
-"""The notebook of a lab's source: for learners without solutions, for instructors and CI with them.
+"""Makes a notebook from a lab's source: for learners without solutions, for instructors and CI with them.
 
-The same source always gives the same bytes: ids of cells come from the lab and the cell's place, outputs are empty, and
-no version of anything is written down but that of the format.
+The same source always gives the same bytes. Ids of cells come from the lab and the cell's place, outputs are empty, and
+no version is written except the format's.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from workshop.core.errors import BadInput
 from workshop.course import source
-from workshop.course.description import Lab
+from workshop.course.description import LabDescription
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -22,7 +22,7 @@ COMMAND = "workshop labs build"
 _ID = re.compile(r"[^A-Za-z0-9_-]+")
 
 
-def of(text: str, lab: Lab, name: str, solutions: bool = False) -> NotebookNode:
+def of(text: str, lab: LabDescription, name: str, solutions: bool = False) -> NotebookNode:
     """The notebook of a lab's source. `name` is the lab's folder. Raises BadInput."""
     import nbformat  # takes a second, as in `source`
 
@@ -53,7 +53,7 @@ def of(text: str, lab: Lab, name: str, solutions: bool = False) -> NotebookNode:
     return made
 
 
-def _cell(cell: source.Cell, id: str, solutions: bool) -> dict[str, Any]:
+def _cell(cell: source.SourceCell, id: str, solutions: bool) -> dict[str, Any]:
     made = {"cell_type": cell.kind, "id": id, "metadata": dict(cell.metadata), "source": cell.text}
     if cell.kind == "code":
         made |= {"execution_count": None, "outputs": [], "source": cell.solved if solutions else cell.unsolved}

@@ -1,4 +1,4 @@
-"""What every lab's notebook has to have: a title, the sections in their order, not too much of it."""
+"""Checks that every lab's notebook has a title, the sections in their order, and a limited length."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from workshop.course.description import Lab
-from workshop.course.source import FILE, Cell, Problem, text_of
+from workshop.course.description import LabDescription
+from workshop.course.source import FILE, SourceCell, SourceProblem, text_of
 
 CELLS = 25  # at most
 LEAST, MOST = 10 * 1024, 27 * 1024  # bytes
@@ -21,36 +21,36 @@ _PREDICTED = re.compile(r"\blab\.predict\(\s*[\"']([^\"']+)[\"']")
 _QUIZ = re.compile(r"\.quiz\(\s*[\"']([^\"']+)[\"']")
 
 
-def problems(cells: Sequence[Cell], lab: Lab) -> Iterator[Problem]:
-    """What is off in a notebook that reads as these cells."""
+def problems(cells: Sequence[SourceCell], lab: LabDescription) -> Iterator[SourceProblem]:
+    """The faults of a notebook with these cells."""
     if len(cells) > CELLS:
-        yield Problem(cells[CELLS].line, f"there are {len(cells)} cells; a notebook has at most {CELLS}")
+        yield SourceProblem(cells[CELLS].line, f"there are {len(cells)} cells; a notebook has at most {CELLS}")
     if not cells or cells[0].kind != "markdown" or not cells[0].text.startswith("# "):
-        yield Problem(1, "the first cell should begin with the title: # ...")
+        yield SourceProblem(1, "the first cell should begin with the title: # ...")
     headings = list(_headings(cells))
     if headings and lab.title.lower() not in headings[0][1].lower():
-        yield Problem(headings[0][0], f"the title should have the words of lab.yaml: {lab.title}")
+        yield SourceProblem(headings[0][0], f"the title should have the words of lab.yaml: {lab.title}")
     yield from _order(headings[1:])
     yield from _steps(cells)
     yield from _exercises(cells, headings, lab)
     quizzes = {name: cell.line for cell in cells if cell.kind == "code" for name in _QUIZ.findall(cell.text)}
     if lab.deck not in quizzes:
-        yield Problem(None, f'no cell shows the quiz: session.quiz("{lab.deck}")')
+        yield SourceProblem(None, f'no cell shows the quiz: session.quiz("{lab.deck}")')
 
 
 def predicted(folder: Path) -> tuple[str, ...]:
-    """The ids of what is guessed in a lab's notebook, in its order. Raises BadInput where that can't be read."""
+    """The ids of the guesses in a lab's notebook, in order. Raises BadInput where the notebook can't be read."""
     return tuple(dict.fromkeys(_PREDICTED.findall(text_of(folder / FILE))))
 
 
-def size(number: int) -> Iterator[Problem]:
+def size(number: int) -> Iterator[SourceProblem]:
     """Whether a learner's notebook of so many bytes is too short or too long."""
     if not LEAST <= number <= MOST:
         said = f"the notebook has {number / 1024:.1f} kB; it should have {LEAST // 1024} to {MOST // 1024}"
-        yield Problem(None, said)
+        yield SourceProblem(None, said)
 
 
-def _headings(cells: Sequence[Cell]) -> Iterator[tuple[int, str]]:
+def _headings(cells: Sequence[SourceCell]) -> Iterator[tuple[int, str]]:
     """Lines and words of all headings, blocks of code left out."""
     for cell in cells:
         if cell.kind != "markdown":
@@ -62,7 +62,7 @@ def _headings(cells: Sequence[Cell]) -> Iterator[tuple[int, str]]:
                 yield number, found[2]
 
 
-def _order(headings: Sequence[tuple[int, str]]) -> Iterator[Problem]:
+def _order(headings: Sequence[tuple[int, str]]) -> Iterator[SourceProblem]:
     """Sections that are missing, or not where they belong."""
     texts = [text.strip("*_ ").lower() for _, text in headings]
     places = {}
@@ -71,21 +71,23 @@ def _order(headings: Sequence[tuple[int, str]]) -> Iterator[Problem]:
         if found:
             places[name] = found[0]
         else:
-            yield Problem(None, f"there is no section {name!r}")
+            yield SourceProblem(None, f"there is no section {name!r}")
     for one, after in pairwise(places):
         if places[one] > places[after]:
-            yield Problem(headings[places[after]][0], f"{after!r} should come after {one!r}")
+            yield SourceProblem(headings[places[after]][0], f"{after!r} should come after {one!r}")
 
 
-def _steps(cells: Sequence[Cell]) -> Iterator[Problem]:
+def _steps(cells: Sequence[SourceCell]) -> Iterator[SourceProblem]:
     """Each experiment is predicted, run, seen and explained: as headings, or as the first words of a text."""
     text = "\n".join(cell.text for cell in cells if cell.kind == "markdown")
     for name in STEPS:
         if not re.search(rf"^#+ {name}\b|\*\*{name}\b", text, re.MULTILINE | re.IGNORECASE):
-            yield Problem(None, f"nothing begins with {name!r}, as a heading or in bold")
+            yield SourceProblem(None, f"nothing begins with {name!r}, as a heading or in bold")
 
 
-def _exercises(cells: Sequence[Cell], headings: Sequence[tuple[int, str]], lab: Lab) -> Iterator[Problem]:
+def _exercises(
+    cells: Sequence[SourceCell], headings: Sequence[tuple[int, str]], lab: LabDescription
+) -> Iterator[SourceProblem]:
     """Exercises that lab.yaml has and the notebook hasn't, and the other way round."""
     checked: dict[str, int] = {}
     for cell in cells:
@@ -95,15 +97,15 @@ def _exercises(cells: Sequence[Cell], headings: Sequence[tuple[int, str]], lab: 
     for id in lab.exercises:
         defined = re.compile(rf"^(def {id}\(|class {id}\b|{id}\s*[:=])", re.MULTILINE)
         if not any(cell.is_exercise and defined.search(cell.text) for cell in cells):
-            yield Problem(None, f"no cell of an exercise defines {id}, which its check asks for")
+            yield SourceProblem(None, f"no cell of an exercise defines {id}, which its check asks for")
         if id not in checked:
-            yield Problem(None, f'no cell checks the exercise {id!r}: lab.check("{id}", ...)')
+            yield SourceProblem(None, f'no cell checks the exercise {id!r}: lab.check("{id}", ...)')
     for id, line in checked.items():
         if id not in lab.exercises:
-            yield Problem(line, f"the exercise {id!r} is not in lab.yaml")
+            yield SourceProblem(line, f"the exercise {id!r} is not in lab.yaml")
     there = sum(cell.is_exercise for cell in cells)
     if there != len(lab.exercises):
-        yield Problem(None, f"there are {there} cells of exercises, and lab.yaml has {len(lab.exercises)}")
+        yield SourceProblem(None, f"there are {there} cells of exercises, and lab.yaml has {len(lab.exercises)}")
     titles = sum(bool(re.match(r"exercise\b", text, re.IGNORECASE)) for _, text in headings)
     if titles != there:
-        yield Problem(None, f"there are {titles} headings of exercises for {there} cells")
+        yield SourceProblem(None, f"there are {titles} headings of exercises for {there} cells")

@@ -1,4 +1,4 @@
-"""How a class stands in the labs: who has solved what, and who is stuck, on what, and what they were told last."""
+"""A class's progress in the labs: solved exercises, stuck learners, and their last hints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from workshop.course import stuck
 from workshop.course.stuck import WRONG, Stuck
-from workshop.store.records import Progress
+from workshop.store.records import LabProgress
 
 BREAK = 1200.0  # seconds without anything that don't count as time in a lab
 
@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"(.*) \d+")
 
 @dataclass(frozen=True)
 class Outline:
-    """What a lab consists of, as far as somebody's way through it is followed."""
+    """The parts of a lab that count as progress."""
 
     name: str
     title: str
@@ -41,7 +41,7 @@ class Outline:
 
 
 @dataclass(frozen=True)
-class Quiz:
+class QuizProgress:
     """How somebody did in a quiz: `right` of `questions`, in halves and thirds where an answer was half right."""
 
     kind: Literal["live", "alone"]
@@ -59,8 +59,8 @@ class Quiz:
 
 
 @dataclass(frozen=True)
-class Exercise:
-    """Somebody's way with an exercise; `tries` is 0 before the first check. While it is empty it isn't wrong."""
+class ExerciseProgress:
+    """A learner's progress with an exercise; `tries` is 0 before the first check. An empty answer isn't wrong."""
 
     id: str
     state: str = ""  # of the last check, as `course.exercise_checks` names it
@@ -78,7 +78,7 @@ class Exercise:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class PredictionProgress:
     """What somebody thought would come out, and what did; None: not yet."""
 
     id: str
@@ -88,13 +88,13 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class InLab:
+class LabStanding:
     """Somebody in a lab."""
 
     lab: Outline
-    exercises: tuple[Exercise, ...] = ()  # in the lab's order
-    predictions: tuple[Prediction, ...] = ()
-    quizzes: tuple[Quiz, ...] = ()  # the newest one alone, and the newest live one
+    exercises: tuple[ExerciseProgress, ...] = ()  # in the lab's order
+    predictions: tuple[PredictionProgress, ...] = ()
+    quizzes: tuple[QuizProgress, ...] = ()  # the newest one alone, and the newest live one
     began_at: float | None = None  # in the notebook; None: no more than quizzes
     last: str = ""  # what was done last, in words
     last_at: float | None = None
@@ -120,34 +120,36 @@ class InLab:
 
 
 @dataclass(frozen=True)
-class Learner:
+class LearnerProgress:
     """Somebody in all labs. `last` is the lab in which something was done last."""
 
     name: str
-    labs: tuple[InLab, ...]
+    labs: tuple[LabStanding, ...]
     stuck: Stuck | None = None
     quizzes_only: bool = False  # has answered quizzes, and opened no notebook under this name
 
     @property
-    def last(self) -> InLab | None:
+    def last(self) -> LabStanding | None:
         return max((one for one in self.labs if one.begun), key=lambda one: one.last_at or 0.0, default=None)
 
 
 @dataclass(frozen=True)
 class Class:
-    """Everybody in all labs: those who are stuck first, the longest first, then by name."""
+    """All learners in all labs. Stuck learners come first, the longest first, then all others by name."""
 
     labs: tuple[Outline, ...]
-    learners: tuple[Learner, ...]
+    learners: tuple[LearnerProgress, ...]
 
-    def learner(self, name: str) -> Learner | None:
+    def learner(self, name: str) -> LearnerProgress | None:
         return next((one for one in self.learners if one.name == name), None)
 
 
-def standing(labs: Sequence[Outline], rows: Iterable[Progress], quizzes: Iterable[Quiz], now: float) -> Class:
-    """How everybody stands at a moment (seconds since the epoch). Labs that only the rows know come behind the others;
-    quizzes belong to the learners whose names read alike."""
-    by_learner: dict[str, list[Progress]] = defaultdict(list)
+def standing(
+    labs: Sequence[Outline], rows: Iterable[LabProgress], quizzes: Iterable[QuizProgress], now: float
+) -> Class:
+    """Everybody's progress at a moment (seconds since the epoch). Labs that only the rows know come last. A quiz
+    belongs to the learner with the same name."""
+    by_learner: dict[str, list[LabProgress]] = defaultdict(list)
     for row in rows:
         by_learner[row.learner].append(row)
     known = {lab.name for lab in labs}
@@ -160,7 +162,7 @@ def standing(labs: Sequence[Outline], rows: Iterable[Progress], quizzes: Iterabl
     return Class(columns, tuple(sorted(learners, key=_place)))
 
 
-def _place(learner: Learner) -> tuple[bool, bool, float, str, str]:
+def _place(learner: LearnerProgress) -> tuple[bool, bool, float, str, str]:
     since = learner.stuck.since if learner.stuck else 0.0
     return learner.quizzes_only, learner.stuck is None, since, alike(learner.name), learner.name
 
@@ -170,8 +172,8 @@ def alike(name: str) -> str:
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
 
-def _by_name(learners: Sequence[str], quizzes: Iterable[Quiz]) -> Mapping[str, list[Quiz]]:
-    """Quizzes by the learner whose they are. Nicknames that are no learner's stand for themselves."""
+def _by_name(learners: Sequence[str], quizzes: Iterable[QuizProgress]) -> Mapping[str, list[QuizProgress]]:
+    """Quizzes by learner. A nickname without a learner gets an entry of its own."""
     reads: dict[str, str] = {}
     for name in learners:
         reads.setdefault(alike(name), name)
@@ -185,21 +187,21 @@ def _by_name(learners: Sequence[str], quizzes: Iterable[Quiz]) -> Mapping[str, l
 
 
 def _learner(
-    name: str, labs: Sequence[Outline], rows: Sequence[Progress], quizzes: Sequence[Quiz], now: float
-) -> Learner:
+    name: str, labs: Sequence[Outline], rows: Sequence[LabProgress], quizzes: Sequence[QuizProgress], now: float
+) -> LearnerProgress:
     in_labs = []
     for lab in labs:
         theirs = [quiz for quiz in quizzes if lab.deck and quiz.deck == lab.deck]
         in_labs.append(_in_lab(lab, [row for row in rows if row.lab == lab.name], theirs))
-    return Learner(name, tuple(in_labs), stuck.find(in_labs, now), quizzes_only=not rows)
+    return LearnerProgress(name, tuple(in_labs), stuck.find(in_labs, now), quizzes_only=not rows)
 
 
-def _in_lab(lab: Outline, rows: Sequence[Progress], quizzes: Sequence[Quiz]) -> InLab:
+def _in_lab(lab: Outline, rows: Sequence[LabProgress], quizzes: Sequence[QuizProgress]) -> LabStanding:
     by_id = {row.item: row for row in rows if row.kind == "exercise"}
     ids = (*lab.exercises, *sorted(by_id.keys() - set(lab.exercises)))
     newest = {quiz.kind: quiz for quiz in sorted(quizzes, key=lambda quiz: quiz.at)}
     last, last_at = _last(rows, quizzes)
-    return InLab(
+    return LabStanding(
         lab,
         tuple(_exercise(id, by_id.get(id)) for id in ids),
         tuple(_prediction(row) for row in rows if row.kind == "prediction"),
@@ -211,29 +213,29 @@ def _in_lab(lab: Outline, rows: Sequence[Progress], quizzes: Sequence[Quiz]) -> 
     )
 
 
-def _exercise(id: str, row: Progress | None) -> Exercise:
+def _exercise(id: str, row: LabProgress | None) -> ExerciseProgress:
     if row is None:
-        return Exercise(id)
-    return Exercise(id, row.state, row.tries, row.wrong, row.said, row.changed_at, row.right_at)
+        return ExerciseProgress(id)
+    return ExerciseProgress(id, row.state, row.tries, row.wrong, row.said, row.changed_at, row.right_at)
 
 
-def _prediction(row: Progress) -> Prediction:
+def _prediction(row: LabProgress) -> PredictionProgress:
     value = row.value if isinstance(row.value, dict) else {}
-    return Prediction(row.item, value.get("guess"), value.get("measured"), row.changed_at)
+    return PredictionProgress(row.item, value.get("guess"), value.get("measured"), row.changed_at)
 
 
-def _times(row: Progress) -> list[float]:
+def _times(row: LabProgress) -> list[float]:
     return [time for time in (row.began_at, row.changed_at, row.right_at) if time is not None]
 
 
-def _last(rows: Iterable[Progress], quizzes: Iterable[Quiz]) -> tuple[str, float | None]:
-    """What was done last, in words, and when."""
+def _last(rows: Iterable[LabProgress], quizzes: Iterable[QuizProgress]) -> tuple[str, float | None]:
+    """The last action in words, and its time."""
     done = [(row.changed_at, _done(row)) for row in rows] + [(quiz.at, "answered the quiz") for quiz in quizzes]
     at, words = max(done, default=(None, ""))
     return words, at
 
 
-def _done(row: Progress) -> str:
+def _done(row: LabProgress) -> str:
     match row.kind:
         case "exercise":
             return f"checked {row.item}, {'which is right' if row.state == 'right' else 'not right'}"

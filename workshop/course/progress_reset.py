@@ -1,5 +1,5 @@
-"""Resetting a learner: what is known of their progress is taken back, and where their notebooks are on this machine,
-they get them and their labs' files anew. What they have written is set aside under another name, never lost."""
+"""Resets a learner: their progress is removed, and their notebooks and files on this machine are handed out anew. Files
+that they have written get another name and are never lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workshop.store.store import Store
 
 
 @dataclass(frozen=True)
-class Plan:
+class ResetPlan:
     """What a reset would do; nothing has happened yet. `lab` None: all labs."""
 
     learner: str
@@ -29,7 +29,7 @@ class Plan:
 
     @property
     def words(self) -> str:
-        """Two sentences for whoever has to confirm it."""
+        """Two sentences for the person who has to confirm."""
         where = f"in {self.lab}" if self.lab else "in all labs"
         told = f"This takes back {count(self.things, 'thing')} that {'is' if self.things == 1 else 'are'} known of "
         told += f"{self.learner} {where}. "
@@ -54,7 +54,7 @@ class Plan:
 class Done:
     """What a reset has done."""
 
-    plan: Plan
+    plan: ResetPlan
     forgotten: int
     aside: tuple[str, ...]  # names of files that hold what the learner had written
 
@@ -68,9 +68,8 @@ class Done:
         return f"{told} An open notebook shows the new one after File > Reload Notebook from Disk."
 
 
-def plan(store: Store, learner: str, lab: str | None = None) -> Plan:
-    """What a reset would do. Raises BadInput for somebody, or a lab, of whom there is nothing to take back, and in a
-    recording."""
+def plan(store: Store, learner: str, lab: str | None = None) -> ResetPlan:
+    """The effects of a reset. Raises BadInput for a learner or a lab without progress, and in a recording."""
     refuse_in(store.database)
     known = store.progress()
     things = [row for row in known if row.learner == learner and lab in (None, row.lab)]
@@ -84,8 +83,8 @@ def plan(store: Store, learner: str, lab: str | None = None) -> Plan:
         raise BadInput(f"{learner} has nothing in a lab {lab!r:.50}; there is something in {listed(labs)}.")
     folder = folder_of(learner)
     if folder is None:
-        return Plan(learner, lab, len(things), None, (), ())
-    return Plan(learner, lab, len(things), folder, tuple(notebooks), tuple(_files(notebooks)))
+        return ResetPlan(learner, lab, len(things), None, (), ())
+    return ResetPlan(learner, lab, len(things), folder, tuple(notebooks), tuple(_files(notebooks)))
 
 
 def take_back(store: Store, learner: str, lab: str | None = None) -> Done:
@@ -123,6 +122,6 @@ def _notebooks(lab: str | None) -> dict[str, str]:
 
 
 def _files(notebooks: Mapping[str, str]) -> Iterator[str]:
-    """The files of their labs that these link to; what they link to of another lab is that one's."""
+    """The files that these labs link to. A file of another lab belongs to that lab."""
     for name, lab in notebooks.items():
         yield from copies.linked(config.notebooks_folder(), name, lab)

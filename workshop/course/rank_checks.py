@@ -1,4 +1,4 @@
-"""A check on the ranks of a notebook: what runs on each of them, where `workshop.notebook.lab` calls it."""
+"""The part of a check that runs on each rank; `workshop.notebook.lab` calls it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from workshop.course import exercise_checks
-from workshop.course.exercise_checks import MISSING, Outcome
+from workshop.course.exercise_checks import MISSING, CheckOutcome
 
 
 def check(names: Mapping[str, Any], lab: str, text: str, id: str, seconds: float, told: str) -> tuple[str, str]:
-    """Check what cells have left on this rank under an exercise's name; returns kind and sentence of the outcome, the
-    same on all ranks. Collective.
+    """Check the cells' answer to an exercise on this rank. Returns the outcome's kind and sentence, the same on all
+    ranks. Collective.
 
-    `text` is the lab's checks.py, since its folder may not be on this host. `told` is a folder of whoever waits: what
-    is wrong here is written there before the other ranks are asked, which may never answer.
+    `text` is the lab's checks.py, because this host may not have the lab's folder. This rank's fault is written into
+    the folder `told` before the other ranks are asked, which may never answer.
     """
     exercise = exercise_checks.load(Path(lab), text)[id]
     comm = names["comm"]
 
-    def tell(outcome: Outcome) -> None:
+    def tell(outcome: CheckOutcome) -> None:
         with suppress(OSError):  # another host has no such folder
             file = Path(told) / f"{comm.Get_rank()}.part"
             file.write_text(json.dumps([outcome.kind, outcome.said]), encoding="utf-8")
@@ -32,9 +32,9 @@ def check(names: Mapping[str, Any], lab: str, text: str, id: str, seconds: float
     return outcome.kind, outcome.said
 
 
-def what_was_told(folder: Path) -> tuple[int, Outcome] | None:
+def what_was_told(folder: Path) -> tuple[int, CheckOutcome] | None:
     """What the first rank has told that isn't content, with its number; None where none has."""
     for file in sorted(folder.glob("*.json"), key=lambda path: int(path.stem)):
         kind, said = json.loads(file.read_text(encoding="utf-8"))
-        return int(file.stem), Outcome(kind, said)
+        return int(file.stem), CheckOutcome(kind, said)
     return None

@@ -22,7 +22,7 @@ ROOTED = ("reduce", "Reduce", "gather")  # collectives whose result only one ran
 UFUNCS = {"SUM": np.add, "MAX": np.maximum, "MIN": np.minimum, "PROD": np.multiply}
 
 
-class Stuck(BaseException):
+class Deadlock(BaseException):
     """Raised in a rank that would wait for ever; no `except Exception` catches it."""
 
 
@@ -42,10 +42,8 @@ class Rehearsal:
 
 
 def rehearse(function: Callable[..., Any], arguments: Sequence[Sequence[Any]], seconds: float = SECONDS) -> Rehearsal:
-    """Call `function(comm, *arguments[rank])` on as many ranks as there are arguments, each a thread of this process.
-
-    Of a communicator they have the collectives without counts (`Comm`). Nothing of it touches MPI.
-    """
+    """Call `function(comm, *arguments[rank])` on as many ranks as there are arguments. Each rank is a thread of this
+    process, and MPI isn't used. The communicator has the collectives without counts (`Comm`)."""
     size = len(arguments)
     meeting = _Meeting(size)
     found = Rehearsal([None] * size, [None] * size, meeting.calls)
@@ -55,7 +53,7 @@ def rehearse(function: Callable[..., Any], arguments: Sequence[Sequence[Any]], s
         try:
             found.results[rank] = _bound(function, comm)(comm, *arguments[rank])
             meeting.leave(rank, "has returned")
-        except Stuck:
+        except Deadlock:
             meeting.leave(rank, "waits")
         except (Exception, SystemExit) as raised:
             found.errors[rank] = raised
@@ -77,13 +75,13 @@ def rehearse(function: Callable[..., Any], arguments: Sequence[Sequence[Any]], s
             meeting.give_up(found.stuck)
         for rank in slow:  # a loop without end would take a core for as long as this process lives
             ident = ctypes.c_ulong(threads[rank].ident or 0)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(Stuck))
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(Deadlock))
     return found
 
 
 def _bound(function: Callable[..., Any], comm: Comm) -> Callable[..., Any]:
-    """The same function, for which the names `comm`, `rank` and `size` of its cell are those of this world, too, and
-    so is MPI.COMM_WORLD: real ranks would be waited for."""
+    """The same function with the names `comm`, `rank`, `size` and MPI.COMM_WORLD of the simulated world. Otherwise it
+    would wait for real ranks."""
     if not isinstance(function, FunctionType):
         return function
     names = {**function.__globals__, "comm": comm, "rank": comm.rank, "size": comm.size}
@@ -110,7 +108,7 @@ class _Meeting:
         self.calls: list[list[str]] = [[] for _ in range(self.size)]
 
     def meet(self, rank: int, call: str, value: Any, result: Callable[[list[Any]], list[Any]]) -> Any:
-        """Wait for all ranks; `result` makes of their values, in rank order, what each of them gets."""
+        """Wait for all ranks; `result` turns their values, in rank order, into each rank's result."""
         with self.changed:
             self.calls[rank].append(call)
             self.standing[rank] = call, value
@@ -119,7 +117,7 @@ class _Meeting:
             while self.round == mine and not self.stuck:
                 self.changed.wait()
             if self.round == mine:
-                raise Stuck
+                raise Deadlock
             if isinstance(self.given, Exception):
                 raise self.given
             return self.given[rank]

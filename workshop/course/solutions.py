@@ -40,7 +40,7 @@ def unsolved(text: str) -> str:
 
 
 def problems(text: str, first: int, is_exercise: bool) -> Iterator[Told]:
-    """What is wrong in a code cell: marks that don't fit, and what is no Python with or without the solution."""
+    """The faults of a code cell: wrong marks, or invalid Python with or without the solution."""
     marks = list(_marks(text, first))
     yield from marks
     if not any(line.strip() == BEGIN for line in text.split("\n")):
@@ -105,7 +105,7 @@ def _python(text: str) -> list[str]:
 
 
 def _syntax(text: str) -> tuple[int, str] | None:
-    """Line and words of what is no Python in a cell."""
+    """The line and the message of a syntax error in a cell."""
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | ast.PyCF_ONLY_AST
     try:
         with warnings.catch_warnings(action="ignore"):

@@ -1,11 +1,11 @@
-"""A lab's notebook as it is written: labs/<lab>/notebook.md, in the Markdown that jupytext reads.
+"""Reads a lab's notebook as it is written: labs/<lab>/notebook.md, in the Markdown that jupytext reads.
 
 A fence of ```python is a code cell, with metadata behind the language: ```python tags=["exercise"]. Text between is a
-Markdown cell; two blank lines part two of them, and a region (`<!-- #region -->` to `<!-- #endregion -->`) is one cell
-whatever is in it. In the cell of an exercise the solution stands between two marks, see `solutions`.
+Markdown cell. Two blank lines separate two Markdown cells, and a region (`<!-- #region -->` to `<!-- #endregion -->`)
+is one cell. In an exercise's cell the solution stands between two marks, see `solutions`.
 
-jupytext reads it leniently, and doesn't say where a cell begins. So cells are found again in the text, and what it
-passes over in silence (a block that never ends, metadata that is no JSON) is a problem here, with its line.
+jupytext ignores mistakes and doesn't tell where a cell begins. So this module finds the cells again in the text. A
+block that never ends, or metadata that isn't JSON, becomes a problem with its line.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OURS = "lines_to_next_cell"  # what jupytext keeps for writing the text again
 
 
 @dataclass(frozen=True)
-class Cell:
+class SourceCell:
     """A cell of a notebook. `line` is where its text begins in the file, from 1."""
 
     kind: Literal["markdown", "code"]
@@ -62,7 +62,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Problem:
+class SourceProblem:
     """Something wrong in a source: its line, and a sentence without a full stop."""
 
     line: int | None
@@ -72,7 +72,7 @@ class Problem:
 class BadSource(BadInput):
     """A source that can't be used. Its text has a line for each problem."""
 
-    def __init__(self, name: str, problems: Sequence[Problem]) -> None:
+    def __init__(self, name: str, problems: Sequence[SourceProblem]) -> None:
         told = sorted(dict.fromkeys(problems), key=lambda problem: problem.line or 0)
         lines = [worded(name, problem) for problem in told[:MOST]]
         if len(told) > MOST:
@@ -81,7 +81,7 @@ class BadSource(BadInput):
         self.problems = tuple(told)
 
 
-def worded(name: str, problem: Problem) -> str:
+def worded(name: str, problem: SourceProblem) -> str:
     """The problem with its file and line."""
     return f"{name}{f', line {problem.line}' if problem.line is not None else ''}: {problem.text}"
 
@@ -100,12 +100,12 @@ def text_of(path: Path) -> str:
         raise BadInput(f"{path} is no text: byte {error.start} is none of UTF-8.") from None
 
 
-def read(path: Path) -> tuple[Cell, ...]:
+def read(path: Path) -> tuple[SourceCell, ...]:
     """The cells of a file. Raises BadSource with every problem."""
     return parse(text_of(path), str(path))
 
 
-def parse(text: str, name: str = FILE) -> tuple[Cell, ...]:
+def parse(text: str, name: str = FILE) -> tuple[SourceCell, ...]:
     """The cells of a source's text; `name` is what its file is called. Raises BadSource with every problem."""
     cells, problems = look(text)
     if problems:
@@ -113,7 +113,7 @@ def parse(text: str, name: str = FILE) -> tuple[Cell, ...]:
     return cells
 
 
-def look(text: str) -> tuple[tuple[Cell, ...], list[Problem]]:
+def look(text: str) -> tuple[tuple[SourceCell, ...], list[SourceProblem]]:
     """The cells that there are, and everything that is wrong with them."""
     import jupytext  # takes a second, which what only describes labs need not wait for
 
@@ -125,22 +125,24 @@ def look(text: str) -> tuple[tuple[Cell, ...], list[Problem]]:
         found = jupytext.reads(text, fmt="md").cells
     except Exception as error:  # of its header's YAML, and whatever else it meets
         first = str(error).strip().partition("\n")[0]
-        return (), [Problem(1, f"jupytext can't read it: {first or type(error).__name__}")]
+        return (), [SourceProblem(1, f"jupytext can't read it: {first or type(error).__name__}")]
     cells = []
     at = 0
     for one in found:
         metadata = {key: value for key, value in one.metadata.items() if key != _OURS}
         begin, at = _place(lines, at, one)
-        cell = Cell("code" if one.cell_type == "code" else "markdown", one.source, metadata, begin + 1)
+        cell = SourceCell("code" if one.cell_type == "code" else "markdown", one.source, metadata, begin + 1)
         cells.append(cell)
         problems += _metadata(cell)
         if one.cell_type == "code":
             problems += _code(lines, cell)
-            problems += [Problem(*told) for told in solutions.problems(cell.text, cell.line, cell.is_exercise)]
+            problems += [SourceProblem(*told) for told in solutions.problems(cell.text, cell.line, cell.is_exercise)]
         elif one.cell_type == "markdown":
             problems += _markdown(lines, cell)
         else:
-            problems.append(Problem(cell.line, "a cell is neither text nor Python; write ```python or plain text"))
+            problems.append(
+                SourceProblem(cell.line, "a cell is neither text nor Python; write ```python or plain text")
+            )
     return tuple(cells), problems
 
 
@@ -155,7 +157,7 @@ def _place(lines: Sequence[str], at: int, cell: Any) -> tuple[int, int]:
 
 
 def _may_begin(lines: Sequence[str], begin: int, kind: str) -> bool:
-    """Code stands below its fence; and the line that begins a region is none of the region's."""
+    """Code begins below its fence, and the line that begins a region is not part of the region."""
     before = lines[begin - 1] if begin else ""
     if kind == "code":
         return before.startswith("```")
@@ -167,7 +169,7 @@ def _begins_region(line: str) -> bool:
     return mark is not None and not mark[1]
 
 
-def _tags(lines: Sequence[str]) -> Iterator[Problem]:
+def _tags(lines: Sequence[str]) -> Iterator[SourceProblem]:
     """Tags that are no list of words."""
     for number, line in enumerate(lines, 1):
         if (options := _OPTIONS.fullmatch(line)) and (tags := _TAGS.search(options[1])):
@@ -177,52 +179,52 @@ def _tags(lines: Sequence[str]) -> Iterator[Problem]:
                 given = None
             words = isinstance(given, list) and all(isinstance(tag, str) and tag and "," not in tag for tag in given)
             if not words or len(set(given)) < len(given):
-                yield Problem(number, 'tags should be a list of different words, like tags=["exercise"]')
+                yield SourceProblem(number, 'tags should be a list of different words, like tags=["exercise"]')
 
 
-def _metadata(cell: Cell) -> Iterator[Problem]:
-    """What stands behind the language and is nothing like tags=["exercise"]."""
+def _metadata(cell: SourceCell) -> Iterator[SourceProblem]:
+    """The words behind the language where they aren't like tags=["exercise"]."""
     for key, value in cell.metadata.items():
         if value is None or key in ("incorrectly_encoded_metadata", "title", "region_name"):
             said = key if value is None else str(value)
-            yield Problem(cell.line - 1, f'metadata {said[:40]!r} should be like tags=["exercise"]')
+            yield SourceProblem(cell.line - 1, f'metadata {said[:40]!r} should be like tags=["exercise"]')
 
 
-def _code(lines: Sequence[str], cell: Cell) -> Iterator[Problem]:
+def _code(lines: Sequence[str], cell: SourceCell) -> Iterator[SourceProblem]:
     """Fences of a code cell that are of another language, or missing."""
     fence = lines[cell.line - 2] if cell.line > 1 else ""
     if not _PYTHON.fullmatch(fence):
         language = fence.lstrip("` ").split(maxsplit=1)[:1]
         said = f"a block of {''.join(language)[:40]!r} would be a cell of another language; write ```python or ```text"
-        yield Problem(max(cell.line - 1, 1), said)
+        yield SourceProblem(max(cell.line - 1, 1), said)
     elif not _next(lines, cell).startswith("```"):
-        yield Problem(cell.line - 1, "the block that begins here is never closed; it ends with ```")
+        yield SourceProblem(cell.line - 1, "the block that begins here is never closed; it ends with ```")
 
 
-def _markdown(lines: Sequence[str], cell: Cell) -> Iterator[Problem]:
+def _markdown(lines: Sequence[str], cell: SourceCell) -> Iterator[SourceProblem]:
     """Regions that don't come in pairs, and blocks that don't end or would be taken for Python."""
     before = lines[cell.line - 2] if cell.line > 1 else ""
     region = _begins_region(before)
     if region and not _REGION.fullmatch(_next(lines, cell)):
-        yield Problem(cell.line - 1, "the region that begins here never ends; it ends with <!-- #endregion -->")
+        yield SourceProblem(cell.line - 1, "the region that begins here never ends; it ends with <!-- #endregion -->")
     block: tuple[int, str] | None = None
     for number, line in enumerate(cell.text.split("\n"), cell.line):
         fence = _FENCE.fullmatch(line)
         if mark := _REGION.fullmatch(line):
             said = "ends here that has not begun" if mark[1] else "begins within another cell; put it on its own"
-            yield Problem(number, f"a region {said}")
+            yield SourceProblem(number, f"a region {said}")
         elif fence and block is None:
             block = number, fence[1]
             if fence[2] not in ("", "text") and not region:
                 said = f"a block of {fence[2][:40]!r} is shown and not run; write ```python or ```text"
-                yield Problem(number, said)
+                yield SourceProblem(number, said)
         elif fence and block is not None and line.strip().startswith(block[1]) and not fence[2]:
             block = None
     if block is not None:
-        yield Problem(block[0], f"the block that begins here is never closed; it ends with {block[1]}")
+        yield SourceProblem(block[0], f"the block that begins here is never closed; it ends with {block[1]}")
 
 
-def _next(lines: Sequence[str], cell: Cell) -> str:
+def _next(lines: Sequence[str], cell: SourceCell) -> str:
     """The first line behind a cell."""
     behind = cell.line - 1 + len(cell.text.split("\n"))
     return lines[behind] if behind < len(lines) else ""

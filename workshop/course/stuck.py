@@ -1,4 +1,4 @@
-"""Who is stuck in a lab, on what, and what they were told last."""
+"""Which learners are stuck in a lab, on which exercise, and their last hints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from workshop.core.words import count
 
 if TYPE_CHECKING:
-    from workshop.course.progress import Exercise, InLab
+    from workshop.course.progress import ExerciseProgress, LabStanding
 
 WRONG = 3  # checks in a row that aren't right: then somebody is stuck
 IDLE = 600.0  # seconds without anything new in a lab that isn't finished: likewise
@@ -32,11 +32,11 @@ class Stuck:
     since: float  # of the last thing they did, seconds since the epoch
 
 
-def find(labs: Sequence[InLab], now: float) -> Stuck | None:
-    """What somebody is stuck on: an exercise that is wrong again and again, else a lab in which nothing happens. None
-    where they aren't, in labs that the course doesn't have any more, and for who has left.
+def find(labs: Sequence[LabStanding], now: float) -> Stuck | None:
+    """The exercise that a learner got wrong again and again, or a lab without any progress. None where the learner
+    isn't stuck or has left, and for labs that the course doesn't have any more.
 
-    Clocks of other machines may be ahead of ours: what comes from the future is from just now.
+    Other machines' clocks may be ahead: a time in the future counts as now.
     """
     known = [one for one in labs if one.lab.number is not None and one.at_it]
     tried = [(one, exercise) for one in known for exercise in one.exercises if exercise.mark == "stuck"]
@@ -50,7 +50,7 @@ def find(labs: Sequence[InLab], now: float) -> Stuck | None:
     return _idle(newest, at, now)
 
 
-def _on_exercise(where: InLab, exercise: Exercise, now: float) -> Stuck:
+def _on_exercise(where: LabStanding, exercise: ExerciseProgress, now: float) -> Stuck:
     at = exercise.at or now
     how = ENDINGS.get(exercise.state)
     words = (
@@ -60,7 +60,7 @@ def _on_exercise(where: InLab, exercise: Exercise, now: float) -> Stuck:
     return Stuck(where.lab.name, exercise.id, words, exercise.said, at)
 
 
-def _idle(where: InLab, at: float, now: float) -> Stuck:
+def _idle(where: LabStanding, at: float, now: float) -> Stuck:
     waits = next(one for one in where.exercises if one.mark != "right")
     words = (
         f"{waits.id} in {where.lab.words}: nothing new for {minutes(now - at)}, {where.solved} of "

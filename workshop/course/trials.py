@@ -33,7 +33,7 @@ def called(name: str, given: Any, *arguments: Any) -> Any:
 
 
 def call(name: str, *arguments: Any) -> str:
-    """A call as it is written, cut where it is long."""
+    """A call as text, cut where it is long."""
     shown = " ".join(", ".join("comm" if hasattr(one, "Get_rank") else repr(one) for one in arguments).split())
     return f"{name}({shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + '…'})"
 
@@ -44,9 +44,9 @@ def worlds(comm: Any) -> list[int]:
 
 
 def rehearsed(given: Any, arguments: Sequence[Sequence[Any]], case: str = "", advice: str = TOGETHER) -> Rehearsal:
-    """The learner's function on as many ranks as there are arguments, none of which waits for ever.
+    """Call the learner's function on as many ranks as there are arguments; no rank waits for ever.
 
-    Raises Hint where they would, with `case` ("with 0 images") and `advice`; and what a rank has raised.
+    Raises Hint where a rank would wait, with `case` ("with 0 images") and `advice`, and errors of a rank.
     """
     if not callable(given):
         raise Hint(f"This should be a function, but it is {given!r:.60}; define it with `def`.")
@@ -70,9 +70,8 @@ def rehearsed(given: Any, arguments: Sequence[Sequence[Any]], case: str = "", ad
 
 @contextmanager
 def together(comm: Any) -> Iterator[None]:
-    """What is found wrong in here on some rank ends the check on all of them, before any goes on and waits for it.
-    Collective: whoever raises in here meets the others at the end of its check (`exercise_checks.run_on_ranks`).
-    """
+    """A fault that a rank finds in this block ends the check on all ranks, before another rank waits for it.
+    Collective: a rank that raises here meets the others at the end of its check (`exercise_checks.run_on_ranks`)."""
     yield
     told = comm.allgather((RIGHT.kind, RIGHT.said))
     if any(kind != RIGHT.kind for kind, _ in told):
@@ -80,7 +79,8 @@ def together(comm: Any) -> Iterator[None]:
 
 
 def confirmed(comm: Any, given: Callable[..., Any], arguments: Sequence[Any], right: Callable[[Any], bool]) -> None:
-    """See that the function does on the real ranks what it did in the rehearsals. Collective. Raises Hint."""
+    """Check that the function gives the same results on the real ranks as in the rehearsals. Collective. Raises
+    Hint."""
     with together(comm):
         answer = given(comm, *arguments)
         if not right(answer):

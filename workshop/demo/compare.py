@@ -27,8 +27,8 @@ PARAMS: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Row:
-    """One of the runs: where its ranks were, how fast they were together, what it took to talk."""
+class LinkRow:
+    """One run: the hosts of its ranks, their common speed, and the cost of communication."""
 
     name: str
     hosts: list[str]
@@ -42,10 +42,10 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class LinkComparison:
     link: str
     workload: str
-    rows: list[Row]
+    rows: list[LinkRow]
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self) | {"sentence": self.sentence}
@@ -67,7 +67,7 @@ class Comparison:
 
 def compare(
     store: Store, count: int, limit: Link, name: str = "mnist", say: Callable[[str], None] = lambda _: None
-) -> Comparison:
+) -> LinkComparison:
     """Bring up hosts, run a workload on two ranks of one of them and on one rank of each of two, and take all down.
 
     Raises BadInput where this machine can't emulate hosts, WorkshopError where a run fails.
@@ -85,7 +85,7 @@ def compare(
                 _row(store, started.record, hosts, name, params, names, say)
                 for names in (hosts.names[:1], hosts.names[:2])
             ]
-    return Comparison(limit.describe(), name, rows)
+    return LinkComparison(limit.describe(), name, rows)
 
 
 def _row(
@@ -96,7 +96,7 @@ def _row(
     params: Mapping[str, Any],
     names: list[str],
     say: Callable[[str], None],
-) -> Row:
+) -> LinkRow:
     title = f"{RANKS} ranks on {len(names)} host{'s' if len(names) > 1 else ''}"
     say(f"Running {name} with {title}")
     where = placement(names, RANKS // len(names), RANKS)
@@ -114,7 +114,7 @@ def _row(
     return _told(store, run, title, names, sent)
 
 
-def _told(store: Store, run: RunRecord, title: str, names: list[str], sent: int) -> Row:
+def _told(store: Store, run: RunRecord, title: str, names: list[str], sent: int) -> LinkRow:
     totals = store.totals(run.id)
 
     def mean(*events: str) -> float:
@@ -124,7 +124,7 @@ def _told(store: Store, run: RunRecord, title: str, names: list[str], sent: int)
     scaling = workload(run.workload).scaling
     speed = run.metrics.get(scaling.rate) if scaling else None
     assert run.started_at is not None and run.finished_at is not None, "it has completed"
-    return Row(
+    return LinkRow(
         name=title,
         hosts=names,
         run=run.id,

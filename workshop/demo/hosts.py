@@ -1,8 +1,8 @@
-"""Emulated hosts: namespaces of this machine, joined by a bridge, that look like hosts to what runs in them.
+"""Emulated hosts: namespaces of this machine, joined by a bridge, which look like hosts to the programs in them.
 
-They have a name, a network, processes and shared memory of their own; processors and files they share with this
-machine. `EmulatedHosts` is what others use, from outside. It starts the switch, which starts the hosts (`switch`); each
-runs what it is asked to (`remote`), over the network by ssh's stand-in, and from outside through a socket in a folder.
+Each has its own name, network, processes and shared memory; they share processors and files with this machine. Other
+code uses `EmulatedHosts`. It starts the switch (`switch`), which starts the hosts. Each host runs commands (`remote`)
+that arrive over the network, through a stand-in for ssh, or through a socket in a folder.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def names(count: int) -> list[str]:
 
 
 class EmulatedHosts:
-    """Hosts that are up until `close`, or until this process ends, however it does.
+    """Hosts that are up until `close`, or until this process ends in any way.
 
-    Raises BadInput where this machine can't emulate hosts, or not such a link.
+    Raises BadInput where this machine can't emulate hosts or such a link.
     """
 
     def __init__(self, count: int = 3, limit: Link | None = None) -> None:

@@ -19,13 +19,13 @@ QUEUE = 0.4  # seconds of the rate that may wait, before packets are dropped
 
 @dataclass(frozen=True)
 class Link:
-    """What each host's link carries, in each direction: bit/s, and seconds on the way; None: as it is."""
+    """The speed and delay of each host's link, in each direction: bit/s and seconds; None: unlimited."""
 
     rate: float | None = None
     latency: float | None = None
 
     def commands(self, device: str) -> list[list[str]]:
-        """What sets this up for what leaves a device (tc-tbf(8), tc-netem(8))."""
+        """The commands that limit the packets that leave a device (tc-tbf(8), tc-netem(8))."""
         root = ["qdisc", "replace", "dev", device, "root"]
         if self.latency is not None:
             rate = ["rate", f"{self.rate:.0f}bit"] if self.rate is not None else []

@@ -1,8 +1,8 @@
-"""Linux namespaces: what makes processes of one machine look like hosts of their own, and takes them all away at once.
+"""Linux namespaces, which make processes of one machine look like hosts, and remove them all at once.
 
-Works as root and, where the kernel allows user namespaces, as anybody. Everything that is made inside (interfaces,
-mounts, processes) is the namespace's own: it ends with its first process, and that one with its owner, also after
-kill -9. Only to be used by programs of one thread.
+This works as root and, where the kernel allows user namespaces, for everybody. Interfaces, mounts and processes belong
+to the namespace: they end with its first process, and that process ends with its owner, also after kill -9. Only
+programs with one thread may use it.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def enter(owner: int, remove: Path | None = None) -> None:
-    """Go on as a process of a host of its own: its network, name, processes, mounts and shared memory.
+    """Continue as a process of a new host with its own network, name, processes, mounts and shared memory.
 
-    The caller stays outside and waits; what returns from here is a child of the first process inside. `owner` is the
-    parent of the caller, with which everything ends; `remove` is a folder that is removed afterwards.
-    Raises BadInput where this machine doesn't allow it.
+    The caller waits outside; a child of the first process inside returns from here. `owner` is the caller's parent,
+    with which everything ends; `remove` is a folder that is removed afterwards. Raises BadInput where this machine
+    doesn't allow it.
     """
     _unshare()
     # After unshare: becoming another user's root, even one's own, makes the kernel forget this.

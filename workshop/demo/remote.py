@@ -1,10 +1,9 @@
-"""Stand-ins for ssh and sshd on emulated hosts: a program is run on another host, over the emulated network.
+"""Stand-ins for ssh and sshd on emulated hosts, which run a program on another host over the emulated network.
 
-`python -m workshop.demo.remote [-o OPTION]… HOST COMMAND…` takes ssh's words, as MPI launchers write them; a HOST that
-is the path of a socket is reached from outside, and its commands get the caller's environment. Like ssh it
-hangs up when the other end has been silent for some seconds, and ends with 255 then; like sshd the other end gives
-commands a fresh environment and leaves them alone when the line breaks. There is no encryption and no password: who is
-on that network could do the same without it.
+`python -m workshop.demo.remote [-o OPTION]… HOST COMMAND…` takes ssh's words as MPI launchers write them. A HOST that
+is the path of a socket is reached from outside, and its commands get the caller's environment. Like ssh, it hangs up
+after some silent seconds and exits with 255. Like sshd, the other end gives commands a fresh environment and lets them
+run when the connection breaks. There is no encryption and no password, because only this machine is on that network.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _WITH_VALUE = frozenset("bcDEeFIiJLlmOopQRSWw")  # ssh's options that have one
 
 
 async def serve(listening: Sequence[socket.socket]) -> None:
-    """Run commands for whoever connects to one of these sockets, for ever."""
+    """Run commands for everybody who connects to one of these sockets, for ever."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -101,7 +100,7 @@ _running: set[asyncio.Task[int]] = set()
 
 @contextlib.asynccontextmanager
 async def _pipe() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
-    """A pipe whose reading end is closed afterwards, whether or not the writer has ended."""
+    """A pipe whose reading end is closed afterwards, also while the writer still runs."""
     ours, theirs = os.pipe()
     reader = asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
@@ -159,7 +158,7 @@ def _packed(kind: bytes, data: bytes = b"") -> bytes:
 
 
 def _fresh() -> dict[str, str]:
-    """What a login gives: nothing of whoever asks."""
+    """The environment of a login, without any variable of the caller."""
     login = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "SHELL": "/bin/sh", "LANG": "C.UTF-8"}
     return login | {name: os.environ[name] for name in ("HOME", "USER", "LOGNAME") if name in os.environ}
 
@@ -208,7 +207,7 @@ def call(line: socket.socket, command: str, environment: Mapping[str, str] | Non
 
 
 def _taken(buffer: bytes) -> tuple[int | None, bytes]:
-    """Write what whole frames hold to our standard streams; returns the exit code, if it came, and what is left."""
+    """Write complete frames to the standard streams. Returns the exit code, if it came, and the rest."""
     while len(buffer) >= _HEAD.size:
         kind, length = _HEAD.unpack_from(buffer)
         if len(buffer) < _HEAD.size + length:

@@ -47,8 +47,8 @@ def _said(log: Path) -> str:
 
 @contextmanager
 def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int, *, private: bool) -> Iterator[OnHosts]:
-    """A session whose conductor is on the first of the hosts, with so many slots on each and a rank on each to begin
-    with. Raises BadInput where they can't reach the store, WorkshopError where it doesn't start."""
+    """A session with its conductor on the first host, and with so many slots and one rank on each host. Raises BadInput
+    where the hosts can't reach the store, WorkshopError where the session doesn't start."""
     if not config.database_url().startswith("sqlite"):
         raise BadInput(
             "Emulated hosts can't reach a database server of this machine; unset WORKSHOP_DATABASE_URL for them."

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def connect(path: Path) -> socket.socket:
-    """A line to whoever listens at a path. Raises OSError."""
+    """A connection to the socket at a path. Raises OSError."""
     return _at(path, socket.socket.connect)
 
 

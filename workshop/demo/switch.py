@@ -1,4 +1,4 @@
-"""What runs inside: the switch with its bridge, and a process for each host. Started by `workshop.demo.hosts`.
+"""The programs inside: the switch with its bridge, and one process for each host. `workshop.demo.hosts` starts them.
 
 `python -m workshop.demo.switch switch OWNER FOLDER WHAT` and `… host OWNER FOLDER WHAT`; WHAT is JSON.
 """
@@ -26,7 +26,7 @@ MINUTE = 60.0  # within which a program of iproute2 must have ended
 
 
 def address(number: int) -> str:
-    """The address of the host of that number, from 0."""
+    """The address of the host with that number, from 0."""
     return f"{NETWORK}.{number + 1}"
 
 
@@ -72,7 +72,8 @@ def _start_host(folder: Path, name: str, number: int, limit: Link) -> subprocess
 
 
 def _expect(host: subprocess.Popen[bytes]) -> None:
-    """Wait for a host's next word; whoever waits for us has a time limit. One that fails has said why: so do we."""
+    """Wait for a host's next word; our caller has a time limit. A failing host has told the reason, which is passed
+    on."""
     assert host.stdout is not None, "it is a pipe"
     if not host.stdout.readline():
         sys.exit(host.wait())

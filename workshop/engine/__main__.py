@@ -17,7 +17,7 @@ from typing import Any
 from workshop.core import config
 from workshop.core.documents import finite
 from workshop.core.errors import OUT_OF_MEMORY, WorkshopError
-from workshop.engine import failing, threads
+from workshop.engine import failure, threads
 from workshop.engine.context import Memory, RankContext
 from workshop.extension import Workload, help_of, no_artifacts
 from workshop.mpi import openmpi
@@ -25,7 +25,7 @@ from workshop.registry import workload, workloads
 
 
 def _options(words: list[str]) -> tuple[Workload, dict[str, Any], Path | None]:
-    """Read the command line; values stay text, which the params model turns into what it needs."""
+    """Read the command line. Values stay text; the params model converts them."""
     parser = argparse.ArgumentParser(prog="python -m workshop.engine", description=__doc__)
     commands = parser.add_subparsers(dest="workload", required=True, metavar="WORKLOAD")
     for known in workloads().values():
@@ -80,7 +80,7 @@ def main() -> int:
         if output is not None:
             _write(output, world.rank, sink)
     except Exception as error:
-        said = failing.described(error, world.rank, world.size)
+        said = failure.described(error, world.rank, world.size)
         plain = isinstance(error, WorkshopError) or said["type"] == OUT_OF_MEMORY
         print(f"rank {world.rank}: {said['message' if plain else 'traceback']}", file=sys.stderr)
         sys.stderr.flush()

@@ -7,18 +7,24 @@ of one kind, which ipyparallel's client keeps in order: text, figures, and in wh
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import fcntl
 import importlib
 import linecache
 import signal
+import struct
 import sys
+import termios
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from workshop.engine import failing, pipes
+from workshop.engine import failure
 
 TEXT = "application/x.workshop-text"  # what a cell prints
 WHERE = "application/x.workshop-where"  # in which line it is: {"line", "code", "function"}
@@ -37,12 +43,12 @@ class TooMuchOutput(BaseException):
 
 
 def run(code: str, anew: bool = False) -> dict[str, Any] | None:
-    """Run a cell on this rank. Collective the first time, and where `comm` is to be made anew, so that what a broken
-    cell has sent reaches nobody. Returns None where it ended well, otherwise type, message, traceback, and the line in
-    the cell (`where`)."""
+    """Run a cell on this rank. Collective the first time, and where `comm` is made anew, so that messages of a broken
+    cell reach nobody. Returns None after a normal end, otherwise type, message, traceback, and the line in the cell
+    (`where`)."""
     shell = _shell()
     shell.user_ns.update(_bound(anew))
-    with Telling(shell) as telling, _quiet(shell):
+    with CellOutput(shell) as telling, _quiet(shell):
         done, error = telling.during(shell.run_cell, code, store_history=True)
         if error is None:  # else interrupted before or after the code itself
             error = done.error_before_exec or done.error_in_exec
@@ -50,11 +56,11 @@ def run(code: str, anew: bool = False) -> dict[str, Any] | None:
 
 
 def call(module: str, function: str, arguments: Sequence[Any], anew: bool = False) -> dict[str, Any]:
-    """Call a function with the names that cells have left, and arguments; what it prints goes nowhere. Returns its
-    `value`, or its `error` as `run` describes it."""
+    """Call a function with the names that cells have left, and arguments; its output is dropped. Returns its `value`,
+    or its `error` as `run` describes it."""
     shell = _shell()
     shell.user_ns.update(_bound(anew))
-    with Telling(shell, silent=True) as telling:
+    with CellOutput(shell, silent=True) as telling:
         value, error = telling.during(_called, module, function, shell.user_ns, *arguments)
         return {"value": value, "error": None if error is None else _described(error, shell, telling)}
 
@@ -104,9 +110,9 @@ def _quiet(shell: Any) -> Iterator[None]:
             vars(shell).pop(name, None)
 
 
-class Telling:
-    """While a cell runs: whatever is printed, also by libraries in C and by commands, and whatever is shown, goes to
-    the notebook in its order; a cell that doesn't stop printing is stopped. Interrupts break off its code alone."""
+class CellOutput:
+    """Sends the notebook all output of a cell in its order, also from C libraries and commands. A cell that doesn't
+    stop printing is stopped. An interrupt ends the cell's code alone."""
 
     def __init__(self, shell: Any, silent: bool = False) -> None:
         self.full = ""  # what there was too much of
@@ -123,7 +129,7 @@ class Telling:
         self._over = threading.Event()
         self._teller = threading.Thread(target=self._tell, name="cell", daemon=True)
 
-    def __enter__(self) -> Telling:
+    def __enter__(self) -> CellOutput:
         # Not set back at the end: an interrupt may come until the kernel, which does that itself, has sent the answer.
         signal.signal(signal.SIGINT, self._interrupt)
         for stream in self._streams:
@@ -151,7 +157,7 @@ class Telling:
         except BaseException as ended:
             value, error = None, ended
         self._running = False  # stop nobody any longer
-        pipes.drain(self._streams)
+        drain(self._streams)
         return value, error
 
     def _code(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
@@ -161,7 +167,7 @@ class Telling:
 
     def _interrupt(self, _number: int, frame: FrameType | None) -> None:
         """Told by the stack, which changes in the moment in which the code begins or ends."""
-        while frame is not None and frame.f_code is not Telling._code.__code__:
+        while frame is not None and frame.f_code is not CellOutput._code.__code__:
             frame = frame.f_back
         if frame is not None:
             raise KeyboardInterrupt
@@ -190,7 +196,7 @@ class Telling:
         """All that IPython shows becomes the kind of message that ipyparallel's client keeps."""
         if self._silent:
             return None
-        pipes.drain(self._streams)
+        drain(self._streams)
         self.flush()
         kind, content = message["msg_type"], message["content"]
         if kind == "clear_output":
@@ -251,10 +257,10 @@ def _line(of: CodeType, number: int) -> dict[str, Any] | None:
     return {"line": number, "code": short, "function": "" if function.startswith("<") else function, "cell": file}
 
 
-def _described(error: BaseException, shell: Any, telling: Telling) -> dict[str, Any]:
+def _described(error: BaseException, shell: Any, telling: CellOutput) -> dict[str, Any]:
     """What ended a cell: type, message (one line), traceback (from the cell on), and `where` in the cell."""
     first = _from_cell(error.__traceback__, shell.user_global_ns)
-    told: dict[str, Any] = failing.described(error.with_traceback(first), _names["rank"], _names["size"])
+    told: dict[str, Any] = failure.described(error.with_traceback(first), _names["rank"], _names["size"])
     frames = [(f.f_code, n) for f, n in traceback.walk_tb(first) if f.f_globals is shell.user_global_ns]
     where = _line(*frames[-1]) if frames else None
     if where is not None:
@@ -270,8 +276,42 @@ def _described(error: BaseException, shell: Any, telling: Telling) -> dict[str, 
 
 
 def _from_cell(at: TracebackType | None, names: dict[str, Any]) -> TracebackType | None:
-    """The traceback without IPython's own frames; all of it where no cell is in it."""
+    """The traceback without IPython's own frames, or the whole one where the cell isn't in it."""
     here = at
     while here is not None and here.tb_frame.f_globals is not names:
         here = here.tb_next
     return here or at
+
+
+MOST = 0.5  # seconds that somebody waits for it: a command in the background may go on writing
+LOOK = 0.001  # seconds
+_libc = ctypes.CDLL(None)
+
+
+def drain(streams: Sequence[Any]) -> None:
+    """Wait until earlier output has arrived at ipykernel's `streams`: first the buffers of C libraries, then the pipes,
+    then the thread that reads them."""
+    _libc.fflush(None)
+    watched = [stream for stream in streams if getattr(stream, "watch_fd_thread", None) is not None]
+    deadline = time.monotonic() + MOST
+    while not all(_empty(stream._fid) and _idle(stream) for stream in watched) and time.monotonic() < deadline:
+        time.sleep(LOOK)
+
+
+def _empty(descriptor: int) -> bool:
+    try:
+        waiting: int = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0\0\0\0"))[0]
+    except OSError:
+        return True
+    return waiting == 0
+
+
+def _idle(stream: Any) -> bool:
+    """Whether the thread of a stream is in a system call that reads its pipe (proc_pid_syscall(5): the call's number,
+    then its arguments). Where the kernel doesn't tell, it has a moment."""
+    try:
+        called = Path(f"/proc/self/task/{stream.watch_fd_thread.native_id}/syscall").read_text().split()
+    except OSError:
+        time.sleep(10 * LOOK)
+        return True
+    return called[1:2] == [hex(stream._fid)]

@@ -65,8 +65,8 @@ class RankContext:
         self._sink: Sink = sink if sink is not None else Memory()
 
     def emit(self, name: str, value: float, step: int | None = None, at: float | None = None) -> None:
-        """Tell one value; it reaches whoever watches within half a second. `at` is when it was true, in seconds since
-        the epoch, where that isn't now."""
+        """Tell one value, which viewers see within half a second. `at` is its time in seconds since the epoch (default:
+        now)."""
         self._sink.emit(name, float(value), None if step is None else int(step), time.time() if at is None else at)
 
     def account(self, phase: str, seconds: float, step: int, at: float) -> None:
@@ -93,7 +93,7 @@ class RankContext:
         self._step_seconds.clear()
 
     def synchronise(self) -> None:
-        """Wait for all ranks, accounted as "wait": what is spent here is spent on somebody slower."""
+        """Wait for all ranks. The time counts as "wait", because a slower rank has caused it."""
         with self.phase("wait"):
             self.comm.Barrier()
 
@@ -113,8 +113,8 @@ class RankContext:
         self._sink.artifact(name, bytes(data), media_type)
 
     def stop_heard(self) -> bool:
-        """Whether this rank has heard that it is to end early. Others may not have yet: before any of them leaves, all
-        have to agree on it."""
+        """Whether this rank has heard that it is to end early. Other ranks may hear it later, so all ranks have to
+        agree before one of them leaves."""
         return self._sink.stop_requested()
 
     def stop_requested(self) -> bool:
@@ -122,3 +122,11 @@ class RankContext:
         from mpi4py import MPI
 
         return bool(self.comm.allreduce(int(self._sink.stop_requested()), op=MPI.MAX))
+
+
+def library() -> str:
+    """The MPI library of this process in a few words: Open MPI v5.0.11, MPICH 5.0.2, Intel(R) MPI Library 2021.18.1."""
+    from mpi4py import MPI
+
+    first = MPI.Get_library_version().strip("\0\n ").splitlines()[0].partition(",")[0]
+    return " ".join(first.replace("Version:", " ").split()).partition(" for ")[0]

@@ -10,7 +10,7 @@ ADVANCED = {"advanced": True}  # the form shows such a field only to who asks fo
 
 
 def number(value: Any) -> Any:
-    """Words of the command line as numbers, where a field has a few to choose from; what isn't one stays what it is."""
+    """A number from the command line's text; other text stays as it is. For fields with a few choices."""
     return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 9 else value
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from workshop.core import rank_map, topology
 from workshop.core.config import TEMPORARY
 from workshop.core.memory import give_way
-from workshop.engine import failing, threads
+from workshop.engine import failure, threads
 from workshop.engine.context import RankContext
 from workshop.engine.reporter import Reporter
 from workshop.registry import workload
@@ -35,7 +35,7 @@ def _world() -> Any:
 
 
 def _neighbours(world: Any) -> dict[int, int]:
-    """The processes of this host's ranks, this one's among them, by rank. Collective."""
+    """The processes of all ranks on this host, by rank. Collective."""
     here = socket.gethostname()
     processes = enumerate(world.allgather((here, os.getpid())))
     return {rank: pid for rank, (host, pid) in processes if host == here}
@@ -78,7 +78,7 @@ def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes
         comm.Free()
         kind, word = "finished", {"metrics": _plain(metrics) if ctx.rank == 0 else {}}
     except BaseException as error:  # also KeyboardInterrupt and SystemExit: the conductor must hear of every end
-        kind, word = "failed", failing.described(error, reporter.rank, _world().Get_size())
+        kind, word = "failed", failure.described(error, reporter.rank, _world().Get_size())
     reporter.threads.look()
     reporter.end({"kind": kind, **word, "threads": reporter.threads.as_json()})
     return kind
@@ -96,9 +96,9 @@ def _plain(metrics: Mapping[str, Any]) -> Any:
 
 
 def _keep_temporary_files(session: Path) -> None:
-    """Have Python's libraries put theirs into the session's folder: what a rank that is killed has left goes with it.
+    """Have Python's libraries put temporary files into the session's folder, so that they disappear with it.
 
-    TMPDIR stays as it is. Every MPI has sockets there, for whose paths there are but 107 bytes.
+    TMPDIR stays as it is. Every MPI has sockets there, whose paths may have only 107 bytes.
     """
     folder = session / TEMPORARY
     with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
-"""ipyparallel's engine as ranks are: without the nanny, a Python process beside each engine that ipyparallel starts.
+"""ipyparallel's engine without its nanny, a Python process that ipyparallel starts beside each engine.
 
-A nanny passes signals on, and tells the controller when its engine has ended. Here the engine's own thread for control
-messages sends the signal, and the conductor tells the controller (`runtime.cluster`).
+A nanny passes signals on and tells the controller when its engine has ended. Here the engine's own control thread sends
+the signal, and the conductor tells the controller (`runtime.cluster`).
 """
 
 from __future__ import annotations

@@ -41,15 +41,15 @@ class _Mapping(NamedTuple):
 
 
 class Origins:
-    """Finds origins; knows what is loaded."""
+    """Finds threads' origins, and remembers the loaded libraries."""
 
     def __init__(self) -> None:
         self._loaded: list[_Mapping] = []
         self._begins: list[int] = []
 
     def of(self, tids: Iterable[int]) -> dict[int, Origin]:
-        """The origins of threads, as far as they can be found. Where libraries have been loaded since the last
-        time, it takes some ten milliseconds to read what lies where."""
+        """The known origins of threads. After a library was loaded, it takes some ten milliseconds to read the
+        addresses anew."""
         if not _GET_ROBUST_LIST:
             return {}
         try:

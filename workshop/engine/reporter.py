@@ -24,7 +24,7 @@ from typing import Any
 import zmq
 
 from workshop.core.memory import Gauge, held
-from workshop.core.rank_map import Threads
+from workshop.core.rank_map import ThreadUnits
 
 EVERY = 0.1  # seconds between batches
 SILENCE = 7.0  # seconds without a word from the conductor after which a rank ends itself
@@ -53,7 +53,7 @@ class Reporter:
     def __init__(self, channel: dict[str, str], rank: int) -> None:
         self.rank = rank
         self.neighbours: Mapping[int, int] = {rank: os.getpid()}  # the processes of this host's ranks, by rank
-        self.threads = Threads()
+        self.threads = ThreadUnits()
         self._channel = channel
         self._lock = threading.Lock()
         self._wake = threading.Condition(self._lock)

@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workshop.core.rank_map import TASKS, Task, tasks
+from workshop.core.rank_map import TASKS, KernelThread, tasks
 from workshop.engine.origins import Origin, Origins
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ INTER, INTRA = "inter-op", "intra-op"  # TensorFlow's pools
 Key = tuple[int, int]  # tid and start of a thread
 
 
-def of_thread(task: Task, origin: Origin | None, main: int) -> str:
+def of_thread(task: KernelThread, origin: Origin | None, main: int) -> str:
     """The kind of a thread: main (the thread that runs the workload), intra-op, inter-op, tensorflow (its others),
     openmp, blas, tbb, numba, horovod, mpi, zeromq, reporter, python, other."""
     if task.tid == main:
@@ -103,7 +103,7 @@ class Census:
         return bool(self._last)
 
     def begin(self) -> None:
-        """Count from now on, and nothing of what was before."""
+        """Count from now on."""
         self._last, self._most, self.seconds = {}, Counter(), 0.0
         self._first = {(task.tid, task.started): _did(task) for task in self._there()}
         self._began = time.monotonic()
@@ -124,8 +124,8 @@ class Census:
             self.seconds = self._at - self._began
 
     def as_json(self) -> dict[str, dict[str, Any]]:
-        """Of each kind: `count` (at the same time, at most), `busy` (how many of them worked, see `working`), and
-        `seconds` that they worked and `waited` for a processor together; the latter is None where it isn't known."""
+        """For each kind: `count` (at the same time, at most), `busy` (threads that worked, see `working`), `seconds` of
+        work, and `waited`, the seconds of waiting for a processor; None where that isn't known."""
         busy = working({key: did.worked for key, did in self._last.items()}, LEAST * self.seconds)
         return {kind: self._of_kind(kind, count, busy) for kind, count in sorted(self._most.items())}
 
@@ -139,7 +139,7 @@ class Census:
             "waited": round(sum(waits), 4) if waits else None,
         }
 
-    def _there(self) -> list[Task]:
+    def _there(self) -> list[KernelThread]:
         """All threads, once their kinds are known."""
         there = list(tasks())
         new = [task for task in there if (task.tid, task.started) not in self._kinds]
@@ -152,9 +152,8 @@ class Census:
 
 
 def working(seconds: Mapping[Any, float], least: float) -> set[Any]:
-    """Which of some threads work: those that worked for at least `least` seconds, and for at least half as long as
-    those did, on average, that worked longer. So a pool counts, however many threads share the processors, and helpers
-    that wake up now and then don't."""
+    """The threads that worked for at least `least` seconds, and for at least half the average of the threads that
+    worked longer. So every thread of a pool counts, and helpers that wake up now and then don't."""
     found: set[Any] = set()
     total = 0.0
     for key in sorted(seconds, key=lambda key: -seconds[key]):
@@ -165,7 +164,7 @@ def working(seconds: Mapping[Any, float], least: float) -> set[Any]:
     return found
 
 
-def _did(task: Task) -> Did:
+def _did(task: KernelThread) -> Did:
     try:
         file = os.open(f"{TASKS}/{task.tid}/schedstat", os.O_RDONLY)
         try:

@@ -24,7 +24,7 @@ from pathlib import Path
 from workshop.core import config, file_locks
 from workshop.core.errors import WorkshopError
 from workshop.core.parent_death import guarded, kill_trees
-from workshop.installation.compiled import GENTLY, compile_all, training
+from workshop.installation.compilation import GENTLY, compile_all, training
 from workshop.mpi import horovod, openmpi, prefix
 from workshop.runtime.managed_processes import ChildProcess, serve
 from workshop.runtime.measurement_lock import measured_now
@@ -86,7 +86,7 @@ def _alone(file: Path, deadline: float, who: str) -> Iterator[None]:
 
 
 def _build(steps: _Steps, folder: Path) -> str:
-    """Build what is lacking and install it, between studies where it gives way; returns Horovod's version."""
+    """Build and install the missing version while studies have priority. Returns Horovod's version."""
     wanted = horovod.settings()
     kept = config.cache_folder("horovod") / horovod.key()
     if not list(kept.glob("*.whl")):
@@ -164,8 +164,8 @@ def _compile(steps: _Steps, folder: Path, wanted: horovod.Settings, kept: Path) 
 
 
 class _Steps:
-    """Programs one after the other, with a common time limit; what they say goes into a file. Where they give way,
-    they have low priority, and stand still while a run is measured."""
+    """Programs one after the other with a common time limit; a file gets their output. On request they have low
+    priority, and stand still while a run is measured."""
 
     def __init__(self, log: Path, deadline: float | None = None, gives_way: bool = False) -> None:
         self.log = log

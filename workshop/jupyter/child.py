@@ -76,7 +76,7 @@ class JupyterLab(ChildProcess):
 
     @property
     def link(self) -> str:
-        """The way in: a shell with the rights of whoever ran `workshop up`, so for that person alone."""
+        """The link to JupyterLab: a shell with the rights of the user who ran `workshop up`, for that person alone."""
         return f"{self.origin}/lab?token={self.token}"
 
     def start(self) -> None:

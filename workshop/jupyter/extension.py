@@ -25,8 +25,8 @@ from workshop.store.store import Store
 
 
 def labs(root: Path) -> Iterator[dict[str, str]]:
-    """The labs whose notebook is in a learner's folder, in the order of the course. One that can't be read has no
-    tile; `workshop labs check` says what is wrong with it."""
+    """The labs whose notebook is in a learner's folder, in the order of the course. An unreadable lab has no tile;
+    `workshop labs check` reports the reason."""
     for folder, lab in catalogue.readable():
         path = catalogue.file_name(lab, folder)
         if (root / path).is_file():
@@ -34,7 +34,7 @@ def labs(root: Path) -> Iterator[dict[str, str]]:
 
 
 def ticket() -> str | None:
-    """A way into the dashboard for whoever owns this JupyterLab; None for a learner, and where there is no store."""
+    """A ticket for the dashboard for this JupyterLab's owner; None for a learner, and where there is no store."""
     if learner.is_learner():
         return None
     try:

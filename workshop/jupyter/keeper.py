@@ -31,7 +31,7 @@ def end_started(value: str) -> None:
 
 
 def longest() -> float:
-    """Seconds within which a keeper that is asked to end has done so, whatever JupyterLab has started."""
+    """The longest time in seconds that a keeper takes to end, whatever JupyterLab has started."""
     from workshop.core import processes
 
     return PATIENCE + ASKED + processes.KILLED + LOOKS

@@ -65,7 +65,7 @@ class Folders:
 
 
 def folders() -> Folders:
-    """Those of this state folder, made if they aren't there; only their owner can look inside."""
+    """The folders of this state folder, made if they are missing; only their owner can look inside."""
     base = config.home() / "jupyter"
     base.mkdir(parents=True, exist_ok=True, mode=0o700)
     return Folders(base)
@@ -97,7 +97,7 @@ def write(there: Folders, root: Path) -> None:
 
 
 def server(there: Folders, root: Path) -> dict[str, Any]:
-    """The server's settings; the token is none of them."""
+    """The server's settings, without the token."""
     return {
         "ServerApp": {
             "root_dir": str(root),

@@ -8,7 +8,7 @@ from typing import Any
 
 from workshop.core import words
 from workshop.core.errors import BadInput
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
 
 MOST = 3  # changes to name; more is a menu and no advice
@@ -18,7 +18,7 @@ _ORDER = ("hwthread", "core", "l3cache", "numa", "package", "node")  # the small
 
 
 @dataclass(frozen=True)
-class Change:
+class PlacementChange:
     """One thing to change, and the placement that it leads to."""
 
     words: str  # "4 ranks (--ranks 4)"
@@ -26,7 +26,7 @@ class Change:
     kind: str  # the first setting that differs; of several changes of one kind the first that is taken is the best
 
 
-def sentence(changes: Sequence[Change]) -> str | None:
+def sentence(changes: Sequence[PlacementChange]) -> str | None:
     """Advice of changes that a mapper takes; None where there are none."""
     if not changes:
         return None
@@ -34,20 +34,20 @@ def sentence(changes: Sequence[Change]) -> str | None:
     return f"Try {first}." if not others else f"Try {', '.join([first, *others[:-1]])} or {others[-1]}."
 
 
-def changes(placement: Placement, described: Described) -> list[Change]:
+def changes(placement: Placement, described: MachineDescription) -> list[PlacementChange]:
     """Changes of one or two settings that may make a placement fit a machine, the mildest first."""
-    found: list[Change] = []
+    found: list[PlacementChange] = []
     for said, values in _ideas(placement, described):
         try:
             changed = Placement.parse(placement.as_json() | dict(values))
         except BadInput:
             continue
         if changed != placement and all(changed != other.placement for other in found):
-            found.append(Change(said, changed, next(iter(values))))
+            found.append(PlacementChange(said, changed, next(iter(values))))
     return found
 
 
-def _ideas(placement: Placement, described: Described) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _ideas(placement: Placement, described: MachineDescription) -> Iterator[tuple[str, Mapping[str, Any]]]:
     room = _Room(placement, described)
     each, by, own, bound = placement.per_resource, placement.map_by, placement.cores_per_rank, placement.bind_to
     yield from _binding(placement)
@@ -112,7 +112,7 @@ def _binding(placement: Placement) -> Iterator[tuple[str, Mapping[str, Any]]]:
 class _Room:
     """How much a machine has for a placement. A rule of thumb: slots, shares and packages as Open MPI counts them."""
 
-    def __init__(self, placement: Placement, described: Described) -> None:
+    def __init__(self, placement: Placement, described: MachineDescription) -> None:
         self.placement = placement
         self.hosts = len(placement.hosts) or 1
         thread = placement.map_by == "hwthread" or placement.bind_to == "hwthread"

@@ -1,7 +1,6 @@
 """A placement as commands to copy: mpirun of each MPI, horovodrun, and a script for Slurm.
 
-What a tool has no words for is said in a comment line; nothing is approximated in silence. The options are those that
-sessions start ranks with.
+A comment line names everything that a tool has no option for. The options are the ones with which sessions start ranks.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import textwrap
 from collections.abc import Sequence
 
 from workshop.core.errors import BadInput
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
 from workshop.mpi import of, openmpi
 
@@ -25,7 +24,7 @@ _WORD = re.compile(r"(?:[^\s\"']|\"[^\"]*\"|'[^']*')+")
 _VALUES = {"-genv": 2, "--mca": 2}  # how many words belong to an option, where it isn't one
 
 
-def commands(placement: Placement, described: Described) -> dict[str, str]:
+def commands(placement: Placement, described: MachineDescription) -> dict[str, str]:
     """The text of a command for each tool, by its name: lines that begin with # are remarks, the last is the command.
 
     `sbatch` is a whole script, which starts the ranks with the placement's own MPI.
@@ -33,7 +32,7 @@ def commands(placement: Placement, described: Described) -> dict[str, str]:
     return {tool: _text(tool, placement, described) for tool in TOOLS}
 
 
-def words(tool: str, placement: Placement, cores: int, described: Described | None = None) -> list[str] | None:
+def words(tool: str, placement: Placement, cores: int, described: MachineDescription | None = None) -> list[str] | None:
     """The words of a tool's command without the program; None where it has none for this placement."""
     try:
         return _words(tool, placement, cores, described)
@@ -81,7 +80,7 @@ def _chunks(found: Sequence[str]) -> list[str]:
     return [" ".join(chunk) for chunk in chunks]
 
 
-def _text(tool: str, placement: Placement, described: Described) -> str:
+def _text(tool: str, placement: Placement, described: MachineDescription) -> str:
     remarks = _remarks(tool, placement, described)
     try:
         said = _words(tool, placement, described.cores, described)
@@ -108,7 +107,7 @@ def quoted(word: str) -> str:
     return shlex.quote(word)
 
 
-def _words(tool: str, placement: Placement, cores: int, described: Described | None) -> list[str]:
+def _words(tool: str, placement: Placement, cores: int, described: MachineDescription | None) -> list[str]:
     """The words of a command without the program (of a script: its lines). Raises BadInput where there are none."""
     variables = placement.rank_environment()
     if tool == "openmpi":
@@ -121,7 +120,7 @@ def _words(tool: str, placement: Placement, cores: int, described: Described | N
     return _script(placement, cores, described)
 
 
-def _hydra(name: str, placement: Placement, cores: int, described: Described | None) -> list[str]:
+def _hydra(name: str, placement: Placement, cores: int, described: MachineDescription | None) -> list[str]:
     machine = described.machine if described is not None else None
     options = of(name).arguments(placement, cores, machine)
     return [LAUNCHERS[name], "-n", str(placement.ranks), *options]
@@ -144,7 +143,7 @@ def _horovodrun(placement: Placement, cores: int) -> list[str]:
     ]
 
 
-def _script(placement: Placement, cores: int, described: Described | None) -> list[str]:
+def _script(placement: Placement, cores: int, described: MachineDescription | None) -> list[str]:
     """A batch script: Slurm gives the nodes, the MPI's own launcher starts the ranks on them."""
     nodes = len(placement.hosts) or 1
     most = max((host.slots for host in placement.hosts), default=placement.ranks)
@@ -174,7 +173,7 @@ def _without_hosts(options: list[str]) -> list[str]:
     return options if at is None else options[:at] + options[at + 2 :]
 
 
-def _remarks(tool: str, placement: Placement, described: Described) -> list[str]:
+def _remarks(tool: str, placement: Placement, described: MachineDescription) -> list[str]:
     """What a command leaves out or does differently, as comment lines."""
     remarks = []
     if tool == "sbatch" and len({host.slots for host in placement.hosts}) > 1:

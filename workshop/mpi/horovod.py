@@ -122,7 +122,7 @@ def key(file: Path | None = None) -> str:
 
 
 def folder() -> Path:
-    """Where this environment's build is worked on, with its log and what is told of it."""
+    """The folder of this environment's build, with its log and its notes."""
     return Path(sys.prefix) / "horovod-build"
 
 
@@ -155,7 +155,7 @@ class Build:
 
     @property
     def brief(self) -> str:
-        """The same for learners, without paths of whoever installed it."""
+        """The same for learners, without paths of the machine's owner."""
         return (
             str(self) if self.state != "failed" else f"Training exchanges gradients with MPI. Horovod: {self.why_not}."
         )
@@ -172,7 +172,7 @@ class Build:
 
 
 def build() -> Build:
-    """How far Horovod is in this environment; quick, and imports nothing of it."""
+    """The state of Horovod in this environment; quick, and imports nothing of Horovod."""
     told = read(folder())
     if library() is not None:
         wanted = key()
@@ -188,8 +188,8 @@ def build() -> Build:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """What was told of the library that is installed and of the newest build: `built`, the key of what is installed
-    ("" where that is unknown or can't be used), and `failed`, why the newest build ended. Empty where nothing was."""
+    """The notes on the installed library and on the newest build: `built`, the key of the installed library ("" where
+    it is unknown or can't be used), and `failed`, the reason why the newest build ended. Empty without notes."""
     with suppress(OSError, ValueError):
         found = json.loads((folder / "end.json").read_text())
         return found if isinstance(found, dict) else {}
@@ -204,8 +204,8 @@ def tell(folder: Path, **told: str) -> None:
 
 
 def _note(wanted: str) -> None:
-    """Keep that a library which somebody else has installed, like uv, was there with these settings: other settings
-    will need another one. Waits for nobody: whoever builds it now tells that."""
+    """Note that another installer, like uv, has installed a library with these settings, so that other settings need a
+    new build. Waits for nobody: a build that goes on writes its own note."""
     with suppress(OSError):  # where nobody can write it
         folder().mkdir(exist_ok=True)
         with open(folder() / "lock", "a") as lock:

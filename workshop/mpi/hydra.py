@@ -89,14 +89,14 @@ def count(resource: str, machine: Mapping[str, Any] | None) -> int:
 
 
 def per_host(placement: Placement) -> list[str]:
-    """How many ranks a host gets before it is the next one's turn, where that isn't as many as it has slots."""
+    """How many ranks a host gets before the next host's turn, where that isn't the number of its slots."""
     if placement.map_by != "node":
         return []
     return ["-ppn", str(placement.per_resource or 1)]
 
 
 def environment(name: str, title: str) -> dict[str, str]:
-    """What makes ranks load the MPI whose launcher starts them. Raises BadInput where it isn't installed."""
+    """The variables with which ranks load the launcher's MPI. Raises BadInput where that isn't installed."""
     return prefix.environment(folder(name, title))
 
 

@@ -1,4 +1,4 @@
-"""Intel MPI: its command line. What it calls pinning is said in variables; what it doesn't understand it ignores."""
+"""Intel MPI's command line. Variables set its pinning; it ignores variables that it doesn't understand."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Where an MPI would put ranks: its own mapper's answer for a machine that needn't exist. Nothing is launched by
-Open MPI; MPICH's launcher starts programs that do nothing.
+"""The ranks' places as an MPI's own mapper computes them, for a real or an invented machine. Open MPI launches nothing
+for that; MPICH's launcher starts programs that do nothing.
 
 Open MPI is asked for its map in words (`--display map`). Its XML (`map:parsable`) would be easier to read, but version
-5.0.11 cuts it off, or dies of it, for ranks that are bound to more than about half of a machine's cores.
+5.0.11 cuts it off, or crashes, for ranks that are bound to more than about half of a machine's cores.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.core.placement import Host, Placement
 from workshop.mpi import advice, mpich, openmpi, prefix, reports, rules
-from workshop.mpi.advice import Change
+from workshop.mpi.advice import PlacementChange
 
 SECONDS = 20.0  # for all that a mapper is asked about one placement; mostly it takes a tenth of one
 INVENTED = "host"  # what the only host of an invented machine is called
@@ -36,11 +36,10 @@ _NOBODY = "240.0.{}.{}"  # addresses that nobody has: names would be looked up, 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What an MPI's mapper says of a placement.
+    """An MPI mapper's answer for a placement: a map with its machine, or the reason of its refusal.
 
-    A map and the machine that it is of, or why it is refused; `note` says what else one has to
-    know, above all why there is no map. `advice` says what to change; `changes` are the same as placements, each of
-    which the mapper has taken.
+    `note` says what else matters, above all why there is no map. `advice` says what to change; `changes` are the same
+    as placements, which the mapper has accepted.
     """
 
     rank_map: dict[str, Any] | None = None
@@ -48,11 +47,11 @@ class Prediction:
     refused: str | None = None
     advice: str | None = None
     note: str | None = None
-    changes: tuple[Change, ...] = ()
+    changes: tuple[PlacementChange, ...] = ()
     own_words: bool = True  # whether the MPI itself says why it refuses; else it is said for it
 
 
-def predict(placement: Placement, described: Described, seconds: float = SECONDS) -> Prediction:
+def predict(placement: Placement, described: MachineDescription, seconds: float = SECONDS) -> Prediction:
     """Ask the placement's MPI where its ranks would run on hosts of this kind (one, where it names none).
 
     Raises BadInput where hwloc can't use the machine, WorkshopError where a mapper doesn't answer within so many
@@ -72,7 +71,7 @@ def predict(placement: Placement, described: Described, seconds: float = SECONDS
     if answer.refused is None:
         alike = "Hosts are taken to be like this machine." if described.real and placement.hosts else None
         return Prediction(_read(answer.output, described, machine), machine, note=alike)
-    taken: dict[str, Change] = {}
+    taken: dict[str, PlacementChange] = {}
     for change in advice.changes(placement, described):
         if len(taken) == advice.MOST or limit.left() <= 0:
             break
@@ -94,12 +93,12 @@ class _Limit:
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _MapperOutput:
     output: str
     refused: str | None
 
 
-def _takes(placement: Placement, described: Described, limit: _Limit) -> bool:
+def _takes(placement: Placement, described: MachineDescription, limit: _Limit) -> bool:
     """Whether the mapper takes a placement, and says so in time."""
     try:
         return _ask_openmpi(placement, described, limit).refused is None
@@ -109,7 +108,7 @@ def _takes(placement: Placement, described: Described, limit: _Limit) -> bool:
         return False
 
 
-def _ask_openmpi(placement: Placement, described: Described, limit: _Limit) -> _Answer:
+def _ask_openmpi(placement: Placement, described: MachineDescription, limit: _Limit) -> _MapperOutput:
     """Have mpirun print its map without launching anything."""
     names = {_NOBODY.format(*divmod(number, 250)): host.name for number, host in enumerate(placement.hosts, 1)}
     hosts = tuple(Host(name=alias, slots=host.slots) for alias, host in zip(names, placement.hosts, strict=True))
@@ -133,15 +132,15 @@ def _ask_openmpi(placement: Placement, described: Described, limit: _Limit) -> _
         here = socket.gethostname()
         output = output.replace(f"Data for node: {here}\t", f"Data for node: {INVENTED}\t")
     if asked.returncode == 0:
-        return _Answer(output, openmpi.miscounted(output, placement))
+        return _MapperOutput(output, openmpi.miscounted(output, placement))
     if described.xml is not None and (asked.returncode < 0 or "topology discovery failed" in said):
         raise BadInput(_UNUSABLE)
     if asked.returncode < 0:
         raise WorkshopError(f"Open MPI's mapper was ended by signal {-asked.returncode}.")
-    return _Answer("", openmpi.refusal(said) or f"exit code {asked.returncode}")
+    return _MapperOutput("", openmpi.refusal(said) or f"exit code {asked.returncode}")
 
 
-def _read(output: str, described: Described, machine: Mapping[str, Any]) -> dict[str, Any]:
+def _read(output: str, described: MachineDescription, machine: Mapping[str, Any]) -> dict[str, Any]:
     """The rank map in mpirun's words. Raises WorkshopError where they can't be read."""
     try:
         found = reports.read(output, machine).rank_map
@@ -152,7 +151,7 @@ def _read(output: str, described: Described, machine: Mapping[str, Any]) -> dict
     return _within_reach(found, described)
 
 
-def _within_reach(rank_map: dict[str, Any], described: Described) -> dict[str, Any]:
+def _within_reach(rank_map: dict[str, Any], described: MachineDescription) -> dict[str, Any]:
     """The same, but on this machine an unbound rank has what its launcher has: a container may hold back units."""
     everything = {row["unit"] for row in described.units}
     allowed = os.sched_getaffinity(0) & everything
@@ -169,7 +168,9 @@ def _within_reach(rank_map: dict[str, Any], described: Described) -> dict[str, A
     return {**rank_map, "ranks": ranks}
 
 
-def _ask_hydra(placement: Placement, described: Described, machine: dict[str, Any], limit: _Limit) -> Prediction:
+def _ask_hydra(
+    placement: Placement, described: MachineDescription, machine: dict[str, Any], limit: _Limit
+) -> Prediction:
     """Have MPICH's launcher start programs that do nothing, host by host on this machine, and tell where."""
     try:
         options = _on_one_host(mpich.arguments(placement, described.cores, described.machine))
@@ -204,12 +205,12 @@ def _ask_hydra(placement: Placement, described: Described, machine: dict[str, An
 
 
 def _on_one_host(options: list[str]) -> list[str]:
-    """Hydra's options without those that say which host gets which ranks."""
+    """Hydra's options, without the options that assign ranks to hosts."""
     apart = {at + more for at, word in enumerate(options) if word in ("-hosts", "-ppn") for more in (0, 1)}
     return [word for at, word in enumerate(options) if at not in apart]
 
 
-def _of_one_host(output: str, count: int, described: Described) -> dict[str, Any]:
+def _of_one_host(output: str, count: int, described: MachineDescription) -> dict[str, Any]:
     """What Hydra says of its bindings; of ranks that it doesn't bind it says nothing."""
     if "binding:" not in output:
         everywhere = {
@@ -230,13 +231,13 @@ def _of_one_host(output: str, count: int, described: Described) -> dict[str, Any
 
 def _run(
     command: Sequence[str],
-    described: Described,
+    described: MachineDescription,
     variables: Mapping[str, str],
     whose: str,
     limit: _Limit,
     local: bool,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a launcher that believes to be on the described machine; `local`: it is asked about this one as it is."""
+    """Run a launcher that takes the described machine for its own; with `local` it uses this machine."""
     with _believing(described) as belief:
         known = os.environ if described.real and local else _plain()
         try:
@@ -252,7 +253,7 @@ def _plain() -> dict[str, str]:
 
 
 @contextmanager
-def _believing(described: Described) -> Iterator[dict[str, str]]:
+def _believing(described: MachineDescription) -> Iterator[dict[str, str]]:
     """Variables by which hwloc takes the described machine for this one."""
     if described.real:
         yield {}

@@ -1,4 +1,4 @@
-"""Open MPI 5: its command line, its defaults that matter here, and what it says when it refuses or a rank dies."""
+"""Open MPI 5: its command line, its relevant defaults, and its messages when it refuses or a rank dies."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def launcher() -> str:
 
 
 def clear_way() -> None:
-    """Remove what killed mpiruns of ours left in the temporary folder.
+    """Remove the files that our killed mpiruns have left in the temporary folder.
 
-    One of process P keeps its contact files in `ompi.P` there, and makes them only where there are none: left behind,
-    they keep from starting whichever mpirun gets the same number next. PMIx 6 takes them over; 5 doesn't.
+    An mpirun with process number P keeps contact files in `ompi.P` and starts only where there are none. So leftovers
+    would keep a later mpirun with the same number from starting. PMIx 6 takes them over; 5 doesn't.
     """
     base, host = Path(tempfile.gettempdir()), socket.gethostname().split(".")[0]
     for half in base.glob(f"{GOING}ompi.*"):  # whoever removed that was killed
@@ -85,8 +85,8 @@ def clear_way() -> None:
 
 
 def remove_left(number: int) -> None:
-    """Remove what the mpirun of that process number has left in the temporary folder of this host; nothing while a
-    process has that number."""
+    """Remove the files of the mpirun with that process number from this host's temporary folder, unless the process
+    lives."""
     left = Path(tempfile.gettempdir()) / f"ompi.{number}"
     with contextlib.suppress(OSError):
         if not (psutil.pid_exists(number) or left.is_symlink()) and left.stat().st_uid == os.geteuid():
@@ -199,10 +199,10 @@ def asked_twice(
 
 
 def miscounted(output: str, placement: Placement) -> str | None:
-    """What is wrong with mpirun's map (`--display map`), if it has other ranks than were asked for.
+    """The fault of mpirun's map (`--display map`) where it has another number of ranks than was asked for.
 
-    Version 5.0.11 fills up every resource that ppr puts ranks on, also beyond their number; then the start fails with
-    words that tell nobody why.
+    With ppr, version 5.0.11 fills every resource, also beyond the number of ranks. Then the start fails with a message
+    that explains nothing.
     """
     found = output.count("Data for proc:")
     if found == placement.ranks:

@@ -1,6 +1,5 @@
-"""MPICH and Intel MPI in prefixes of their own: in one environment they would overwrite Open MPI's files and each
-other's. A rank uses one by `MPI4PY_LIBMPI` and is started by that prefix's own launcher.
-"""
+"""MPICH and Intel MPI in folders (prefixes) of their own. In one environment they would overwrite each other's files
+and Open MPI's. A rank uses one by `MPI4PY_LIBMPI`, and that folder's own launcher starts it."""
 
 from __future__ import annotations
 
@@ -23,12 +22,12 @@ CHECK = "from mpi4py import MPI; assert MPI.COMM_WORLD.size == 2; MPI.COMM_WORLD
 
 
 def launcher(folder: Path) -> str:
-    """The command that starts ranks with the MPI of that prefix."""
+    """The command of that folder's MPI that starts ranks."""
     return str(folder / "bin" / "mpiexec.hydra")
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """What ranks need to load the MPI of that prefix. `MPI4PY_MPIABI` beside it would break it."""
+    """The variables with which ranks load that folder's MPI. `MPI4PY_MPIABI` beside them would break it."""
     return {"MPI4PY_LIBMPI": str(folder / "lib" / "libmpi.so.12")}
 
 
@@ -130,9 +129,9 @@ def uv() -> str | None:
 
 
 def starts(command: Sequence[str], variables: Mapping[str, str]) -> str | None:
-    """Start two ranks with a launcher and its options; None where they find each other, else what was said.
+    """Start two ranks with a launcher and its options. Returns None where they find each other, else the output.
 
-    A launcher and a library that don't belong together give two worlds of one, and exit code 0.
+    A launcher and a library that don't fit give two worlds of one rank, and exit code 0.
     """
     try:
         done = subprocess.run(

@@ -1,11 +1,11 @@
-"""What is known of an MPI's placing without asking it: who is dealt to which host, and Intel MPI's documented rules."""
+"""Facts of an MPI's placing that need no mapper: the ranks of each host, and Intel MPI's documented rules."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from workshop.core import words
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
 from workshop.mpi import intelmpi
 
@@ -27,8 +27,8 @@ _ORDERS = {
 
 
 def dealt_out(placement: Placement) -> list[list[int]]:
-    """The ranks of each host as MPICH's and Intel MPI's launcher deal them out: a host gets as many as it has slots
-    (mapping by node: `per_resource`, or one) before it is the next one's turn; behind the last host comes the first."""
+    """The ranks of each host, as MPICH's and Intel MPI's launchers distribute them. A host gets as many as it has slots
+    (mapping by node: `per_resource`, or one), then the next one; after the last host the first one follows."""
     slots = [host.slots for host in placement.hosts] or [placement.ranks]
     if placement.map_by == "node" and placement.hosts:
         slots = [placement.per_resource or 1] * len(slots)
@@ -42,9 +42,9 @@ def dealt_out(placement: Placement) -> list[list[int]]:
     return dealt
 
 
-def intel_mpi(placement: Placement, described: Described) -> str:
-    """Why there is no prediction for Intel MPI, and what it would do by its documented rules. Raises BadInput where it
-    has no words for the placement."""
+def intel_mpi(placement: Placement, described: MachineDescription) -> str:
+    """The reason why there is no prediction for Intel MPI, and its documented rules for this placement. Raises BadInput
+    for a placement that it has no options for."""
     why = (
         "No prediction: Intel MPI's mapper can't be asked without starting ranks."
         if described.real
@@ -61,7 +61,7 @@ def intel_mpi(placement: Placement, described: Described) -> str:
     return f"{why} By its documented rules: {dealt}{_pinned(pinning)}."
 
 
-def pins(placement: Placement, described: Described) -> Mapping[str, str]:
+def pins(placement: Placement, described: MachineDescription) -> Mapping[str, str]:
     """The variables of pinning that Intel MPI gets for a placement. Raises BadInput where it has no words for it."""
     options = intelmpi.arguments(placement, described.cores, described.machine)
     pairs = {options[at + 1]: options[at + 2] for at, word in enumerate(options) if word == "-genv"}

@@ -1,3 +1,3 @@
-"""The workshop in a notebook: `workshop.attach()` finds the session that is up or starts a private one; it runs
-workloads and studies, shows what came of them, and asks what one has learned. Widgets are imported when they are shown;
-the kernel grades, so that no answer is in the browser early."""
+"""The workshop in a notebook: `workshop.attach()` finds the running session or starts a private one. It runs workloads
+and studies, shows results, and asks questions. Widgets are imported when they are shown. The kernel grades answers, so
+that the browser has no solution early."""

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from workshop.core.errors import BadInput
 from workshop.core.placement import Host, Placement, hosts_from
 from workshop.extension import Workload
-from workshop.mpi.words.found import RESOURCES, Found, read_mapping
+from workshop.mpi.words.parsed_options import RESOURCES, ParsedOptions, read_mapping
 
 FIELDS = tuple(Placement.model_fields)
 ALIASES = {"env": "environment"}  # as the command line has it
@@ -70,7 +70,7 @@ def placing(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def on_top(base: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A placement's fields on top of another one's; variables are added to those that it has."""
+    """A placement's fields, replaced by another placement's; variables of both are kept."""
     variables = {**(base.get("environment") or {}), **(fields.get("environment") or {})}
     return {**base, **fields, "environment": variables}
 
@@ -97,7 +97,7 @@ def mapping(word: str) -> dict[str, Any]:
     Raises BadInput."""
     if ":" not in word:
         return {"map_by": RESOURCES.get(word, word)}
-    found = Found("mpirun")
+    found = ParsedOptions("mpirun")
     read_mapping(found, word, f"map_by {word}")
     if found.unknown or found.map_by is None:
         raise BadInput(f"map_by is {word}: it should be like package or ppr:1:package:pe=2.")
@@ -130,8 +130,7 @@ def plain(value: Any) -> Any:
 
 
 def in_python(text: str) -> str:
-    """Advice as a notebook takes it: what is between parentheses in the command line's words, (--ranks 2), as names
-    and values, (ranks=2)."""
+    """Advice for notebooks: the command line's (--ranks 2) becomes (ranks=2)."""
     return _OPTIONS.sub(lambda found: f"({', '.join(_named(found[1].replace(',', ' ').split()))})", text)
 
 
@@ -152,5 +151,5 @@ def _named(words: list[str]) -> Iterator[str]:
 
 
 def _kinds(annotation: Any) -> tuple[Any, ...]:
-    """The types that a field may have, those of "X | None" one by one."""
+    """The types of a field, each type of a union like "X | None" by itself."""
     return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)

@@ -5,14 +5,17 @@ Links to the dashboard's pages are left out: whoever reads a notebook may not ha
 
 from __future__ import annotations
 
+import io
 import re
+import warnings
+from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from html import escape
 from urllib.parse import unquote
 
 import plotly.graph_objects as go
+from PIL import Image, ImageOps
 
-from workshop.notebook import pictures
 from workshop.report import html
 from workshop.report.cards import Card
 from workshop.report.snapshot import Snapshot
@@ -75,4 +78,39 @@ class _Source:
         kept = self._snapshot.artifacts.get(unquote(found[1])) if self._snapshot is not None and found else None
         if self._snapshot is None or kept is None or not kept.media_type.startswith("image/"):
             return None
-        return pictures.address(self._snapshot.read(kept.name), kept.media_type)
+        return picture_address(self._snapshot.read(kept.name), kept.media_type)
+
+
+LARGEST = 300_000  # characters of one
+SIDES = (840, 420, 210)  # pixels: twice the width at which it is shown, or less
+MOST_PIXELS = 40_000_000  # that are read to make a smaller one
+
+
+def picture_address(data: bytes, kind: str) -> str:
+    """A picture itself as an address (`data:...`), of a large one a smaller copy; empty for one that is too large for
+    that, or can't be read."""
+    whole = _address(data, kind)
+    return whole if len(whole) <= LARGEST else _smaller(data)
+
+
+def _smaller(data: bytes) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # looked at below, before it is decoded
+            opened = Image.open(io.BytesIO(data))
+        if opened.width * opened.height > MOST_PIXELS:
+            return ""
+        image = ImageOps.exif_transpose(opened).convert("RGB")
+        for side in SIDES:
+            image.thumbnail((side, side))
+            made = io.BytesIO()
+            image.save(made, "JPEG", quality=85)
+            if len(small := _address(made.getvalue(), "image/jpeg")) <= LARGEST:
+                return small
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        pass
+    return ""
+
+
+def _address(data: bytes, kind: str) -> str:
+    return f"data:{kind};base64,{b64encode(data).decode()}"

@@ -30,7 +30,7 @@ class Shown(ABC):
 
     @abstractmethod
     def words(self) -> str:
-        """All of it as plain text."""
+        """The whole thing as plain text."""
 
     @abstractmethod
     def pieces(self) -> Iterable[Piece]:
@@ -74,10 +74,10 @@ def show(words: str, pieces: Iterable[Piece]) -> None:
     flush()
 
 
-class Line:
-    """What goes on, in one place that is written anew: HTML with a bar, or a line of text where there is no notebook.
+class StatusLine:
+    """A status in one place that is replaced: HTML with a bar, or a line of text outside of notebooks.
 
-    `update` shows at most a few states a second; `last` shows the last one in any case.
+    `update` shows at most a few states a second; `last` always shows the last one.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What one answers a question by in a notebook: widgets for each type, from what a browser may see of it."""
+"""Widgets to answer a question in a notebook, for each type of question. They get only what a browser may see."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _match(lefts: list[dict[str, str]], rights: list[dict[str, str]]) -> Field:
 
 
 def _beside(*controls: Widget, html: str) -> HBox:
-    """A text at the height of what it belongs to."""
+    """A text at the height of its widget."""
     return HBox([*controls, HTML(_inline(html))], layout=Layout(align_items="center"))
 
 

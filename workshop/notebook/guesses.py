@@ -32,7 +32,7 @@ def read(id: str, value: Any) -> Any:
 
 
 def predicted(id: str, guess: Any, kept: Mapping[str, Any]) -> Said:
-    """What to say to a guess, or to somebody who asks what it was. `kept` is what the store has now."""
+    """The words for a guess, or for somebody who asks for it. `kept` is the store's present entry."""
     if "measured" in kept:
         said = f"Measured: {shown(kept['measured'])}."
         if "guess" not in kept:
@@ -45,7 +45,7 @@ def predicted(id: str, guess: Any, kept: Mapping[str, Any]) -> Said:
 
 
 def compared(id: str, kept: Mapping[str, Any]) -> Said:
-    """What was measured beside what was guessed."""
+    """The measured value beside the guess."""
     measured = kept["measured"]
     if "guess" not in kept:
         said = f"You made no guess; the next time, lab.predict({id!r}, ...) comes first."
@@ -72,7 +72,7 @@ def shown(value: Any) -> str:
 
 
 def _distance(guess: Any, measured: Any) -> tuple[str, bool]:
-    """How far a guess is from what was measured, and whether that is close."""
+    """The distance of a guess from the measured value, and whether that is close."""
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (guess, measured))
     if not numbers:
         same = guess == measured

@@ -17,14 +17,14 @@ from workshop.core import config
 from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.course import catalogue, description, exercise_checks, learner, notebook_checks, rank_checks
-from workshop.course.exercise_checks import MISSING, Exercise, Outcome
-from workshop.notebook import guesses, opened
+from workshop.course.exercise_checks import MISSING, CheckOutcome, Exercise
+from workshop.notebook import guesses, store_access
 from workshop.notebook.asking import unknown
 from workshop.notebook.boxes import CALM, GOOD, NEARLY, Said
 from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown
 from workshop.report import html
-from workshop.store.records import Progress
+from workshop.store.records import LabProgress
 from workshop.store.store import Store
 
 GRACE = 5.0  # seconds beyond a check's own limit: ranks are asked, and answer
@@ -35,18 +35,18 @@ _LIST = "<ul>{}</ul>"
 _open: dict[Path, int] = {}  # locks that this kernel holds; they go with it
 
 
-def lab(name: str) -> Lab:
-    """A lab by the name of its folder, like "kmeans": shows its goals and one's own progress. Raises BadInput where
-    there is no such lab."""
+def lab(name: str) -> NotebookLab:
+    """The lab with that folder name, like "kmeans"; shows its goals and your progress. Raises BadInput for an unknown
+    lab."""
     folder = catalogue.find(name)
     found = description.read(folder)
-    return Lab(folder, found, opened.store())
+    return NotebookLab(folder, found, store_access.store())
 
 
-class Lab(Shown):
+class NotebookLab(Shown):
     """A lab of the course, as its notebook has it. Progress is kept in the store, under the learner's name."""
 
-    def __init__(self, folder: Path, described: description.Lab, store: Store) -> None:
+    def __init__(self, folder: Path, described: description.LabDescription, store: Store) -> None:
         self.name = folder.name
         self.described = described
         self._folder, self._store = folder, store
@@ -73,8 +73,8 @@ class Lab(Shown):
         guesses.compared(id, self._keep_prediction(id, measured=found)).show()
 
     def check(self, id: str, answer: Any = MISSING) -> None:
-        """Check an exercise: right, or a hint for what is wrong with it. Without an answer it is looked up by its name:
-        in this notebook, or on the ranks for one that was written in a `%%ranks` cell."""
+        """Check an exercise: right, or a hint. Without an answer, it takes the name of the exercise from this notebook,
+        or from the ranks where a `%%ranks` cell defined it."""
         if not isinstance(id, str) or id not in self.described.exercises:
             raise unknown(f"{id!r:.60}".strip("'"), self.described.exercises, f"an exercise of lab {self.name}")
         exercise = exercise_checks.load(self._folder).get(id)
@@ -118,7 +118,7 @@ class Lab(Shown):
         yield html.box("".join(parts))
 
     def _standing(self) -> Iterable[tuple[str, str, str]]:
-        """Each exercise with what is known of it, and a look."""
+        """Each exercise with its state and its look."""
         kept = {one.item: one for one in self._store.progress(self._learner, self.name) if one.kind == "exercise"}
         for id in self.described.exercises:
             one = kept.get(id)
@@ -141,7 +141,7 @@ class Lab(Shown):
     def _keep_prediction(self, id: str, **values: Any) -> dict[str, Any]:
         return dict(self._store.keep_prediction(self._learner, self.name, id, **values).value or {})
 
-    def _tell(self, id: str, found: Outcome) -> None:
+    def _tell(self, id: str, found: CheckOutcome) -> None:
         """Keep what came of a check, and show it."""
         kept = self._store.keep_check(self._learner, self.name, id, found.kind, found.said)
         if not found.right:
@@ -152,8 +152,8 @@ class Lab(Shown):
         more = f"Left in this lab: {say.listed(left)}." if left else "All exercises of this lab are right."
         Said(f"{id} is right", f"{_after(kept)}{more}", GOOD).show()
 
-    def _on_ranks(self, exercise: Exercise) -> Outcome:
-        from workshop.notebook.attaching import attach
+    def _on_ranks(self, exercise: Exercise) -> CheckOutcome:
+        from workshop.notebook.attachment import attach
         from workshop.notebook.ranks import RanksFailed
 
         cells = attach().ranks
@@ -167,18 +167,18 @@ class Lab(Shown):
                     raise
                 first = rank_checks.what_was_told(Path(told))
                 if first is None:
-                    return Outcome("late", str(failed))
+                    return CheckOutcome("late", str(failed))
                 rank, outcome = first
-                return Outcome(outcome.kind, f"Rank {rank}: {outcome.said} {failed}")
+                return CheckOutcome(outcome.kind, f"Rank {rank}: {outcome.said} {failed}")
         kind, said = answers[0]
-        return Outcome(kind, said)
+        return CheckOutcome(kind, said)
 
 
-def _after(kept: Progress) -> str:
+def _after(kept: LabProgress) -> str:
     return f"After {kept.tries} checks. " if kept.tries > 1 else ""
 
 
-def _notes(whose: str, name: str, before: Mapping[tuple[str, str], Progress]) -> Iterable[str]:
+def _notes(whose: str, name: str, before: Mapping[tuple[str, str], LabProgress]) -> Iterable[str]:
     """What somebody should know who opens a lab again, or twice."""
     mine = Path(os.environ.get(NOTEBOOK, "")).name or "another notebook"
     path = config.home() / "open" / f"{'-'.join(part.encode().hex() for part in (whose, name))}.lock"
@@ -195,7 +195,8 @@ def _notes(whose: str, name: str, before: Mapping[tuple[str, str], Progress]) ->
 
 
 def _taken(path: Path, mine: str) -> str | None:
-    """Keep this lab as open in this kernel until it ends; where another one has it, the name of that one's notebook."""
+    """Mark this lab as open in this kernel until the kernel ends. Returns the other notebook's name where the lab is
+    open there."""
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

@@ -14,8 +14,8 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 
 from workshop.core.errors import BadInput
 from workshop.notebook import ranks
+from workshop.notebook.call_monitor import Stop
 from workshop.notebook.output import Output
-from workshop.notebook.watching import Stop
 
 if TYPE_CHECKING:
     from ipyparallel import DirectView
@@ -34,7 +34,7 @@ def register(session: Session) -> None:
 
 
 @magics_class
-class Unattached(Magics):
+class UnattachedMagics(Magics):
     """In the place of `CellMagics` before a session is attached, as after a restart of the kernel."""
 
     @no_var_expand

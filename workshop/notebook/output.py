@@ -13,9 +13,46 @@ from html import escape
 from typing import Any
 from uuid import uuid4
 
+from rich.color import parse_rgb_hex
+from rich.console import Console
+from rich.style import Style
+from rich.terminal_theme import TerminalTheme
+from rich.text import Text
+
 from workshop.core.words import count, thousands
 from workshop.engine import cells
-from workshop.notebook.ansi import as_html, without_escapes
+
+_COLOUR = r"\x1b\[[0-9;]{0,60}m"
+_OTHER = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-9;?]*$|\x1b[^\[\]]?|[\x00\b]"
+_ESCAPES = re.compile(f"{_COLOUR}|{_OTHER}")
+_NO_COLOURS = re.compile(rf"({_COLOUR})|{_OTHER}")
+# A terminal's eight colours; all can be read on white and on black.
+_EIGHT = [
+    parse_rgb_hex(colour) for colour in ("6e7781", "d1242f", "2da44e", "b08800", "3b82f6", "a475f9", "1b9aaa", "8c959f")
+]
+_THEME = TerminalTheme((255, 255, 255), (0, 0, 0), _EIGHT)
+_CONSOLE = Console(quiet=True)  # rich asks it for the styles of a text, and prints nothing to it
+
+
+def without_escapes(text: str) -> str:
+    """A text without its colours and other orders to a terminal."""
+    return _ESCAPES.sub("", text)
+
+
+def as_html(text: str) -> str:
+    """A text as HTML, escaped, with its terminal's colours."""
+    coloured = Text.from_ansi(_NO_COLOURS.sub(lambda found: found[1] or "", text))
+    return "".join(
+        f'<span style="{rules}">{escape(words)}</span>' if style and (rules := _rules(style)) else escape(words)
+        for words, style, _ in coloured.render(_CONSOLE)
+    )
+
+
+def _rules(style: Style) -> str:
+    """A style as CSS. Where a terminal would use its own colour, the page's stays."""
+    colour, ground = (one if one and not one.is_default else None for one in (style.color, style.bgcolor))
+    return (style.without_color + Style(color=colour, bgcolor=ground)).get_html_style(_THEME)
+
 
 LINES = 100  # last lines of a rank that are kept
 CHARACTERS = 20_000  # and how long all of them may be together
@@ -35,8 +72,8 @@ _BLOCK = (
 _NOTE = '<div style="opacity:.65;margin:2px 0">{}</div>'
 
 
-class Tail:
-    """The last lines of what was printed. A carriage return begins the line anew, as progress bars want it."""
+class OutputTail:
+    """The last lines of an output. A carriage return begins a line anew, as progress bars need it."""
 
     def __init__(self) -> None:
         self.left_out = 0  # lines before those that are kept
@@ -83,7 +120,7 @@ class _Shown:
 class OfRank:
     """What one rank has told."""
 
-    tail: Tail = field(default_factory=Tail)
+    tail: OutputTail = field(default_factory=OutputTail)
     printed: list[str] = field(default_factory=list)
     shown: list[_Shown] = field(default_factory=list)
     where: Mapping[str, Any] | None = None  # the line in which it stays
@@ -146,7 +183,7 @@ class Output:
         self.ranks = [OfRank() for _ in range(size)]
 
     def note(self, text: str, *, instead: bool = False) -> None:
-        """Say something above the blocks; `instead` of what was said last."""
+        """Show a sentence above the blocks, with `instead` in place of the last one."""
         if instead and self._notes:
             self._notes.pop()
         self._notes.append(text)
@@ -211,7 +248,7 @@ class Output:
         publish_display_data(dict(data), transient={"display_id": self._id}, update=update)
 
 
-def _left_out(tail: Tail) -> str:
+def _left_out(tail: OutputTail) -> str:
     return f"({thousands(tail.left_out)} {count(tail.left_out, 'line').split()[1]} before these left out)"
 
 

@@ -15,7 +15,7 @@ from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
 
 
-class Wanted(Protocol):
+class PlannedStudy(Protocol):
     """A study that was planned."""
 
     cells: Sequence[Any]
@@ -25,8 +25,8 @@ class Wanted(Protocol):
     def trials(self) -> Sequence[Any]: ...
 
 
-def check(store: Store, session: SessionRecord, chosen: Workload, wanted: Wanted, whose: Identity | None) -> None:
-    """Refuse beforehand what none of the runs could do. Raises BadInput."""
+def check(store: Store, session: SessionRecord, chosen: Workload, wanted: PlannedStudy, whose: Identity | None) -> None:
+    """Refuse settings that no run could use. Raises BadInput."""
     for one in wanted.cells:
         if one.why:  # a trial that can't be, which says so
             continue
@@ -42,7 +42,8 @@ def missing(kind: str) -> str:
 
 
 def params_of(chosen: Workload, name: str) -> tuple[str, ...]:
-    """A name that the study and the workload both have is the study's, but for the seed, which runs need."""
+    """The names that belong to the params. A name that the study has too is the study's, except the seed, which runs
+    need."""
     return tuple(chosen.params.model_fields) if name == "seed" else ()
 
 

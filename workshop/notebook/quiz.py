@@ -27,8 +27,8 @@ LINE = 90  # characters of a question in a list
 MISSING = "Give an answer first."
 
 
-class Quiz(VBox):
-    """Somebody's way through a deck. `session` is where their predictions are measured, `folder` has the pictures."""
+class QuizWidget(VBox):
+    """A deck, question by question. Predictions are measured in `session`; `folder` has the pictures."""
 
     def __init__(self, mine: Alone, session: int, folder: Path) -> None:
         self._mine, self._session, self._folder = mine, session, folder
@@ -48,7 +48,7 @@ class Quiz(VBox):
         return self._mine.deck.questions
 
     def _show(self, at: int) -> None:
-        """Show a question, or behind the last one how it went."""
+        """Show a question, or the result after the last one."""
         self._at, self._seen = max(0, min(at, len(self._questions))), self._seen + 1
         score = self._mine.score()
         done = f"{words.short(score.points)} of {words.short(score.of)} points, {score.answered} answered"
@@ -182,7 +182,7 @@ def _framed(colour: str, html: str) -> str:
 
 
 def _beside(shown: Mapping[str, Any]) -> str:
-    """What stands below a question's text: a picture, what will be run, what is given."""
+    """The parts below a question's text: a picture, the run, the given values."""
     parts = []
     if shown["picture"]:
         src, alt = escape(shown["picture"]["src"]), escape(shown["picture"]["alt"])
@@ -196,7 +196,7 @@ def _beside(shown: Mapping[str, Any]) -> str:
 
 
 def _outcome(seen: Mapping[str, Any]) -> str:
-    """The mark with its feedback, what was measured, what is right, and why."""
+    """The mark with its feedback, the measured value, the right answer and the reason."""
     mark, solution, truth = seen["mark"], seen["solution"], seen["truth"]
     word, colour = _verdict(mark)
     parts = [_framed(colour, f"<b>{word}</b>" + "".join(mark["feedback"]))]

@@ -1,5 +1,4 @@
-"""The ranks that this notebook's cells run on: its own, started when the first cell wants them, or for an instructor
-those of the session that everybody shares."""
+"""The ranks of this notebook's cells: its own, started by the first cell, or for an instructor the shared session's."""
 
 from __future__ import annotations
 
@@ -13,9 +12,9 @@ import ipyparallel as ipp
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.words import capital, count
 from workshop.engine import cells as rank_side
-from workshop.notebook.holding import GONE, LATER, Grip, Holding, RanksFailed
+from workshop.notebook.call_monitor import DEAF, CallMonitor, CallResult, CellError, RankResult, Stop, errors, told
+from workshop.notebook.lease_holder import GONE, LATER, Grip, LeaseHolder, RanksFailed
 from workshop.notebook.output import Output
-from workshop.notebook.watching import DEAF, CellError, CellResult, Stop, Watch, Watched, errors, told
 from workshop.runtime.engine_client import Ranks
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from workshop.notebook.session import Session
 
-__all__ = ["SECONDS", "CellError", "CellResult", "Cells", "Leased", "RanksFailed", "cells", "lease", "release"]
+__all__ = ["SECONDS", "CellError", "Cells", "LeasedRanks", "RankResult", "RanksFailed", "cells", "lease", "release"]
 
 SECONDS = 300.0  # that a cell may take where nobody says otherwise
 BOUND = 15.0  # seconds within which names are bound on ranks
@@ -42,7 +41,7 @@ def cells(session: Session) -> Cells:
     return found
 
 
-def lease(session: Session) -> Leased:
+def lease(session: Session) -> LeasedRanks:
     """Hold the shared session's ranks; a `with` block gives them back."""
     return cells(session).lease()
 
@@ -64,9 +63,9 @@ class Cells:
     """Runs cells and functions on all ranks."""
 
     def __init__(self, session: Session) -> None:
-        self._holding = Holding(session)
+        self._holding = LeaseHolder(session)
 
-    def run(self, code: str, seconds: float = SECONDS, show: bool = True, *, shared: bool = False) -> list[CellResult]:
+    def run(self, code: str, seconds: float = SECONDS, show: bool = True, *, shared: bool = False) -> list[RankResult]:
         """Run a cell on all ranks and show what they print; returns how it ended on each, in rank order.
 
         `seconds` is the longest that it may take. Raises RanksFailed where ranks had to be stopped or replaced,
@@ -105,8 +104,7 @@ class Cells:
         return ranks.view
 
     def interrupt(self) -> list[str]:
-        """Interrupt whatever runs on this notebook's own ranks, and replace them where one is deaf to that; returns
-        what to say of it."""
+        """Interrupt this notebook's own ranks, and replace them where one doesn't react. Returns a sentence on it."""
         grip = self._holding.mine
         if grip is None or grip.ranks is None:
             return []
@@ -124,7 +122,7 @@ class Cells:
             finally:
                 output.finish()
 
-    def lease(self) -> Leased:
+    def lease(self) -> LeasedRanks:
         """Take the ranks of the session that everybody shares, and keep them until `release`. Raises BadInput for a
         learner, WorkshopError where they aren't free."""
         output = Output()
@@ -136,7 +134,7 @@ class Cells:
                 )
             finally:
                 output.finish()
-        return Leased(self)
+        return LeasedRanks(self)
 
     def release(self) -> None:
         """Give shared ranks back, if we have them."""
@@ -148,8 +146,8 @@ class Cells:
 
     def _do(
         self, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float, show: bool, shared: bool
-    ) -> tuple[Watched, list[str]]:
-        """Call one of `engine.cells` on all ranks; returns how it ended, and what is to be said of that."""
+    ) -> tuple[CallResult, list[str]]:
+        """Call a function of `engine.cells` on all ranks. Returns its results and a sentence on them."""
         checked(seconds)
         output = Output(show=show)
         with Stop() as stop:
@@ -158,7 +156,7 @@ class Cells:
                 output.begin(ranks.size)
                 results = [self._client(ranks, id).apply_async(function, *arguments, grip.anew) for id in ranks.ids]
                 grip.bound, grip.anew = ranks, False
-                watched = Watch(ranks, results, output, seconds, grip.check).until_ended(stop)
+                watched = CallMonitor(ranks, results, output, seconds, grip.check).until_ended(stop)
                 output.status = ""
                 lines = told(watched, ranks.size, seconds)
                 if watched.deaf or watched.why == "died":
@@ -176,8 +174,8 @@ class Cells:
         return ranks.client.direct_view(id)
 
     def _replaced(self, grip: Grip, died: bool, output: Output) -> list[str]:
-        """Have new ranks in place of those that are stuck or dead; returns what to say of it. The stop button, which
-        may have ended the cell, means the wait for them now."""
+        """Replace stuck or dead ranks. Returns a sentence on it. From now on, the stop button ends the wait for the new
+        ranks."""
         began = time.monotonic()
         lines = []
         with Stop() as stop:  # from before anybody reads that they are started
@@ -198,13 +196,13 @@ class Cells:
         return [*lines, f"{all_of}: {GONE}."]
 
 
-class Leased:
+class LeasedRanks:
     """The shared session's ranks while this notebook has them; the end of a `with` block gives them back."""
 
     def __init__(self, of: Cells) -> None:
         self._of = of
 
-    def run(self, code: str, seconds: float = SECONDS, show: bool = True) -> list[CellResult]:
+    def run(self, code: str, seconds: float = SECONDS, show: bool = True) -> list[RankResult]:
         """As `Cells.run`; raises RanksFailed also where a rank raised."""
         results = self._of.run(code, seconds, show, shared=True)
         if lines := errors(results):
@@ -218,7 +216,7 @@ class Leased:
     def release(self) -> None:
         self._of.release()
 
-    def __enter__(self) -> Leased:
+    def __enter__(self) -> LeasedRanks:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

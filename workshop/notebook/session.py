@@ -15,10 +15,9 @@ from workshop.core.placement import Placement
 from workshop.course import learner
 from workshop.notebook.asking import parted
 from workshop.notebook.cards import Piece
-from workshop.notebook.display import Line, Shown, show
-from workshop.notebook.maps import RankMapShown
-from workshop.notebook.running import AGAIN, follow, submit
-from workshop.notebook.shown import RunShown
+from workshop.notebook.display import Shown, StatusLine, show
+from workshop.notebook.run_progress import AGAIN, follow, submit
+from workshop.notebook.shown import RankMapShown, RunShown
 from workshop.registry import workload as workload_of
 from workshop.report import html
 from workshop.report.analysis.oversubscription import asked_threads
@@ -29,17 +28,17 @@ from workshop.store.store import Store
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from workshop.notebook.quiz import Quiz
+    from workshop.notebook.quiz import QuizWidget
     from workshop.notebook.ranks import Cells
-    from workshop.notebook.studying import StudyShown
+    from workshop.notebook.studies import StudyShown
 
 RANKS_UP = 30.0  # seconds in which ranks that are being started have reported themselves
 MOST = 1000  # runs in a history
 
 
 def cores_of(session: SessionRecord) -> int:
-    """How many cores there are for ranks on a session's machine, or on each of its hosts: where ranks are started from
-    this very host, those that this process may use. Raises WorkshopError where it hasn't told what it is on."""
+    """The cores for ranks on a session's machine, or on each of its hosts. Where this host starts the ranks, only the
+    cores that this process may use count. Raises WorkshopError where the session hasn't told its machine."""
     if not (units := session.machine.get("units")):
         raise WorkshopError(f"Session {session.name} has not told yet which machine it is on; try again in a moment.")
     if session.site.get("kind") == "local" and session.machine["host"] == socket.gethostname():
@@ -62,7 +61,7 @@ class Session(Shown):
 
     @property
     def record(self) -> SessionRecord:
-        """What the store says of it now."""
+        """The store's present record."""
         return self._store.session(self._id)
 
     @property
@@ -71,7 +70,7 @@ class Session(Shown):
         return Placement.parse(self.record.placement)
 
     def up(self) -> SessionRecord:
-        """What the store says of it now. Raises WorkshopError with a way on where it has ended."""
+        """The store's present record. Raises WorkshopError with advice where the session has ended."""
         now = self.record
         if now.up:
             return now
@@ -91,7 +90,7 @@ class Session(Shown):
         params, fields = parted(chosen, names)
         whose = learner.identity(self._store)
         run = submit(self._store, session, chosen, params, fields, whose, measured)
-        line = Line()
+        line = StatusLine()
         shown = RunShown(self._store, follow(self._store, run, line))
         line.last(shown.words(), shown.head())
         show("", shown.drawn())
@@ -99,14 +98,14 @@ class Session(Shown):
         return shown
 
     def study(self, kind: str, workload: str | None = None, /, **names: Any) -> StudyShown:
-        """Run a study and wait for its end; shows how far it is, and then its verdict and figure. See `studying.study`
+        """Run a study and wait for its end; shows how far it is, and then its verdict and figure. See `studies.study`
         for what each kind takes."""
-        from workshop.notebook.studying import study
+        from workshop.notebook.studies import study
 
         return study(self, kind, workload, names)
 
     def runs(self) -> DataFrame:
-        """One's own runs in this session, the newest first."""
+        """Your own runs in this session, the newest first."""
         from pandas import DataFrame
 
         whose = learner.identity(self._store)
@@ -139,18 +138,18 @@ class Session(Shown):
         now = self._told(lambda now: now.rank_map is not None)
         return RankMapShown(f"Session {now.name}", now.machine, now.rank_map, asked_threads(now.placement))
 
-    def quiz(self, name: str) -> Quiz:
+    def quiz(self, name: str) -> QuizWidget:
         """The questions of a lab's deck (or of a deck's file), one by one; answers that were given before come back.
 
         Predictions are checked against one's own runs in this session. Raises BadInput where there is no such deck.
         """
-        from workshop.notebook.quiz import Quiz
+        from workshop.notebook.quiz import QuizWidget
         from workshop.quiz import alone, catalogue, reader
 
         path = reader.find(name)
         whose = alone.Whose(learner.identity(self._store), learner.name())
         mine = replace(alone.begin(self._store, catalogue.read(path), whose, path.parent), session=self._id)
-        return Quiz(mine, self._id, path.parent)
+        return QuizWidget(mine, self._id, path.parent)
 
     @property
     def cores(self) -> int:
@@ -172,7 +171,7 @@ class Session(Shown):
         return lease(self)
 
     def release(self) -> None:
-        """Give the ranks of a shared session back; those of this notebook's own stay."""
+        """Give the ranks of a shared session back. This notebook's own ranks stay."""
         from workshop.notebook.ranks import release
 
         release(self)
@@ -185,7 +184,7 @@ class Session(Shown):
         )
 
     def pieces(self) -> Iterable[Piece]:
-        from workshop.notebook.running import dashboard
+        from workshop.notebook.run_progress import dashboard
 
         now = self.record
         kind = "private, ends with this notebook" if now.private else "shared"
@@ -204,7 +203,7 @@ class Session(Shown):
         yield html.box("".join(lines), "good" if now.up else "bad")
 
     def _told(self, what: Callable[[SessionRecord], bool]) -> SessionRecord:
-        """What the store says of it, once it says `what`, or as soon as nothing is started any longer."""
+        """The store's record once it has `what`, or once the session isn't starting any more."""
         now = self.up()
         until = time.monotonic() + RANKS_UP
         while not what(now) and now.state in ("starting", "restarting") and time.monotonic() < until:

@@ -1,10 +1,10 @@
-"""A run as a notebook has it: what it told, and how it shows itself."""
+"""A run and a rank map as a notebook has them: what was told, and how they show themselves."""
 
 from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -18,14 +18,14 @@ from workshop.core.placement import Placement
 from workshop.notebook import cards
 from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown
-from workshop.notebook.maps import RankMapShown
-from workshop.notebook.running import link
-from workshop.notebook.told import Files, Metrics, Verdict, error_of
-from workshop.report import html
+from workshop.notebook.results import Files, RunMetrics, ShownVerdict, error_of
+from workshop.notebook.run_progress import link
+from workshop.report import html, terminal
 from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card
+from workshop.report.machine_picture import machine_card
 from workshop.report.panels import panels
-from workshop.report.panels.told import curve_names
+from workshop.report.panels.run_metrics import curve_names
 from workshop.report.run_sections import UNREADABLE
 from workshop.report.snapshot import Snapshot
 from workshop.report.wording import LONGEST_VALUE, metrics_of, who
@@ -78,13 +78,13 @@ class RunShown(Shown):
         return self.record.placement
 
     @property
-    def metrics(self) -> Metrics:
-        return Metrics(self.record)
+    def metrics(self) -> RunMetrics:
+        return RunMetrics(self.record)
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> ShownVerdict | None:
         """None while the run goes on."""
-        return Verdict(self.record.verdict) if self.record.verdict else None
+        return ShownVerdict(self.record.verdict) if self.record.verdict else None
 
     @property
     def error(self) -> str | None:
@@ -171,7 +171,7 @@ class RunShown(Shown):
         return html.box("".join(lines), LOOKS.get(run.status, ""))
 
     def drawn(self) -> Iterable[Piece]:
-        """What it has to show besides words: pictures that it made, and its first figure."""
+        """The run's pictures and its first figure."""
         snapshot = self._sight
         own = [panel.show for panel in snapshot.own_panels if panel.section == "result" and panel.beside is not None]
         made = [card for show in own for card in _made(show, snapshot)]
@@ -189,7 +189,7 @@ class RunShown(Shown):
         return f" · {html.link(address, 'its page', target='_blank')}" if address else ""
 
     def _main(self) -> list[tuple[str, str]]:
-        """A few metrics, those that say most."""
+        """A few metrics, the most important ones."""
         fit = [one for one in metrics_of(self.record) if len(one["value"]) <= LONGEST_VALUE]
         return [(one["label"], one["value"]) for one in fit[:FEW]]
 
@@ -238,7 +238,7 @@ def title(run: RunRecord) -> str:
 
 
 def ended(run: RunRecord) -> str:
-    """How it stands: completed in 3.2 s."""
+    """The state in words: completed in 3.2 s."""
     took = run.finished_at - run.started_at if run.finished_at and run.started_at else None
     return run.status if took is None else f"{run.status} after {say.seconds(max(took, 0.0))}"
 
@@ -250,3 +250,39 @@ def _made(panel: Any, snapshot: Snapshot) -> list[Card]:
     except UNREADABLE:
         log.warning("a panel of run %s could not be made", snapshot.run.id, exc_info=True)
         return []
+
+
+COLUMNS = ("rank", "host", "local_rank", "pid", "units", "cores", "packages", "numa")
+
+
+class RankMapShown(Shown):
+    """A measured rank map: each rank has reported itself. Raises BadInput where there is none."""
+
+    def __init__(
+        self,
+        whose: str,
+        machine: Mapping[str, Any] | None,
+        rank_map: Mapping[str, Any] | None,
+        threads: int,
+    ) -> None:
+        if not (rank_map or {}).get("ranks"):
+            raise BadInput(f"{whose} has no rank map: none of its ranks has reported itself.")
+        self.ranks: list[dict[str, Any]] = [dict(report) for report in (rank_map or {})["ranks"]]
+        self._cards = machine_card("", machine, rank_map, threads)
+
+    @property
+    def figure(self) -> go.Figure:
+        return go.Figure(cards.figures(self._cards)["machine"])
+
+    @property
+    def table(self) -> DataFrame:
+        """A row for each rank: host, process, and the units, cores, packages and NUMA nodes that it may use."""
+        from pandas import DataFrame
+
+        return DataFrame([{name: report.get(name) for name in COLUMNS} for report in self.ranks])
+
+    def words(self) -> str:
+        return terminal.said(self._cards)
+
+    def pieces(self) -> Iterable[Piece]:
+        yield from cards.pieces(self._cards)

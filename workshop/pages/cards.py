@@ -1,4 +1,4 @@
-"""Cards as they are, not live: on the pages of studies, and of two runs side by side."""
+"""Cards that aren't live: on pages of studies, and of two runs side by side."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def show(card: Card, key: str, whole: bool = False) -> None:
 
 
 def show_page(cards: Sequence[Card], key: str) -> None:
-    """Draw cards one below the other, those that are half as wide in twos, each in a box."""
+    """Draw cards one below the other, each in a box; two cards of half the width share a row."""
     rows: list[list[Card]] = []
     for card in cards:
         if card.half and rows and len(rows[-1]) == 1 and rows[-1][0].half:
@@ -69,8 +69,8 @@ def _html(made: str) -> None:
 
 
 def _whole(part: Part, key: str) -> None:
-    """A figure on the whole width. On a phone, one whose words need more than that scrolls, see style.css; a mark that
-    is clicked at shows what it stands for."""
+    """A figure over the whole width. On a phone, a figure whose words need more width scrolls, see style.css. A click
+    on a mark shows its details."""
     with st.container(key=f"wide-{key}" if part["width"] else None):
         if "picks" not in part:
             st.plotly_chart(part["figure"], key=key, **FIGURE)

@@ -1,5 +1,5 @@
-"""Widgets made from pydantic models: whatever a workload or a placement declares can be set on the page. What fields
-may say of themselves for that is in `workshop.core.forms`."""
+"""Widgets made from pydantic models, so that every field of a workload or a placement can be set on a page.
+`workshop.core.forms` says what fields can ask for."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _names_a_run(field: FieldInfo, given: Any) -> bool:
 
 @dataclass
 class _Form:
-    """Some fields of a model, and what has been read of all of them so far."""
+    """Some fields of a model, and the values read from all of them so far."""
 
     model: type[BaseModel]
     given: Mapping[str, Any]

@@ -10,8 +10,8 @@ from workshop import server
 from workshop.report.html import STYLE as CARDS
 from workshop.server import logout
 from workshop.server.auth_middleware import IDENTITY_HEADER
-from workshop.server.recording_notice import marked as mark
-from workshop.store.recorded import Recorded
+from workshop.server.page_rewriter import with_notice as mark
+from workshop.store.recorded import RecordingOrigin
 from workshop.store.recorded import recorded as recorded_in
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
@@ -41,8 +41,8 @@ def store() -> Store:
 
 
 @st.cache_resource(show_spinner=False)
-def recorded() -> Recorded | None:
-    """What is looked at, where it is a recording: then nothing can be started."""
+def recorded() -> RecordingOrigin | None:
+    """The recording that the page shows, if it is one. Nothing can be started there."""
     return recorded_in(store().database)
 
 
@@ -100,5 +100,5 @@ def choose_session() -> SessionRecord | None:
 
 
 def plain(text: str) -> str:
-    """Somebody's words for a place that takes Markdown: shown as they are, whatever they hold."""
+    """Somebody's words as they are, for a place that reads Markdown."""
     return "".join(f"\\{character}" if character in "\\`*_{}[]()<>#+-.!|~$:&" else character for character in text)

@@ -1,4 +1,4 @@
-"""The dashboard's navigation: its own pages and those that extensions bring, in their order."""
+"""The dashboard's navigation: its own pages and the pages of extensions, in their order."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ FOLDED = ("mpi", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversub
 
 
 def placement_form(given: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Widgets for a placement, beginning with the given one, whose hosts it keeps; other MPIs can be chosen where they
-    are installed. Raises BadInput for what can't be read."""
+    """Widgets for a placement with the given values. Its hosts stay; other MPIs can be chosen where they are installed.
+    Raises BadInput for values that can't be read."""
     hidden = ("hosts",) if prefix.installed() else ("mpi", "hosts")
     values, _ = model_form(Placement, given, key, advanced=FOLDED, hidden=hidden)
     return values

@@ -1,4 +1,4 @@
-"""Composing a placement: machine, form and command line, of which each follows the others."""
+"""Edits a placement: machine, form and command line, which follow each other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import streamlit as st
 
 from workshop.core import machines
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.core.placement import Host, Placement, hosts_from
 from workshop.mpi import command_lines
 from workshop.mpi.words import parse
@@ -38,10 +38,10 @@ FOLDED = ("oversubscribe", "environment")
 
 
 @dataclass(frozen=True)
-class Composed:
+class Composition:
     """What the form says."""
 
-    described: Described
+    described: MachineDescription
     machine: str  # the text that describes it
     placement: Placement
 
@@ -56,8 +56,8 @@ def take(placement: Placement) -> None:
     st.session_state["place-turn"] = st.session_state.get("place-turn", 0) + 1
 
 
-def form() -> Composed | None:
-    """The form; None, with the reason on the page, where what it holds can't be used."""
+def form() -> Composition | None:
+    """The form's values. None where they can't be used; the page says why."""
     described, text = _machine()
     key = f"place-{st.session_state.get('place-turn', 0)}"
     if f"{key}-hosts" not in st.session_state:  # a form that is new, or that is there again after another page
@@ -83,10 +83,10 @@ def form() -> Composed | None:
     except WorkshopError as error:
         st.error(frame.plain(str(error)))
         return None
-    return Composed(described, text, placement) if described is not None else None
+    return Composition(described, text, placement) if described is not None else None
 
 
-def _machine() -> tuple[Described | None, str]:
+def _machine() -> tuple[MachineDescription | None, str]:
     """The machine that is asked about, and its text; none, with the reason on the page, where it can't be read."""
     st.session_state.setdefault("place-machine", st.session_state.get("machine", MACHINE))
 
@@ -126,12 +126,12 @@ def _machine() -> tuple[Described | None, str]:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def read_machine(text: str) -> Described:
+def read_machine(text: str) -> MachineDescription:
     return machines.read(text)
 
 
-def commands(composed: Composed) -> None:
-    """The command line to edit, and those of all tools to copy."""
+def commands(composed: Composition) -> None:
+    """The command line to edit, and the commands of all tools to copy."""
     written = command_lines.commands(composed.placement, composed.described)
     _edited(composed, written[composed.placement.mpi])
     for tab, tool in zip(st.tabs([MPIS.get(tool, tool) for tool in written]), written, strict=True):
@@ -139,8 +139,8 @@ def commands(composed: Composed) -> None:
             st.code(command_lines.folded(written[tool], 72), language="bash", wrap_lines=True)
 
 
-def _edited(composed: Composed, text: str) -> None:
-    """A command line that the form follows; what it says that nobody understands is named."""
+def _edited(composed: Composition, text: str) -> None:
+    """A command line that the form follows. The page names words that nobody understands."""
     key = f"command-{composed.digest}"
 
     def read() -> None:
@@ -162,8 +162,8 @@ def _edited(composed: Composed, text: str) -> None:
         (st.error if said["wrong"] else st.warning)(frame.plain(said["words"]))
 
 
-def _read(text: str, composed: Composed) -> dict[str, Any] | None:
-    """Have the form follow a command line. What is to be said of it, and on which placement's page."""
+def _read(text: str, composed: Composition) -> dict[str, Any] | None:
+    """Have the form follow a command line. Returns messages, and the MPI whose form shows them."""
     try:
         parsed = parse(text, composed.placement, composed.described)
     except WorkshopError as error:

@@ -48,7 +48,7 @@ def _all(session_id: int, identity: Identity, live: bool) -> None:
 
 
 def _run_already(session: SessionRecord) -> list[tuple[Failure, RunRecord | None, RunRecord | None]]:
-    """Each failure with the newest run of it and of its fix."""
+    """Each failure with its newest run and the newest run of its fix."""
     machine = session.machine
     here = session.site["kind"] == "local"
     cores = topology.allowed_cores(machine) if here else len({unit["core"] for unit in machine["units"]})

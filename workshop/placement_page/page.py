@@ -6,7 +6,7 @@ from workshop.core.errors import WorkshopError
 from workshop.pages import frame
 from workshop.pages.live import run_view
 from workshop.placement_page import composition, failures, prediction, report
-from workshop.placement_page.composition import Composed
+from workshop.placement_page.composition import Composition
 from workshop.registry import first_workload
 from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
@@ -47,7 +47,7 @@ def _compose(session: SessionRecord | None, identity: Identity) -> None:
         report.pasted(composed, predicted)
 
 
-def _run(composed: Composed, session: SessionRecord | None, identity: Identity) -> None:
+def _run(composed: Composition, session: SessionRecord | None, identity: Identity) -> None:
     """The workload that forms begin with on this placement, in the session."""
     workload = first_workload()
     st.markdown("#### Run it here")

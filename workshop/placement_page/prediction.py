@@ -16,11 +16,11 @@ from workshop.mpi.reports.masks import mask
 from workshop.pages import frame
 from workshop.pages.cards import FIGURE
 from workshop.placement_page import composition
-from workshop.placement_page.composition import Composed
+from workshop.placement_page.composition import Composition
 from workshop.report.analysis.oversubscription import oversubscription
 from workshop.report.figures.machine import machine_picture, sharing_words
 from workshop.server import limits, worker_gate
-from workshop.server.limits import TooMany, Who
+from workshop.server.limits import TooManyRequests, Who
 from workshop.store.records import Identity
 
 LONGEST = 5.0  # seconds for one answer: whoever asks about the largest machines keeps a processor busy as long
@@ -31,11 +31,11 @@ and B is where the rank may run."""
 LISTED = 48  # ranks that are listed as masks
 
 
-def predict(composed: Composed, identity: Identity) -> Prediction:
+def predict(composed: Composition, identity: Identity) -> Prediction:
     """The mapper's answer, or in its note why it gave none."""
     try:
         return _asked(composed.placement.model_dump_json(), composed.machine, limits.shared().who(identity))
-    except TooMany as error:
+    except TooManyRequests as error:
         return Prediction(note=str(error))
 
 
@@ -46,13 +46,13 @@ def _asked(placement: str, machine: str, _who: Who) -> Prediction:
     where, described = Placement.model_validate_json(placement), composition.read_machine(machine)
     try:
         return worker_gate.gate().wait(_who, lambda: mapper.predict(where, described, LONGEST), PATIENCE)
-    except TooMany:
+    except TooManyRequests:
         raise  # isn't kept for others
     except WorkshopError as error:
         return Prediction(note=str(error))
 
 
-def show(composed: Composed, predicted: Prediction) -> None:
+def show(composed: Composition, predicted: Prediction) -> None:
     """The rank map, or why there is none."""
     if predicted.refused is not None:
         _refused(predicted)

@@ -1,4 +1,4 @@
-"""Somebody's report of ranks, pasted: drawn, and held against the prediction."""
+"""A pasted report of ranks, drawn and compared with the prediction."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports import Read
 from workshop.pages import frame
 from workshop.placement_page import prediction
-from workshop.placement_page.composition import Composed
+from workshop.placement_page.composition import Composition
 from workshop.report.analysis.difference import AS_MEANT, Difference, aligned, difference, sentences
-from workshop.report.panels.predicted import LEGEND
+from workshop.report.panels.prediction import LEGEND
 
 WHAT = """
 Paste what your `mpirun` printed, with whatever stands around it: Open MPI's `--report-bindings` or
@@ -20,7 +20,7 @@ Paste what your `mpirun` printed, with whatever stands around it: Open MPI's `--
 """
 
 
-def pasted(composed: Composed | None, predicted: Prediction | None) -> None:
+def pasted(composed: Composition | None, predicted: Prediction | None) -> None:
     """Read a report and draw it."""
     st.markdown(WHAT)
     text = st.text_area("Report", key="place-report", height=220, max_chars=reports.LARGEST)
@@ -72,7 +72,7 @@ def _compared(read: Read, predicted: Prediction) -> list[Difference]:
     return found
 
 
-def _read(text: str, composed: Composed | None) -> tuple[Read, str]:
+def _read(text: str, composed: Composition | None) -> tuple[Read, str]:
     """The report on the machine that is set above, or else on its own, with the reason. Raises BadInput."""
     if composed is None:
         return reports.read(text), ""

@@ -11,7 +11,7 @@ from typing import Any, get_args
 from workshop import mpi
 from workshop.core import machines
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.core.placement import THREAD_VARIABLES, Binding, Placement, Resource
 from workshop.core.words import count
 from workshop.mpi import command_lines, mapper, openmpi
@@ -54,13 +54,13 @@ class Judged:
     near: tuple[NearPlacement, ...] = ()
 
 
-def machine(question: Place) -> Described:
+def machine(question: Place) -> MachineDescription:
     """The machine that a question is about. Raises BadInput."""
     return _machine(question.machine)
 
 
 @cache
-def _machine(name: str) -> Described:
+def _machine(name: str) -> MachineDescription:
     return machines.read(name)
 
 
@@ -80,7 +80,7 @@ def _field(name: str, largest: int) -> dict[str, Any]:
     return {**field, "kind": "int", "least": 1, "most": largest}
 
 
-def most(described: Described) -> int:
+def most(described: MachineDescription) -> int:
     """The largest number that may be chosen for a field on such a machine."""
     return min(_TIMES * len(described.units), MOST)
 

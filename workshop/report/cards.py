@@ -58,7 +58,7 @@ def picture(url: str, label: str, note: str = "") -> Part:
 
 
 def pictures(shown: Sequence[Part], small: bool = False, wide: bool = False) -> Part:
-    """Pictures in a row, small ones of few pixels in a grid, whose pixels stay sharp, or wide ones below each other."""
+    """Pictures in a row. `small`: ones of few pixels, in a grid with sharp pixels. `wide`: one below the other."""
     return {"kind": "pictures", "pictures": list(shown), "small": small, "wide": wide}
 
 

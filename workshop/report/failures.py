@@ -31,7 +31,7 @@ class Failure:
     needs_hosts: bool = field(default=False)  # whether it is about a session over several hosts
 
     def as_json(self) -> dict[str, Any]:
-        """All of it, with placements as they are stored."""
+        """The failure with its placements in their stored form."""
         return {**vars(self), "broken": self.broken.as_json(), "fixed": self.fixed.as_json()}
 
 
@@ -52,7 +52,7 @@ def failures(cores: int, hosts: Sequence[Host] = (), mpich: bool = False) -> tup
 
 
 def failure(name: str, cores: int, hosts: Sequence[Host] = (), mpich: bool = False) -> Failure:
-    """One of them. Raises BadInput for another name."""
+    """The failure of that name. Raises BadInput for another name."""
     known = {one.name: one for one in failures(cores, hosts, mpich)}
     if name not in known:
         raise BadInput(f"There is no failure {name!r}; there are {', '.join(known)}.")

@@ -17,7 +17,7 @@ from typing import Any
 from workshop.core import machines, topology
 from workshop.core.documents import finite
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
 from workshop.mpi import mapper
 from workshop.mpi.mapper import Prediction
@@ -30,9 +30,9 @@ log = logging.getLogger(__name__)
 
 
 class Predictions:
-    """Answers by what was asked; any thread may ask."""
+    """Answers by placement and machine; any thread may ask."""
 
-    def __init__(self, ask: Callable[[Placement, Described], Prediction] = mapper.predict) -> None:
+    def __init__(self, ask: Callable[[Placement, MachineDescription], Prediction] = mapper.predict) -> None:
         self._ask = ask
         self._answers: OrderedDict[str, Future[Prediction]] = OrderedDict()
         self._lock = threading.Lock()
@@ -73,8 +73,8 @@ class Predictions:
             return Prediction(note="No prediction: the mapper could not be asked; the dashboard's log says why.")
 
 
-def described(machine: Mapping[str, Any]) -> Described:
-    """The machine of a run as mappers are told of it. Raises BadInput for one that can't be told of."""
+def described(machine: Mapping[str, Any]) -> MachineDescription:
+    """A run's machine in the form that mappers need. Raises BadInput for a machine that can't be described."""
     first, *others = topology.machines(machine).values()
     units = finite(first["units"])
     if any(finite(other["units"]) != units for other in others):
@@ -86,8 +86,8 @@ def described(machine: Mapping[str, Any]) -> Described:
     return replace(_invented(units), name="the run's machine", machine=alone)
 
 
-def _invented(units: list[dict[str, int]]) -> Described:
-    """An invented machine with the same cores, caches and nodes in each package, as far as they are all alike."""
+def _invented(units: list[dict[str, int]]) -> MachineDescription:
+    """An invented machine with the same cores, caches and nodes in each package, where all packages are alike."""
 
     def count(what: str) -> int:
         return len({row[what] for row in units})

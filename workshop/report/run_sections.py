@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class RunLook:
-    """Looks at a run; a panel is made anew only when what it shows has changed."""
+    """Reads a run; a panel is made anew only when its data have changed."""
 
     def __init__(self, store: Store, run_id: int) -> None:
         self.store = store

@@ -71,7 +71,7 @@ def _taken(session: SessionRecord, runs: list[RunRecord]) -> RunRecord | None:
 
 
 def _resting(session: SessionRecord, taken: RunRecord | None) -> str:
-    """Of ranks that compute nothing now, whose they were."""
+    """The owners of ranks that compute nothing now."""
     if session.state not in ("ready", "recorded") or not session.rank_map:
         return ""
     return f"Nothing runs now; run {taken.id} had these ranks last." if taken else "Nothing runs now; these ranks wait."

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from workshop.extension import Verdict, load
 from workshop.registry import workloads
-from workshop.report.analysis import placing, timing, training
+from workshop.report.analysis import placement, timing, training
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.diverging import diverged
 from workshop.report.analysis.endings import ending
-from workshop.report.analysis.evaluating import evaluating
 from workshop.report.analysis.findings import facts
 from workshop.report.analysis.recipe import recipe
+from workshop.report.analysis.training import evaluating
 from workshop.store.records import RunRecord
 
 LOOKS = (
-    placing.on_one_host,
-    placing.oversubscribed,
+    placement.on_one_host,
+    placement.oversubscribed,
     timing.straggling,
     timing.talking,
     evaluating,
     timing.restless,
     timing.reading,
-    placing.idle,
-    placing.unbound,
+    placement.idle,
+    placement.unbound,
 )
 
 

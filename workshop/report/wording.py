@@ -7,14 +7,15 @@ import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import workshop
 from workshop.core import words
 from workshop.core.documents import finite
 from workshop.core.forms import named
 from workshop.registry import workloads
 from workshop.report.figures.curves import number
-from workshop.report.tracebacks import shortened
 from workshop.store.records import Lease, RunRecord, SessionRecord
 
 # How names of metrics are read, in this order.
@@ -50,22 +51,21 @@ SESSION = {
 
 
 def dumps(value: Any) -> str:
-    """Compact JSON that browsers can read: what is no number becomes null."""
+    """Compact JSON for browsers; infinite values and NaN become null."""
     return json.dumps(finite(value), separators=(",", ":"))
 
 
 def who(run: RunRecord) -> str:
-    """Who submitted a run; from its command line and its notebooks that is whoever owns the machine."""
+    """The person who submitted a run; the machine's owner for the command line and their notebooks."""
     return run.submitted_by or "this machine"
 
 
 def seen(run: RunRecord) -> RunRecord:
-    """A run as everybody may see it, without paths of this machine: where whoever started it keeps files, and where
-    programs are installed."""
+    """A run for everybody's eyes, without paths of the owner's files and of installed programs."""
     known = workloads().get(run.workload)
     error = run.error
     if error is not None and isinstance(error.get("traceback"), str):
-        error = {**error, "traceback": shortened(error["traceback"])}
+        error = {**error, "traceback": short_traceback(error["traceback"])}
     return replace(run, params=named(known.params if known else None, run.params), error=error)
 
 
@@ -87,7 +87,7 @@ def turn_words(position: int, before: Lease | None, seconds: float | None) -> st
 
 
 def waiting(seconds: float | None) -> str:
-    """An expected wait, as coarse as it is uncertain."""
+    """An expected wait, rounded."""
     if seconds is None:
         return "not known yet"
     if seconds < 5:
@@ -153,3 +153,20 @@ def _number_words(name: str, value: float) -> str:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+_FILE = re.compile(r'(?m)^(\s*(?:\|\s*)*File ")([^"\n]+)(")')
+# Where packages begin: site-packages, or the standard library's folder.
+_PACKAGES = re.compile(r".*/(?:site-packages|dist-packages|python3\.\d+)/(.+)")
+_OURS = f"{Path(workshop.__file__).parent.parent}/"
+
+
+def short_traceback(traceback: str) -> str:
+    """A traceback in which paths begin with the package, or are the file's name alone."""
+    return _FILE.sub(lambda found: found[1] + _short(found[2]) + found[3], traceback)
+
+
+def _short(path: str) -> str:
+    if (in_packages := _PACKAGES.fullmatch(path)) is not None:
+        return in_packages[1]
+    return path.removeprefix(_OURS) if path.startswith(_OURS) else path.rpartition("/")[2]

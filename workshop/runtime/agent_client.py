@@ -1,4 +1,4 @@
-"""The conductor's line to a session's agent on another host (`workshop.runtime.host_agent`)."""
+"""The conductor's connection to a session's agent on another host (`workshop.runtime.host_agent`)."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ def ssh_options() -> list[str]:
     return [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
 
 
-class Post:
-    """One other host. Opening it waits for nothing; to be opened by a thread that lives as long as it (`guarded`)."""
+class AgentClient:
+    """The connection to another host's agent. Opening it doesn't wait. The thread that opens it has to live as long as
+    the connection (`guarded`)."""
 
     def __init__(self, host: str, ssh: str, tag: str) -> None:
         self.host = host
@@ -103,7 +104,7 @@ class Post:
 
     @property
     def ended(self) -> int | None:
-        """The exit code of the line's own program, whose last words have been heard then; None while it runs."""
+        """The exit code of the ssh program, whose last words have been read then; None while it runs."""
         if self._over.is_set():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(LAST_WORDS)
@@ -117,7 +118,7 @@ class Post:
         return list(self._complaints or (() if self.answered else self._chatter))
 
     def hang_up(self) -> None:
-        """The agent ends what is left of the ranks there, and itself."""
+        """The host agent ends the remaining ranks there, and itself."""
         assert self._process.stdin is not None, "it is a pipe"
         with contextlib.suppress(OSError):
             self._process.stdin.close()
@@ -159,7 +160,7 @@ class Post:
                 self._complaints.append(words)
 
 
-def close_all(posts: Sequence[Post]) -> None:
+def close_all(posts: Sequence[AgentClient]) -> None:
     """Hang up on all, and wait until their lines have ended: together, however many are silent."""
     for post in posts:
         post.hang_up()

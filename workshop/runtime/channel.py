@@ -45,7 +45,7 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Host:
+class HostMemory:
     """The memory of a host, as its ranks told it last, in bytes."""
 
     available: int
@@ -61,7 +61,7 @@ class Channel:
     file: Path
     host: str = "127.0.0.1"
     words: queue.Queue[Word] = field(default_factory=queue.Queue)
-    hosts: dict[str, Host] = field(default_factory=dict)  # those that have ranks
+    hosts: dict[str, HostMemory] = field(default_factory=dict)  # those that have ranks
     heard: dict[int, float] = field(default_factory=dict)  # rank -> when it was last heard of, on the monotonic clock
     address: str | None = None  # at which ranks find `host`, where that is another
     clocks: Mapping[str, float] = field(default_factory=dict)  # host -> seconds by which its clock is ahead of ours
@@ -140,7 +140,7 @@ class Channel:
         self.heard[message["rank"]] = time.monotonic()
         if message["kind"] == "alive":
             held = {int(rank): count for rank, count in message["held"].items()}
-            self.hosts[message["host"]] = Host(message["available"], message["total"], held)
+            self.hosts[message["host"]] = HostMemory(message["available"], message["total"], held)
         else:
             self._inbox.put((identity, message, frames))
 
@@ -164,7 +164,8 @@ class Channel:
             self._line.send_multipart([identity, json.dumps(message).encode()])
 
     def _handle(self, messages: list[_Message]) -> None:
-        """Store first, acknowledge afterwards: what was acknowledged is never lost, what wasn't comes again."""
+        """Store a message first and acknowledge it then. So acknowledged messages are never lost, and all others come
+        again."""
         batches, words, progress = [], [], {}
         for _, message, frames in messages:
             run, rank, kind = message["run"], message["rank"], message["kind"]

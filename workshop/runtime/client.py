@@ -51,9 +51,8 @@ REVIVED = 20.0  # seconds that a session may seem lost before nobody waits for i
 def placement_in(
     session: SessionRecord | None, given: Mapping[str, Any] | None = None, at: Mapping[str, Any] = site.LOCAL
 ) -> Placement:
-    """The placement of a run in a session (None: one that is yet to be started, at that site): the given one, or the
-    session's own; on the session's hosts where it names none. Raises BadInput for one that can't be read, or that can't
-    run there."""
+    """A run's placement in a session (None: one that starts later at that site): the given one, or the session's own.
+    Without hosts it gets the session's. Raises BadInput for a placement that can't be read or can't run there."""
     known = session.placement if session else {}
     values = {**(given if given is not None else known)}
     if not values.get("hosts"):
@@ -67,8 +66,8 @@ _COUNT = re.compile(r"[1-9][0-9]{0,5}")  # a number of threads
 
 
 def check_limits(placement: Placement, limits: Limits, processes: int = 0) -> None:
-    """Refuse what the instructor's limits don't allow a learner; `processes` are those that a run starts beside its
-    ranks. Raises BadInput."""
+    """Refuse what the instructor's limits don't allow a learner; `processes` are the run's processes beside its ranks.
+    Raises BadInput."""
     if processes and placement.ranks + processes > limits.ranks:
         raise BadInput(
             f"The run would have {placement.ranks + processes} processes, {processes} of them beside its ranks: this "
@@ -155,8 +154,8 @@ def artifacts_of(store: Store) -> Artifacts:
 
 
 def gone_on_from(store: Store, chosen: Workload, values: Mapping[str, Any]) -> RunRecord | None:
-    """The earlier run that these values go on from, whose params and placement hold where no others are given; None
-    where they begin anew, or go on from a file. Raises BadInput where there is no such run of this workload."""
+    """The earlier run that these values go on from; its params and placement are the defaults. None for a new
+    beginning, or from a file. Raises BadInput where this workload has no such run."""
     param = param_of_runs(chosen.params)
     given = values.get(param) if param else None
     if not is_run_number(given):
@@ -178,8 +177,8 @@ def cancel(store: Store, run_id: int, identity: Identity | None = None) -> None:
 
 
 def reclaim(store: Store, session: SessionRecord) -> list[str]:
-    """Take a session's ranks back from the notebook that has them, and from those that wait for them; the queue goes
-    on. Returns who they were. Raises BadInput where nobody has them."""
+    """Take a session's ranks back from the notebook that has them, and from waiting ones, so that the queue goes on.
+    Returns their holders. Raises BadInput where nobody has them."""
     open_ = store.leases(session.id)
     if not open_:
         raise BadInput(f"No notebook has the ranks of session {session.name}; it is {session.state}.")

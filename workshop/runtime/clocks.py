@@ -25,8 +25,8 @@ class Offset:
 
 
 def offset(samples: Iterable[Sample]) -> Offset:
-    """The offset that the quickest answer tells: it was read in the middle of its round trip, give or take half of it
-    (D. L. Mills, RFC 5905, section 8). Raises ValueError without a sample."""
+    """The offset of the quickest answer, which was read in the middle of its round trip, give or take half of it (D. L.
+    Mills, RFC 5905, section 8). Raises ValueError without a sample."""
     best = min(samples, key=lambda sample: sample.answered - sample.asked)
     half = (best.answered - best.asked) / 2
     return Offset(best.there - best.asked - half, half)

@@ -14,12 +14,13 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import ipyparallel as ipp
 import psutil
+from ipyparallel.error import IPythonError
 from traitlets.config import Config
 
 from workshop.core import processes, rank_map, topology
@@ -27,8 +28,8 @@ from workshop.core.parent_death import guarded
 from workshop.core.patience import MOST, patient
 from workshop.core.placement import Placement
 from workshop.engine import host as engine
-from workshop.runtime import loopback, ping, shared_memory, temporary_folders
-from workshop.runtime.engines import Engines, EnginesFailed, RanksNotStarted
+from workshop.runtime import loopback, shared_memory, temporary_folders
+from workshop.runtime.engines import EngineSet, EnginesFailed, RanksNotStarted
 from workshop.runtime.exit_watcher import Vigil
 from workshop.runtime.fork.handle import PLAIN, RankServer
 from workshop.runtime.launchers.site import Site
@@ -45,7 +46,7 @@ class Cluster:
     """Start, use and stop ranks for one placement after the other. Used by one thread, the conductor's."""
 
     def __init__(self, folder: Path, tag: str, channel_file: Path, site: Site, ending: threading.Event) -> None:
-        self.engines: Engines | None = None
+        self.engines: EngineSet | None = None
         self._folder = folder
         self._tag = tag
         self._channel_file = channel_file
@@ -86,7 +87,7 @@ class Cluster:
     def answers(self) -> bool:
         """Whether all ranks that are up answer: one that is alive may be deaf for ever."""
         pids = [report["pid"] for report in self.engines.rank_map["ranks"]] if self.engines is not None else []
-        return self.alive and self.controller_whole and ping.answer(self._client, pids, self._ending.is_set)
+        return self.alive and self.controller_whole and answer(self._client, pids, self._ending.is_set)
 
     def start_controller(self) -> None:
         """Start the controller where the ranks can reach it, with a heartbeat short enough to notice a dead engine
@@ -145,7 +146,7 @@ class Cluster:
         if self.server is not None:
             self.server.settle(self._ending.is_set)
 
-    def start_engines(self, placement: Placement, trains: bool = False) -> Engines:
+    def start_engines(self, placement: Placement, trains: bool = False) -> EngineSet:
         """Start the ranks of a placement, which take the place of those that are up; `trains`: to train.
 
         Raises EnginesFailed with the MPI's own words where it refuses, or with what went wrong. Ranks that were late,
@@ -159,7 +160,7 @@ class Cluster:
         self.stop()  # the controller, too: it may be what does not answer
         return self._start(placement, trains)
 
-    def _start(self, placement: Placement, trains: bool) -> Engines:
+    def _start(self, placement: Placement, trains: bool) -> EngineSet:
         self.stop_engines()
         if not self.controller_whole:
             self.stop()
@@ -180,7 +181,7 @@ class Cluster:
         launch.mpi_cmd, launch.mpi_args = guarded(started.command, expendable=True), started.arguments
         launch.environment = started.environment
         set_id = self._wait(self._cluster.start_engines(placement.ranks), READY)
-        engines = self.engines = Engines(placement, set_id, engines_tag, self._cluster.engines[set_id])
+        engines = self.engines = EngineSet(placement, set_id, engines_tag, self._cluster.engines[set_id])
         temporary_folders.remember(self._folder, engines.launcher.pid)
         engines.trained = trains
         engines.parent = self.server.parent(trains) if self.server is not None and more else None
@@ -207,7 +208,7 @@ class Cluster:
         engines.machine = topology.together(reply["machine"] for reply in replies if reply["machine"])
         return engines
 
-    def _connect(self, engines: Engines) -> None:
+    def _connect(self, engines: EngineSet) -> None:
         self._client = self._wait(self._cluster.connect_client(), READY)
         began = time.monotonic()
         while len(self._client.ids) < engines.placement.ranks:
@@ -230,7 +231,7 @@ class Cluster:
             )
 
     @staticmethod
-    def _why(engines: Engines, error: Exception) -> EnginesFailed:
+    def _why(engines: EngineSet, error: Exception) -> EnginesFailed:
         if not engines.died.wait(LAUNCHER):
             return RanksNotStarted(f"the ranks did not report themselves: {type(error).__name__}: {error}")
         return engines.not_started()
@@ -242,7 +243,7 @@ class Cluster:
         return self._client[:].apply_async(function, *arguments)
 
     def stop_engines(self) -> None:
-        """End the ranks that are up, whatever state they are in; nothing of them is left afterwards."""
+        """End the running ranks in any state, with everything that they have started."""
         engines, self.engines = self.engines, None
         if engines is not None and self.controller_alive:
             # Ranks may be stuck in a collective, deaf to SIGTERM. mpirun notices that they are gone and follows.
@@ -294,3 +295,25 @@ def _unregister(client: Any, ids: Iterable[int]) -> None:
                 client.session.send(client._query_stream, "unregistration_request", content={"id": id})
 
     client._io_loop.add_callback(send)
+
+
+ANSWER = 4.0  # seconds within which every rank of an idle machine must have answered; it takes some milliseconds
+LOOK = 0.05  # seconds between looks whether anybody still wants to know
+
+
+def answer(client: Any, pids: Iterable[int], give_up: Callable[[], bool]) -> bool:
+    """Whether all of these processes, and no others, answer a call of ipyparallel's client in time; False, too, where
+    `give_up` says that nobody waits for that any longer."""
+    expected = sorted(pids)
+    if len(client.ids) != len(expected):
+        return False
+    try:
+        result = client[:].apply_async(os.getpid)
+        began = time.monotonic()
+        while not result.ready():
+            if time.monotonic() - began > patient(ANSWER) or give_up():
+                return False
+            result.wait(LOOK)
+        return sorted(result.get(0)) == expected
+    except (IPythonError, TimeoutError):
+        return False

@@ -33,11 +33,11 @@ from workshop.runtime.channel import Channel
 from workshop.runtime.cluster import Cluster
 from workshop.runtime.engines import EnginesFailed
 from workshop.runtime.launchers import site as sites
-from workshop.runtime.lease_manager import Lending
+from workshop.runtime.lease_manager import LeaseManager
 from workshop.runtime.lifecycle import END, cancel_queue, end_left
 from workshop.runtime.measurement_lock import GaveUp, measured_now, measuring_lock
-from workshop.runtime.memory_monitor import Lookout
-from workshop.runtime.run_monitor import Outcome, Watch, problem, stopped
+from workshop.runtime.memory_monitor import MemoryMonitor
+from workshop.runtime.run_monitor import RunMonitor, RunOutcome, problem, stopped
 from workshop.runtime.watchdog import Watchdog
 from workshop.store.records import RunRecord, SessionState
 from workshop.store.store import Store
@@ -68,7 +68,7 @@ class Conductor:
         self.site = sites.of(self.session.site, self.folder, Placement.parse(self.session.placement))
         self.channel: Channel  # both from when the site is prepared
         self.cluster: Cluster
-        self.lending = Lending(self)
+        self.lending = LeaseManager(self)
         self.watchdog = Watchdog()
         self._busy = math.inf  # when this session had anything to do last, on the monotonic clock
         self._baseline: dict[int, int] = {}  # resident bytes of each rank after its first run
@@ -240,11 +240,11 @@ class Conductor:
             else:
                 outcome = self._run(run)
         except GaveUp:
-            outcome = stopped(self) if self.ending.is_set() else Outcome("cancelled")
+            outcome = stopped(self) if self.ending.is_set() else RunOutcome("cancelled")
         except Exception as error:
             if not isinstance(error, WorkshopError):
                 self.log(traceback.format_exc())
-            outcome = Outcome("failed", error=problem(type(error).__name__, str(error)), reusable=False)
+            outcome = RunOutcome("failed", error=problem(type(error).__name__, str(error)), reusable=False)
         self._busy = time.monotonic()
         self._finish(run, outcome)
         if not outcome.reusable:
@@ -257,7 +257,7 @@ class Conductor:
         self.watchdog.feed()
         return self.ending.is_set() or self.store.run(run.id).cancel_requested
 
-    def _finish(self, run: RunRecord, outcome: Outcome) -> None:
+    def _finish(self, run: RunRecord, outcome: RunOutcome) -> None:
         outcome.metrics = {**self.store.run(run.id).metrics, **outcome.metrics}  # some may be known from before
         notices = list(outcome.metrics.pop("notices", []))  # what a workload wants to be read beside its figures
         missing = self.store.missing_batches(run.id)
@@ -277,7 +277,7 @@ class Conductor:
         self.store.finish(run.id, outcome.status, metrics=outcome.metrics, error=outcome.error, verdict=said)
         self.log(f"run {run.id} {outcome.status}")
 
-    def _run(self, run: RunRecord) -> Outcome:
+    def _run(self, run: RunRecord) -> RunOutcome:
         outcome, fresh = self._attempt(run)
         if fresh or not outcome.unexplained or self.store.last_event_id(run.id) or self._given_up(run):
             return outcome
@@ -286,7 +286,7 @@ class Conductor:
         self.store.set_run(run.id, notices=[*self.store.run(run.id).notices, NEW_RANKS])
         return self._attempt(run)[0]
 
-    def _attempt(self, run: RunRecord) -> tuple[Outcome, bool]:
+    def _attempt(self, run: RunRecord) -> tuple[RunOutcome, bool]:
         """Run it on ranks that suit it; returns how that ended, and whether the ranks were started for it."""
         before = self.cluster.engines
         try:
@@ -294,7 +294,7 @@ class Conductor:
         except EnginesFailed as refused:
             if self.ending.is_set():  # nothing is wrong with the run
                 return stopped(self), True
-            return Outcome("failed", error=problem(type(refused).__name__, str(refused)), reusable=False), True
+            return RunOutcome("failed", error=problem(type(refused).__name__, str(refused)), reusable=False), True
         engines = self.cluster.engines
         assert engines is not None, "just brought up"
         self.store.set_run(run.id, rank_map=engines.rank_map, machine=engines.machine)
@@ -303,15 +303,16 @@ class Conductor:
             for artifact in self.store.artifacts(run.id)
             if artifact.name.startswith("input/")
         }
-        with Lookout(engines.local, self.memory_limit, run.measured) as lookout:
+        with MemoryMonitor(engines.local, self.memory_limit, run.measured) as lookout:
             result = self.cluster.call(engine.execute, run.id, run.workload, run.params, inputs)
-            outcome = Watch(self, run, engines.placement.ranks, result, lookout).until_ended()
+            outcome = RunMonitor(self, run, engines.placement.ranks, result, lookout).until_ended()
         if lookout.found:  # perhaps just when all had finished
             outcome.reusable = False
         return outcome, engines is not before
 
     def _engines_for(self, run: RunRecord) -> None:
-        """Equal placements share engines that answer until they have grown; whoever measures gets fresh ones."""
+        """The engines for a run. Equal placements share engines that answer until they have grown; a measured run gets
+        new ones."""
         placement, trains = Placement.parse(run.placement), workload(run.workload).trains
         engines = self.cluster.engines
         alike = self.cluster.alive and engines is not None and engines.placement == placement

@@ -1,4 +1,4 @@
-"""A line to the ranks of a session that are up, for whoever holds them: an ipyparallel client of its controller."""
+"""An ipyparallel client of a session's controller, for the holder of its ranks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Ranks:
         return not self._closed and set(self.ids) <= set(self.client.ids)
 
     def interrupt(self, ids: Collection[int]) -> None:
-        """SIGINT to those of these engines that are there; never to the launcher, which would end them all."""
+        """Send SIGINT to these engines, never to the launcher, which would end all of them."""
         with suppress(ipp.error.IPythonError, OSError, ValueError, KeyError):  # some may end just now
             if there := [id for id in ids if id in self.client.ids]:
                 self.client.send_signal(signal.SIGINT, targets=there, block=False)
@@ -58,8 +58,8 @@ class Ranks:
 
 
 def _until_heard(view: ipp.DirectView) -> None:
-    """Wait until what ranks print arrives here: that travels on a line of its own, which is there some moments after
-    they answer; what was printed before would be lost. Raises TimeoutError."""
+    """Wait until the ranks' output arrives here. It travels on a line of its own, which is ready some moments after the
+    ranks answer; earlier output would be lost. Raises TimeoutError."""
     deadline = time.monotonic() + CONNECT
     while time.monotonic() < deadline:
         said = view.apply_async(print, "heard")

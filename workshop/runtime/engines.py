@@ -1,4 +1,4 @@
-"""What is known of the set of engines that is up, which are the ranks of one MPI world."""
+"""The set of running engines, which are the ranks of one MPI world."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class OutOfMemory(EnginesFailed):
     """The kernel has ended a rank that was starting, for want of memory; named as `errors.OUT_OF_MEMORY`."""
 
 
-class Engines:
-    """What is known of the set of engines that is up."""
+class EngineSet:
+    """The set of running engines."""
 
     def __init__(self, placement: Placement, set_id: str, tag: str, launcher: Any) -> None:
         self.placement = placement
@@ -64,7 +64,7 @@ class Engines:
 
     @property
     def lost(self) -> bool:
-        """Whether the kernel has told that one of them ended, where all are on this machine."""
+        """Whether the kernel has reported the end of a rank, where all ranks are on this machine."""
         return self.vigil is not None and self.vigil.first is not None
 
     @property

@@ -1,7 +1,7 @@
-"""Who of some processes of this machine ended first, and of what.
+"""Which process of this machine ended first, and how.
 
-A launcher that ends all ranks when one has died can't always tell which that was: MPICH's names whichever it collects
-first. The kernel wakes us at the moment when the first one ends, long before the launcher has ended another.
+A launcher that ends all ranks when one has died can't always tell which rank that was: MPICH names the one it collects
+first. The kernel wakes us when the first process ends, before the launcher ends another one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 class Vigil:
-    """Watches processes from now on; ends when one of them has."""
+    """Watches processes until one of them ends."""
 
     def __init__(self, pids: Iterable[int], ended: Callable[[int], None] = lambda pid: None) -> None:
         """`ended` is called with the process that has ended first, in a thread of the vigil's own."""

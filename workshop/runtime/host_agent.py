@@ -1,8 +1,8 @@
-"""What a session has on every other host of its own: it answers for the host, and cleans up after the ranks there.
+"""A session's agent on another host: it answers for the host, and cleans up after the ranks there.
 
-Started over ssh as `python -m workshop.runtime.host_agent`; it takes a JSON document on each line of its standard input
-and answers each on its standard output. When it hears nothing for `SILENCE` seconds, or its input ends, the conductor
-or the line to it is gone: it ends the ranks of the session on this host, and itself.
+Started over ssh as `python -m workshop.runtime.host_agent`. Each line of standard input is a JSON document, which it
+answers on standard output. When it hears nothing for `SILENCE` seconds, or its input ends, the conductor is gone: the
+agent ends the session's ranks on this host, and itself.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def _is_rank(process: psutil.Process) -> bool:
 
 
 def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What is said to one question. `kills` counts whom the kernel has ended for want of memory: ranks are in another
-    control group than we."""
+    """The answer to one question. `kills` counts the processes that the kernel has ended for want of memory, because
+    ranks are in another control group than this process."""
     said = {"about": asked["about"], "clock": time.time(), "kills": machine_kills()}
     return said | (look(asked) if asked["about"] == "look" else {})
 

@@ -1,8 +1,8 @@
-"""Holding a session's ranks, to run cells of a notebook on them: the holder's side of a lease.
+"""The holder's side of a lease: it holds a session's ranks, to run a notebook's cells on them.
 
-The conductor decides who has them (`runtime.lease_manager`), starts them and replaces those that are gone; the holder
-alone calls something on them. It connects to the session's controller by the files in the session's folder, so it has
-to be where these are.
+The conductor decides who has the ranks (`runtime.lease_manager`), starts them and replaces missing ones. Only the
+holder calls functions on them. It connects to the session's controller by files in the session's folder, so it has to
+run on a machine with that folder.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def take(
     give_up: Callable[[], bool] | None = None,
     timeout: float = TIMEOUT,
 ) -> Held:
-    """Wait for a session's ranks, and hold them from then on; `holder` says in words who does ("ada's notebook").
+    """Wait for a session's ranks and hold them; `holder` names the holder in words ("ada's notebook").
 
-    `on_look` gets the session at every look, `give_up` is asked then. Runs that wait in the session's queue go on
-    waiting. Raises BadInput for a session that isn't up, a learner who asks for one that isn't private, and a process
-    that has the ranks already; WorkshopError where they aren't lent within `timeout` seconds, or never will be.
+    Each look at the session calls `on_look` with it, then `give_up`. Runs in the session's queue wait meanwhile. Raises
+    BadInput for a session that isn't up, a learner who asks for a session that isn't private, and a process that has
+    the ranks already; WorkshopError where the ranks aren't lent within `timeout` seconds, or never will be.
     """
     now = store.session(session.id)
     if learner and not now.private:
@@ -110,13 +110,12 @@ class Held:
 
     @property
     def ranks(self) -> Ranks:
-        """As `up`, for whoever waits as long as it takes."""
+        """As `up`, without a limit."""
         return self.up()
 
     def up(self, give_up: Callable[[], bool] = lambda: False) -> Ranks:
-        """Connected to the ranks that are up now; another object after they were replaced. Waits for those that are
-        starting, until `give_up`: they come up all the same. Raises WorkshopError where there will be none, or nobody
-        waits for them."""
+        """A connection to the running ranks, a new object after they were replaced. Waits while ranks start, until
+        `give_up`. Raises WorkshopError where no ranks will come, or nobody waits any longer."""
         with self._connecting:
             session = self.check()
             ranks = self._ranks if self._ranks is not None and self._ranks.alive else None
@@ -138,8 +137,8 @@ class Held:
             time.sleep(LOOK)
 
     def restart(self, why: str, give_up: Callable[[], bool] = lambda: False) -> None:
-        """Throw the ranks away, whatever they do, and wait for new ones as `up` does; what had been left on them is
-        gone. `why` is shown to everybody meanwhile. Raises WorkshopError."""
+        """Replace the ranks in any state, and wait for new ones as `up` does; all names on them are lost. Everybody
+        sees `why` meanwhile. Raises WorkshopError."""
         with self._connecting:
             before = who(self.check().rank_map)
             self.store.tell_lease(self.lease_id, why)
@@ -197,7 +196,7 @@ class Held:
             time.sleep(LOOK)
 
     def _in_front(self, session: SessionRecord) -> str:
-        """What they are needed for instead."""
+        """What the ranks are needed for at the moment."""
         before = [lease for lease in self.store.leases(self.session_id) if lease.id < self.lease_id]
         if before:
             return f"{before[0].holder} {'has the ranks' if before[0].state == 'held' else 'is before us'}"
@@ -207,7 +206,7 @@ class Held:
         return session.message or f"the session is {session.state}"
 
     def _until_up(self, gone: Who | None, give_up: Callable[[], bool]) -> SessionRecord:
-        """The session, once it has ranks other than those that are gone."""
+        """The session, once it has new ranks."""
         deadline = time.monotonic() + UP
         while True:
             session = self.check()

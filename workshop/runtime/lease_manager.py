@@ -1,7 +1,7 @@
-"""The conductor's part in leases: it lends a session's ranks to one holder at a time, and watches them meanwhile.
+"""The conductor's side of leases: it lends a session's ranks to one holder at a time, and watches them.
 
-While they are lent it calls nothing on them, and takes no run. What ends ranks during a run ends them here, too: they
-are replaced, and the lease goes on. Lent ranks are never used again by anybody else.
+Meanwhile it calls nothing on them, and takes no run. When ranks end as they would during a run, they are replaced, and
+the lease goes on. Ranks are never used again after a lease.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from workshop.core.placement import Placement
 from workshop.runtime import memory_policy
 from workshop.runtime.engines import EnginesFailed
 from workshop.runtime.launchers import site as sites
-from workshop.runtime.memory_monitor import Lookout
-from workshop.runtime.run_monitor import WatchedSession, death
+from workshop.runtime.memory_monitor import MemoryMonitor
+from workshop.runtime.run_monitor import MonitoredSession, death
 from workshop.store.records import Lease
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ SILENT = 10.0  # seconds without a heartbeat after which a holder on another hos
 BEGAN = 2.0  # seconds by which two readings of when a process began may differ: they depend on the clock
 
 
-class LentSession(WatchedSession, Protocol):
-    """What lending has to know of the session whose ranks it lends."""
+class LeasedSession(MonitoredSession, Protocol):
+    """What the lease manager needs of the session."""
 
     session: SessionRecord
     memory_limit: int | None
@@ -44,8 +44,8 @@ class LentSession(WatchedSession, Protocol):
         ...
 
 
-class Lending:
-    def __init__(self, conductor: LentSession) -> None:
+class LeaseManager:
+    def __init__(self, conductor: LeasedSession) -> None:
         self._conductor = conductor
         self._holders: dict[int, psutil.Process] = {}  # of leases, on this host
         self._heard: dict[int, tuple[float, float]] = {}  # lease -> its last heartbeat, and when we saw that first
@@ -53,10 +53,8 @@ class Lending:
         self._told: int | None = None
 
     def serve(self) -> bool:
-        """Lend the ranks to whoever has waited longest, until they are given back. False where nobody wants them.
-
-        Raises SiteLost, and WorkshopError where something between the two goes wrong.
-        """
+        """Lend the ranks to the first in the queue, until they are given back. False where nobody waits. Raises
+        SiteLost, and WorkshopError after other faults."""
         conductor = self._conductor
         lease = next((lease for lease in conductor.store.leases(conductor.id) if not self._over(lease)), None)
         if lease is None:
@@ -107,7 +105,7 @@ class Lending:
             return "the ranks are gone"
         engines.used = True
         killed = conductor.site.kills()
-        with Lookout(engines.local, conductor.memory_limit) as lookout:
+        with MemoryMonitor(engines.local, conductor.memory_limit) as lookout:
             while not conductor.ending.is_set():
                 conductor.watchdog.feed()
                 engines.died.wait(LOOK)
@@ -134,7 +132,7 @@ class Lending:
         return memory_policy.elsewhere(dict(channel.hosts), socket.gethostname())
 
     def _over(self, lease: Lease) -> bool:
-        """Whether a lease has ended; one whose holder is gone ends here."""
+        """Whether a lease has ended; a lease whose holder is gone ends here."""
         if lease.state != "ended" and self._gone(lease):
             self._conductor.store.end_lease(lease.id, f"{lease.holder} was gone")
             return True

@@ -1,4 +1,4 @@
-"""Starting and stopping sessions, and cleaning up after those whose conductor was killed."""
+"""Starts and stops sessions, and cleans up after sessions whose conductor was killed."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def start_session(
 
 
 def revive(store: Store, session: SessionRecord, *, attached: bool) -> subprocess.Popen[bytes]:
-    """Start another conductor for a session whose own has died; its queue goes on."""
+    """Start a new conductor for a session whose conductor has died; its queue goes on."""
     clean_up(store, session, state="starting")
     return _conductor(session.id, attached=attached)
 

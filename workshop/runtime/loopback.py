@@ -1,9 +1,9 @@
-"""Closes to other hosts what the launcher of a session on one machine listens on.
+"""Closes the listening sockets of a launcher on one machine to other hosts.
 
-The ranks of such a session use shared memory, and our own servers listen on loopback. The launchers of Open MPI, MPICH
-and Intel MPI listen on all addresses, whatever they are told, although nobody has to reach them from elsewhere. So
-their sockets are bound to the loopback device from outside: the kernel lets whoever may trace a process do that, and
-drops what comes from other hosts then. See pidfd_getfd(2), and SO_BINDTODEVICE in socket(7).
+The ranks of such a session use shared memory, and our servers listen on loopback. The launchers of Open MPI, MPICH and
+Intel MPI always listen on all addresses. So their sockets are bound to the loopback device from outside, which the
+kernel allows to everybody who may trace a process; it then drops packets from other hosts. See pidfd_getfd(2), and
+SO_BINDTODEVICE in socket(7).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def close_ports(found: Iterable[psutil.Process]) -> list[int]:
 
 
 def open_ports(found: Iterable[psutil.Process]) -> list[int]:
-    """The ports on which other hosts can reach these processes, in order; none of a process that has ended."""
+    """The ports on which other hosts can reach these processes, in order; none for an ended process."""
     return _ports_after(found, close=False)
 
 

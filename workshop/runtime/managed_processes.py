@@ -1,4 +1,4 @@
-"""The processes that `workshop up` keeps up: what they have in common, and a session's conductor."""
+"""The processes that `workshop up` keeps up: their common base, and a session's conductor."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ChildProcess:
 
 
 @dataclass
-class Conductor(ChildProcess):
+class ConductorProcess(ChildProcess):
     """The session that `workshop up` brings up. Somebody else may stop it, which is then no accident."""
 
     store: Store

@@ -17,7 +17,7 @@ LOCK = Path(tempfile.gettempdir()) / "workshop-measuring.lock"
 
 
 class GaveUp(WorkshopError):
-    """The wait for the lock was given up by whoever waited."""
+    """The waiting process has given up its wait for the lock."""
 
 
 def measured_now() -> bool:

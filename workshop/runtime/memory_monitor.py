@@ -24,8 +24,8 @@ SOONEST = 0.05  # seconds between them where there is hardly any room left
 FASTEST = 2 << 30  # bytes that a core can fill in a second
 
 
-class Lookout:
-    """Over some processes, as long as its block lasts. `found` says why it has ended them."""
+class MemoryMonitor:
+    """Watches some processes as long as its block lasts. `found` says why it has ended them."""
 
     def __init__(self, ranks: Mapping[int, int], limit: int | None, measured: bool = False) -> None:
         """`ranks` are the processes by rank, `limit` the bytes that all together may have."""
@@ -41,7 +41,7 @@ class Lookout:
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="lookout", daemon=True)
 
-    def __enter__(self) -> Lookout:
+    def __enter__(self) -> MemoryMonitor:
         if self._ranks:
             self._thread.start()
         return self
@@ -52,8 +52,8 @@ class Lookout:
             self._thread.join(2.0)
 
     def killed(self, rank: int | None) -> Shortage | None:
-        """What to say of a rank (None: of whoever it was) that was ended by SIGKILL, where that was the kernel for want
-        of memory; None where the kernel has ended nobody since we look."""
+        """A sentence on a rank (None: an unknown one) that SIGKILL ended, where the kernel did that for want of memory;
+        None where the kernel has ended nobody since the beginning."""
         if self._gauge.kills() <= self._killed:
             return None
         place = min(self._gauge.read(), key=lambda place: place.total)

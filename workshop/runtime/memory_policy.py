@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from workshop.core.memory import SPARE, Memory, help_for, size
-from workshop.runtime.channel import Host
+from workshop.core.memory import SPARE, MemoryUsage, help_for, size
+from workshop.runtime.channel import HostMemory
 
 # Who has less than half of what is used must leave only half as much. So of two sessions the larger one gives way.
 MODEST = 0.5
@@ -25,7 +25,7 @@ class Shortage:
     words: str
 
 
-def room(held: Mapping[int, int], places: Iterable[Memory], limit: int | None) -> float:
+def room(held: Mapping[int, int], places: Iterable[MemoryUsage], limit: int | None) -> float:
     """How many bytes the ranks may still take before they have too many; below zero: they have. `held` are the bytes of
     each rank, `places` what there is, `limit` what somebody has set for all ranks together."""
     own = sum(held.values())
@@ -33,8 +33,8 @@ def room(held: Mapping[int, int], places: Iterable[Memory], limit: int | None) -
     return min([*free, *([limit - own] if limit is not None else [])])
 
 
-def judge(host: str, held: Mapping[int, int], places: Iterable[Memory], limit: int | None) -> Shortage | None:
-    """What of that has run out on a host, if anything has."""
+def judge(host: str, held: Mapping[int, int], places: Iterable[MemoryUsage], limit: int | None) -> Shortage | None:
+    """The memory that has run out on a host, if any."""
     own = sum(held.values())
     if not held:
         return None
@@ -47,15 +47,15 @@ def judge(host: str, held: Mapping[int, int], places: Iterable[Memory], limit: i
     return None
 
 
-def elsewhere(hosts: Mapping[str, Host], here: str) -> Shortage | None:
-    """A host other than `here` whose memory has run out, as its ranks told last."""
+def elsewhere(hosts: Mapping[str, HostMemory], here: str) -> Shortage | None:
+    """A host other than `here` without memory, by its ranks' last report."""
     for name, told in hosts.items():
-        if name != here and (found := judge(name, told.held, [Memory(told.total, told.available)], None)):
+        if name != here and (found := judge(name, told.held, [MemoryUsage(told.total, told.available)], None)):
             return found
     return None
 
 
-def killed(host: str, rank: int | None, held: Mapping[int, int], place: Memory | None = None) -> Shortage:
+def killed(host: str, rank: int | None, held: Mapping[int, int], place: MemoryUsage | None = None) -> Shortage:
     """What to say where the kernel was faster. `held` are the bytes of each rank when they were last looked at, and
     `place` is what there was, where that is known."""
     who = "a process of the session" if rank is None else f"rank {rank}"
@@ -71,7 +71,7 @@ def refused(rank: int | None, host: str, ranks: int) -> Shortage:
     return Shortage(rank, host, f"{who} could not get the memory that it asked for; {help_for(ranks)}")
 
 
-def _ran_out(host: str, held: Mapping[int, int], place: Memory) -> str:
+def _ran_out(host: str, held: Mapping[int, int], place: MemoryUsage) -> str:
     whose = f"that {host} allows this session (the limit of its container or job)" if place.group else f"of {host}"
     others = place.used - sum(held.values())
     if _spare(place, sum(held.values())) == SPARE:
@@ -82,7 +82,7 @@ def _ran_out(host: str, held: Mapping[int, int], place: Memory) -> str:
     )
 
 
-def _spare(place: Memory, own: int) -> float:
+def _spare(place: MemoryUsage, own: int) -> float:
     return SPARE if 2 * own >= place.used else SPARE * MODEST
 
 

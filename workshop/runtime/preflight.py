@@ -1,4 +1,4 @@
-"""What is asked of other hosts before anything starts there, and what to do where the answer isn't right."""
+"""Questions to other hosts before ranks start there, and advice where the answers aren't right."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.runtime import host_agent
-from workshop.runtime.agent_client import Post, close_all
+from workshop.runtime.agent_client import AgentClient, close_all
 
 ANSWERED = 20.0  # seconds within which a host must have answered: ssh may take eight of them to say that it can't
 QUESTIONS = 5  # about the clock; the quickest answer counts
@@ -32,8 +32,8 @@ PACKAGES = (
 
 
 @dataclass
-class Findings:
-    """What a preflight found: sentences, each of which begins with the host that it is about."""
+class PreflightFindings:
+    """The result of a preflight, in sentences that begin with the host."""
 
     failures: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)  # of what is no reason not to start
@@ -55,15 +55,15 @@ class Here:
 
 
 def check(
-    posts: Sequence[Post], slots: Mapping[str, int], folder: Path, address: str, give_up: Callable[[], bool]
-) -> Findings:
+    posts: Sequence[AgentClient], slots: Mapping[str, int], folder: Path, address: str, give_up: Callable[[], bool]
+) -> PreflightFindings:
     """Look at all hosts at once; takes a second or two, and never much more than `ANSWERED`. `folder` is the session's,
     which all of them have to see; `address` is this host's, which they have to reach. Raises BadInput where this host
     can't listen there."""
     here = Here.described(address)
     nonce = folder / f"nonce-{secrets.token_hex(4)}"
     nonce.write_text(here.nonce)
-    found = Findings()
+    found = PreflightFindings()
     try:
         with listen(address) as door, ThreadPoolExecutor(max(len(posts), 1)) as pool:
             question = {"packages": list(PACKAGES), "nonce": str(nonce), "address": address}
@@ -101,7 +101,7 @@ def listen(address: str) -> socket.socket:
         ) from error
 
 
-def _look(post: Post, question: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _look(post: AgentClient, question: Mapping[str, Any]) -> Mapping[str, Any] | None:
     answer = post.ask("look", ANSWERED, **question)
     for _ in range(QUESTIONS if answer else 0):
         if post.ask("clock", CLOCK) is None:
@@ -110,7 +110,7 @@ def _look(post: Post, question: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def silence(host: str, code: int | None, said: Sequence[str]) -> str:
-    """Why a host has not answered, from the exit code of ssh (None: it still runs) and what was said."""
+    """The reason why a host has not answered, from ssh's exit code (None: it still runs) and output."""
     words = said[-1] if said else ""
     if code in NOT_FOUND:
         return (

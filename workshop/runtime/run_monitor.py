@@ -7,15 +7,17 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from workshop.core import processes, rank_map
 from workshop.core.errors import OUT_OF_MEMORY
 from workshop.core.patience import patient
+from workshop.core.processes import is_stopped
 from workshop.engine.reporter import EXIT_ORPHANED, SILENCE
-from workshop.runtime import memory_policy, silence
-from workshop.runtime.memory_monitor import Lookout
+from workshop.runtime import memory_policy
+from workshop.runtime.memory_monitor import MemoryMonitor
 from workshop.runtime.memory_policy import Shortage
 from workshop.store.records import RunRecord, RunStatus
 
@@ -26,14 +28,56 @@ if TYPE_CHECKING:
     from workshop.runtime.watchdog import Watchdog
     from workshop.store.store import Store
 
+SILENT = 30.0  # seconds of an idle machine; a rank that loads a library on a busy one can be deaf for long
+GAP = 1.0  # seconds between two looks that count, at most
+
+
+class Silence:
+    """Of the ranks of one run, which began now."""
+
+    def __init__(self) -> None:
+        self._looked: float | None = None
+        self._heard: dict[int, float] = {}
+        self._silent: dict[int, float] = {}
+
+    def look(
+        self, heard: Mapping[int, float], is_stopped: Callable[[int], bool], now: float | None = None
+    ) -> int | None:
+        """The rank that has been silent for too long, or None; to be asked several times a second.
+
+        `heard`: when each rank was last heard of, `now`: the time, both on the monotonic clock. A rank that
+        `is_stopped` is not waited for any longer because the machine is busy."""
+        now = time.monotonic() if now is None else now
+        spent = min(now - self._looked, GAP) if self._looked is not None else 0.0
+        self._looked = now
+        for rank, last in heard.items():
+            known = self._heard.get(rank) == last
+            self._heard[rank] = last
+            self._silent[rank] = self._silent.get(rank, 0.0) + spent if known else 0.0
+        if not self._silent:
+            return None
+        most = max(self._silent, key=self._silent.__getitem__)
+        if self._silent[most] <= SILENT:
+            return None
+        return most if is_stopped(most) or self._silent[most] > patient(SILENT) else None
+
+
+def silence_words(rank: int, host: str, pid: int | None) -> str:
+    """Of a rank that is silent, in one sentence without its full stop; `pid` is its process, where that is here."""
+    who = f"rank {rank} ({f'process {pid} ' if pid else ''}on {host})"
+    if is_stopped(pid):
+        return f"{who} was stopped by a signal (SIGSTOP), and has not gone on within {SILENT:.0f} s"
+    return f"{who} has not been heard of for {patient(SILENT):.0f} s"
+
+
 LOOK = 0.1  # seconds between looks at the ranks
 ASK = 0.3  # seconds between looks for a reason to end, which take processor time from the ranks
 GRACE = 2.0  # seconds that the other ranks get to end by themselves after one has failed
 CANCEL = 5.0  # seconds that ranks get to end after a stop request, before their engines are ended
 
 
-class WatchedSession(Protocol):
-    """What a watch has to know of the session whose ranks it watches."""
+class MonitoredSession(Protocol):
+    """What the monitor needs of the session whose ranks it watches."""
 
     id: int
     store: Store
@@ -54,7 +98,7 @@ class WatchedSession(Protocol):
 
 
 @dataclass
-class Outcome:
+class RunOutcome:
     """How a run ended."""
 
     status: RunStatus
@@ -74,28 +118,30 @@ def problem(
     return {"rank": rank, "host": host, "type": type_, "message": message, "traceback": trace}
 
 
-def _out_of_memory(found: Shortage) -> Outcome:
-    return Outcome("failed", error=problem(OUT_OF_MEMORY, found.words, found.rank, found.host), reusable=False)
+def _out_of_memory(found: Shortage) -> RunOutcome:
+    return RunOutcome("failed", error=problem(OUT_OF_MEMORY, found.words, found.rank, found.host), reusable=False)
 
 
-class Watch:
-    """Watches one run until it has ended, whichever way."""
+class RunMonitor:
+    """Watches one run until it has ended in any way."""
 
-    def __init__(self, session: WatchedSession, run: RunRecord, ranks: int, result: Any, lookout: Lookout) -> None:
+    def __init__(
+        self, session: MonitoredSession, run: RunRecord, ranks: int, result: Any, lookout: MemoryMonitor
+    ) -> None:
         self.session = session
         self.run = run
         self.ranks = ranks
         self.result = result
         self.lookout = lookout
         self.killed = session.site.kills()
-        self.silence = silence.Silence()
+        self.silence = Silence()
         self.finished: dict[int, dict[str, Any]] = {}
         self.failed: dict[int, dict[str, Any]] = {}
         self.started = self.asked = time.monotonic()
         self.deadline: float | None = None  # for those who have not ended yet
-        self.because: Outcome | None = None  # why we asked them to end
+        self.because: RunOutcome | None = None  # why we asked them to end
 
-    def until_ended(self) -> Outcome:
+    def until_ended(self) -> RunOutcome:
         while True:
             self.session.watchdog.feed()
             self._hear()
@@ -127,7 +173,7 @@ class Watch:
             if word.kind == "failed" and self.deadline is None:
                 self.deadline = time.monotonic() + GRACE
 
-    def _ended(self) -> Outcome | None:
+    def _ended(self) -> RunOutcome | None:
         """The outcome, once there is one."""
         cluster = self.session.cluster
         if len(self.finished) + len(self.failed) == self.ranks:
@@ -145,24 +191,24 @@ class Watch:
                 return self._last_words() if self.failed else death(self.session, self.lookout, self.killed)
             # The engine itself gave up, for instance because the conductor could not store what it said.
             failure = problem("EngineError", str(self.result.exception() or "a rank gave up without a word"))
-            return Outcome("failed", error=failure, reusable=False)
+            return RunOutcome("failed", error=failure, reusable=False)
         if self.deadline is not None and time.monotonic() > self.deadline:
             outcome = self._last_words()
             outcome.reusable = False  # some ranks are stuck in a collective that nobody else will join
             return outcome
         return None
 
-    def _last_words(self) -> Outcome:
-        """Whoever failed first decides; nobody failed: the run did what it should, or stopped as it was asked."""
+    def _last_words(self) -> RunOutcome:
+        """The first failure decides. Without one, the run has completed, or stopped as it was asked."""
         if self.failed:
             rank, body = next(iter(self.failed.items()))
             failure = problem(body["type"], body["message"], rank, body["host"], body["traceback"])
-            return Outcome("failed", error=failure, reusable=False)
+            return RunOutcome("failed", error=failure, reusable=False)
         metrics = self.finished.get(0, {}).get("metrics", {})
         if self.because is not None:
             self.because.metrics = metrics
             return self.because
-        return Outcome("completed", metrics=metrics)
+        return RunOutcome("completed", metrics=metrics)
 
     def _ask_to_end(self) -> None:
         """Look for a reason to end the run early, and ask the ranks to."""
@@ -170,17 +216,17 @@ class Watch:
         asked = session.store.session(session.id)
         minutes, limited = asked.limits.minutes, asked.limits.everybody or run.identity_id is not None
         if session.store.run(run.id).cancel_requested:
-            because = Outcome("cancelled")
+            because = RunOutcome("cancelled")
         elif session.ending.is_set() or asked.stop_requested:
             session.ending.set()
             because = stopped(session)
         elif lost := session.lost():
-            because = Outcome("failed", error=problem("SiteLost", lost), reusable=False)
+            because = RunOutcome("failed", error=problem("SiteLost", lost), reusable=False)
         elif asked.reset_requested:
-            because = Outcome("cancelled", error=problem("SessionReset", "the instructor reset the session"))
+            because = RunOutcome("cancelled", error=problem("SessionReset", "the instructor reset the session"))
         elif limited and time.monotonic() - self.started > minutes * 60:
             words = f"the run took longer than the {minutes:g} minutes that this session allows"
-            because = Outcome("failed", error=problem("TimeLimit", words))
+            because = RunOutcome("failed", error=problem("TimeLimit", words))
         elif short := memory_policy.elsewhere(dict(session.channel.hosts), socket.gethostname()):
             because = _out_of_memory(short)
         elif silent := self._silent():
@@ -192,8 +238,8 @@ class Watch:
         self.deadline = time.monotonic() + (0.0 if hopeless else CANCEL)
         session.channel.stop(run.id)
 
-    def _silent(self) -> Outcome | None:
-        """What becomes of a run one of whose ranks is not heard of any longer."""
+    def _silent(self) -> RunOutcome | None:
+        """The outcome of a run with a silent rank."""
         engines = self.session.cluster.engines
         if engines is None:
             return None
@@ -202,21 +248,21 @@ class Watch:
         rank = self.silence.look(heard, lambda rank: processes.is_stopped(local.get(rank)))
         if rank is None:
             return None
-        words = silence.words(rank, hosts[rank], local.get(rank))
-        return Outcome("failed", error=problem("RankSilent", words, rank, hosts[rank]), reusable=False)
+        words = silence_words(rank, hosts[rank], local.get(rank))
+        return RunOutcome("failed", error=problem("RankSilent", words, rank, hosts[rank]), reusable=False)
 
 
-def stopped(session: WatchedSession) -> Outcome:
+def stopped(session: MonitoredSession) -> RunOutcome:
     """Of a run that ends, or doesn't begin, because its session ends."""
     if session.asked:
-        return Outcome(
+        return RunOutcome(
             "cancelled", error=problem("SessionStopped", "the session was stopped during the run"), reusable=False
         )
     words = "the session's conductor was terminated during the run"
-    return Outcome("interrupted", error=problem("ConductorTerminated", words), reusable=False)
+    return RunOutcome("interrupted", error=problem("ConductorTerminated", words), reusable=False)
 
 
-def death(session: WatchedSession, lookout: Lookout, killed: int) -> Outcome:
+def death(session: MonitoredSession, lookout: MemoryMonitor, killed: int) -> RunOutcome:
     """Of what a session's ranks have died. `killed` is what `Site.kills` said before."""
     engines = session.cluster.engines
     died = engines.death() if engines is not None else None
@@ -226,30 +272,30 @@ def death(session: WatchedSession, lookout: Lookout, killed: int) -> Outcome:
         return _out_of_memory(found)
     if not session.cluster.controller_alive:
         failure = problem("ControllerDied", "the session's controller died")
-        return Outcome("failed", error=failure, reusable=False)
+        return RunOutcome("failed", error=failure, reusable=False)
     if lost := session.lost():
-        return Outcome("failed", error=problem("SiteLost", lost), reusable=False)
+        return RunOutcome("failed", error=problem("SiteLost", lost), reusable=False)
     assert engines is not None, "whoever watches ranks has some"
     if engines.parent is not None and not processes.alive(engines.parent):
         message = f"process {engines.parent.pid}, from which the ranks are forked, has ended, and the ranks with it"
-        return Outcome("failed", error=problem("RankServerDied", message), reusable=False)
+        return RunOutcome("failed", error=problem("RankServerDied", message), reusable=False)
     if died is not None and by_force and not here and session.site.kills() > killed:
         return _out_of_memory(memory_policy.killed(died.host, died.rank, {}))
     if died is None and (left := engines.mpi.left(engines.output)):
         rank, code = left
         if code == EXIT_ORPHANED:
             words = f"rank {rank} had heard nothing of its session's conductor for {SILENCE:.0f} s, and ended itself"
-            return Outcome("failed", error=problem("ConductorSilent", words, rank), reusable=False)
-        return Outcome(
+            return RunOutcome("failed", error=problem("ConductorSilent", words, rank), reusable=False)
+        return RunOutcome(
             "failed", error=problem("RankDied", f"rank {rank} ended with exit code {code}", rank), reusable=False
         )
     if died is None:
         message = f"the launcher of {engines.mpi.NAME} {engines.how()}"
-        return Outcome("failed", error=problem("EnginesDied", message), reusable=False)
+        return RunOutcome("failed", error=problem("EnginesDied", message), reusable=False)
     if died.signal == signal.SIGABRT and "std::bad_alloc" in engines.output:
         return _out_of_memory(memory_policy.refused(died.rank, died.host, engines.placement.ranks))
     name = signal.Signals(died.signal).name if died.signal in signal.valid_signals() else f"signal {died.signal}"
     who = "a rank" if died.rank is None else f"rank {died.rank}"
     pid = died.pid or engines.local.get(-1 if died.rank is None else died.rank, 0)  # Open MPI may say 0
     message = f"{who} ({f'process {pid} ' if pid else ''}on {died.host}) was ended by {name}"
-    return Outcome("failed", error=problem("RankDied", message, died.rank, died.host), reusable=False)
+    return RunOutcome("failed", error=problem("RankDied", message, died.rank, died.host), reusable=False)

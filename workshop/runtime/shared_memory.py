@@ -27,7 +27,7 @@ def remember(folder: Path, mapped: Sequence[tuple[str, Iterable[str]]]) -> None:
 
 
 def remembered(folder: Path) -> list[Path]:
-    """What was noted; empty where nothing was."""
+    """The noted segments; empty without a note."""
     try:
         return [Path(line) for line in (folder / FILE).read_text().splitlines() if line.startswith(FOLDER)]
     except FileNotFoundError:
@@ -35,7 +35,7 @@ def remembered(folder: Path) -> list[Path]:
 
 
 def remove(folder: Path) -> None:
-    """Remove what was noted of a session's last engines; only to be called when they have ended."""
+    """Remove the noted segments of a session's last engines. Only to be called after they have ended."""
     for segment in remembered(folder):
         for path in _with_later_ones(segment):
             path.unlink(missing_ok=True)
@@ -44,7 +44,7 @@ def remove(folder: Path) -> None:
 
 
 def _with_later_ones(segment: Path) -> list[Path]:
-    """A segment, and those that the same ranks have made since: MPICH numbers them (mpich_shm_1e369e4e_0)."""
+    """A segment with the later ones of the same ranks, which MPICH numbers (mpich_shm_1e369e4e_0)."""
     job, _, number = segment.name.rpartition("_")
     if not job.startswith("mpich_shm_") or not number.isdigit():
         return [segment]

@@ -38,7 +38,8 @@ class Child(Protocol):
     needed: bool  # whether nothing goes on without it
 
     def start(self) -> None:
-        """Launch it, or launch it anew after it died; returns at once. Raises WorkshopError."""
+        """Start all children at once, and wait until the necessary ones answer. Raises WorkshopError with the reason
+        where one of these doesn't."""
 
     def wait_ready(self, ending: threading.Event) -> None:
         """Wait until it answers or somebody asks for an end. Raises WorkshopError with the reason where it doesn't."""
@@ -179,14 +180,14 @@ class Supervisor:
                     self._kept.remove(child)
 
     def _too_often(self, child: Child) -> bool:
-        """Count another death of it."""
+        """Count another death of a child."""
         now = time.monotonic()
         before = self._restarts.get(child.name, [])
         self._restarts[child.name] = [then for then in before if now - then < RESTARTS_WITHIN] + [now]
         return len(self._restarts[child.name]) > RESTARTS
 
     def stop(self) -> None:
-        """End all children, and the sessions that were launched from one of them."""
+        """End all children, and the sessions that they have started."""
         self.ending.set()
         launched = [
             process

@@ -1,5 +1,5 @@
-"""Ends a conductor whose main thread is stuck, so that nobody waits for it: its session reads lost then, and `workshop
-up` starts another conductor."""
+"""Ends a conductor whose main thread is stuck. Its session then reads as lost, and `workshop up` starts another
+conductor."""
 
 from __future__ import annotations
 

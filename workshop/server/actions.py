@@ -77,7 +77,7 @@ def set_limits(store: Store, identity: Identity, name: str, limits: Limits) -> N
 
 
 def take_back(store: Store, identity: Identity, learner: str, lab: str | None = None) -> str:
-    """Let a learner begin anew in a lab, or in all; returns what was done. Raises BadInput."""
+    """Let a learner begin anew in one lab or in all. Returns what was done. Raises BadInput."""
     only_instructor(identity)
     return progress_reset.take_back(store, learner, lab).words
 
@@ -119,8 +119,8 @@ def submit(
 
 
 def _check_file(param: str, about: Mapping[str, Any], params: Mapping[str, Any], uploaded: bool) -> None:
-    """From the dashboard a param that names a file is one that everybody has, an upload, or the number of a run; never
-    a path on the server, whoever asks. Raises BadInput."""
+    """On the dashboard, a param that names a file takes a listed file, an upload, or the number of a run, never a path
+    on the server. Raises BadInput."""
     of_theirs, given = about.get("upload", True), params.get(param)
     if uploaded:
         if not of_theirs:

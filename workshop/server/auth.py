@@ -22,8 +22,8 @@ TICKET_SECONDS = 30.0
 
 
 def new_secrets(store: Store) -> tuple[str, str]:
-    """Make the instructor's token and the class code; those made before are worth nothing from now on, and neither are
-    the cookies of whoever came in with them. Players of a quiz stay: they came in by the code of its round."""
+    """Make the instructor's token and the class code. Older ones become invalid, with all cookies that came from them.
+    Players of a quiz stay, because they use the code of their round."""
     token, code = secrets.token_urlsafe(24), _new_code()
     store.set_setting(INSTRUCTOR, hashed(token))
     store.set_setting(CLASS_CODE, code)
@@ -32,8 +32,8 @@ def new_secrets(store: Store) -> tuple[str, str]:
 
 
 def log_everybody_out(store: Store) -> tuple[str, str]:
-    """End all cookies, those of players as well; returns a new token and a new class code, since the old ones would let
-    everybody in again."""
+    """End all cookies, also of players. Returns a new token and a new class code, because everybody knows the old
+    ones."""
     made = new_secrets(store)
     store.log_out_all()
     return made
@@ -60,7 +60,7 @@ def is_instructor_token(store: Store, token: str) -> bool:
 
 
 def is_class_code(store: Store, code: str) -> bool:
-    """Whether this is the class code, in whatever case and with whatever spaces somebody typed it."""
+    """Whether this is the class code; case and spaces don't matter."""
     given = "".join(code.split()).upper().encode()
     known = (store.setting(CLASS_CODE) or "").encode()
     return bool(known) and hmac.compare_digest(given, known)

@@ -46,9 +46,9 @@ def cookie_name(port: int) -> str:
     return f"workshop_{port}"
 
 
-class Door:
+class AuthMiddleware:
     def __init__(self, app: ASGIApp, store: Store, port: int, framed_by: str = "") -> None:
-        """`framed_by` are the origins, with spaces between them, whose pages may show ours in a frame."""
+        """`framed_by` are the origins, separated by spaces, whose pages may show the dashboard in a frame."""
         self.app = app
         self.store = store
         self.cookie = cookie_name(port)
@@ -93,7 +93,7 @@ class Door:
                 await served
 
     def _marked(self, scope: Scope, secret: str | None, identity: Identity | None) -> Scope:
-        """The scope with the visitor's identity; a header of that name that came from outside is dropped."""
+        """The scope with the visitor's identity, without a header of that name that came from outside."""
         name = IDENTITY_HEADER.encode()
         headers = [pair for pair in scope["headers"] if pair[0].lower() != name]
         if identity is not None and secret:
@@ -129,7 +129,7 @@ def set_cookie(response: Response, name: str, value: str) -> None:
 
 
 def client_address(scope: Scope) -> str:
-    """The address or network whose requests are counted together (`limits.network`)."""
+    """The address or network under which requests are counted (`limits.network`)."""
     return network(scope["client"][0] if scope.get("client") else "")
 
 

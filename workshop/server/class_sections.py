@@ -1,14 +1,24 @@
-"""What the instructor's page shows of the class, as sections for `workshop.server.push`."""
+"""What the instructor's page shows of the class, as sections for `workshop.server.push` and as CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workshop.core import words
 from workshop.course.class_progress import Classroom
-from workshop.course.progress import Exercise, InLab, Learner, Outline, Prediction, Quiz
+from workshop.course.progress import (
+    Class,
+    ExerciseProgress,
+    LabStanding,
+    LearnerProgress,
+    Outline,
+    PredictionProgress,
+    QuizProgress,
+)
 from workshop.course.stuck import ago
+from workshop.quiz.results.rows import Cell, safe
 from workshop.report.wording import dumps
 from workshop.store.recorded import now as as_of
 
@@ -61,7 +71,7 @@ class LearnerLook:
         return {"learner": dumps(_detail(learner, now) if learner else None), "name": dumps(self._name)}
 
 
-def _lab(lab: Outline, number: int, learners: list[Learner]) -> dict[str, Any]:
+def _lab(lab: Outline, number: int, learners: list[LearnerProgress]) -> dict[str, Any]:
     at_it = [one.labs[number] for one in learners if one.labs[number].at_it]
     return {
         "name": lab.name,
@@ -73,7 +83,7 @@ def _lab(lab: Outline, number: int, learners: list[Learner]) -> dict[str, Any]:
     }
 
 
-def _row(learner: Learner, now: float) -> dict[str, Any]:
+def _row(learner: LearnerProgress, now: float) -> dict[str, Any]:
     last = learner.last
     return {
         "name": learner.name,
@@ -83,7 +93,7 @@ def _row(learner: Learner, now: float) -> dict[str, Any]:
     }
 
 
-def _cell(where: InLab) -> dict[str, Any]:
+def _cell(where: LabStanding) -> dict[str, Any]:
     return {
         "marks": [
             {"mark": one.mark, "words": f"{one.id}: {MARKS[one.mark]}{_tries(one)}"}
@@ -97,7 +107,7 @@ def _cell(where: InLab) -> dict[str, Any]:
     }
 
 
-def _detail(learner: Learner, now: float) -> dict[str, Any]:
+def _detail(learner: LearnerProgress, now: float) -> dict[str, Any]:
     return {
         "name": learner.name,
         "stuck": {"words": learner.stuck.words, "hint": cut(learner.stuck.hint)} if learner.stuck else None,
@@ -106,7 +116,7 @@ def _detail(learner: Learner, now: float) -> dict[str, Any]:
     }
 
 
-def _lab_detail(where: InLab, now: float) -> dict[str, Any]:
+def _lab_detail(where: LabStanding, now: float) -> dict[str, Any]:
     told = "the notebook was not begun"
     if where.at_it:
         solved = f"{where.solved} of {words.count(len(where.exercises), 'exercise')} right"
@@ -122,7 +132,7 @@ def _lab_detail(where: InLab, now: float) -> dict[str, Any]:
     }
 
 
-def _exercise(one: Exercise, now: float) -> dict[str, Any]:
+def _exercise(one: ExerciseProgress, now: float) -> dict[str, Any]:
     told = ""
     if one.tries:
         told = (
@@ -131,22 +141,22 @@ def _exercise(one: Exercise, now: float) -> dict[str, Any]:
     return {"id": one.id, "mark": one.mark, "words": MARKS[one.mark], "told": told, "said": cut(one.said)}
 
 
-def _prediction(one: Prediction) -> dict[str, str]:
+def _prediction(one: PredictionProgress) -> dict[str, str]:
     return {"id": one.id, "guess": cut(value_words(one.guess)), "measured": cut(value_words(one.measured))}
 
 
-def _quiz(one: Quiz) -> str:
+def _quiz(one: QuizProgress) -> str:
     so_far = f", {one.answered} answered so far" if one.answered < one.questions else ""
     told = f"{words.short(one.right)} of {one.questions} right{so_far}"
     return f"Quiz {KINDS[one.kind]}: {words.percent(one.share)} ({told})"
 
 
-def _tries(one: Exercise) -> str:
+def _tries(one: ExerciseProgress) -> str:
     return f" ({words.count(one.tries, 'check')})" if one.tries else ""
 
 
 def value_words(value: Any) -> str:
-    """A guess, or what was measured, as text."""
+    """A guess or a measured value as text."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -161,3 +171,41 @@ def _ago(at: float | None, now: float) -> str:
 def cut(text: str) -> str:
     """A text that is short enough for a page that everybody's are on."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+
+
+HEADINGS = (
+    *("learner", "lab", "number", "minutes in the lab", "kind", "item", "state", "tries", "wrong in a row"),
+    *("right since", "hint", "guess", "measured", "right answers", "questions", "answered", "changed"),
+)
+
+
+def write_csv(found: Class) -> bytes:
+    """CSV in UTF-8 with a byte order mark, which spreadsheets need; times are local. What people typed is never a
+    formula there."""
+    import pandas as pd  # takes half a second, for which a server that starts would wait
+
+    rows = []
+    for learner in found.learners:
+        for where in learner.labs:
+            for cells in _cells(where) if where.begun else ():
+                row = {"learner": learner.name, "lab": where.lab.name, "number": where.lab.number, **cells}
+                row["minutes in the lab"] = round(where.minutes, 1)
+                rows.append([safe(row.get(name)) for name in HEADINGS])
+    written = pd.DataFrame(rows, columns=list(HEADINGS), dtype=object).to_csv(index=False, lineterminator="\r\n")
+    return written.encode("utf-8-sig")
+
+
+def _cells(where: LabStanding) -> Iterator[dict[str, Cell]]:
+    for one in where.exercises:
+        told = {"state": one.state or "not tried", "tries": one.tries, "wrong in a row": one.wrong, "hint": one.said}
+        yield {"kind": "exercise", "item": one.id, **told, "right since": _when(one.right_at), "changed": _when(one.at)}
+    for guess in where.predictions:
+        told = {"guess": value_words(guess.guess), "measured": value_words(guess.measured)}
+        yield {"kind": "prediction", "item": guess.id, **told, "changed": _when(guess.at)}
+    for quiz in where.quizzes:
+        told = {"right answers": round(quiz.right, 2), "questions": quiz.questions, "answered": quiz.answered}
+        yield {"kind": "quiz", "item": quiz.kind, **told, "changed": _when(quiz.at)}
+
+
+def _when(at: float | None) -> str | None:
+    return None if at is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))

@@ -35,8 +35,8 @@ FORM = """<p>{welcome}</p>
 
 
 @dataclass(frozen=True)
-class Words:
-    """What stands on the page of a form."""
+class FormWords:
+    """The words of a form's page."""
 
     title: str
     heading: str
@@ -50,7 +50,7 @@ class Words:
 class CodeForm(ABC):
     """GET shows the form (`?code=` fills it in), POST lets in or says in one sentence why not."""
 
-    words: Words
+    words: FormWords
 
     def __init__(self, store: Store, cookie: str, attempts: Attempts) -> None:
         self.store = store
@@ -63,7 +63,7 @@ class CodeForm(ABC):
 
     @abstractmethod
     async def let_in(self, request: Request, found: Any, nickname: str, given: Mapping[str, str]) -> Response:
-        """Go on with somebody whose code and nickname are right."""
+        """Let somebody in whose code and nickname are right."""
 
     async def respond(self, request: Request) -> Response:
         if request.method == "POST":
@@ -129,7 +129,7 @@ class CodeForm(ABC):
         hidden: str = "",
         below: str = "",
     ) -> Response:
-        """The form with what was given; `nickname` where none was. `hidden` and `below` are HTML."""
+        """The form with the entered values; `nickname` is empty at first. `hidden` and `below` are HTML."""
         code = str(given.get("code", ""))[:20]
         nickname = nickname or getattr(request.state, "nickname", "")
         body = FORM.format(

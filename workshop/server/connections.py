@@ -1,5 +1,5 @@
-"""How connections are read and written: requests that stay half-sent are closed, messages of sockets are bounded by
-what their page sends, and whoever reads nothing of what they are sent is cut off."""
+"""Limits for connections: half-sent requests are closed, a socket's messages have a largest size, and clients that
+don't read are disconnected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from workshop.server import limits
-from workshop.server.limits import TooMany, Who
+from workshop.server.limits import TooManyRequests, Who
 
 STREAMLIT = "/_stcore/"
 LARGEST_OF_STREAMLIT = 4 << 20  # bytes of a message: all that stands in the fields of a page
@@ -22,8 +22,7 @@ UNREAD = 60.0  # seconds in which the other side has to read something of what w
 
 
 class Unread:
-    """The clock of a connection whose other side doesn't read. uvicorn waits for such a side without a limit, both to
-    send more and to close."""
+    """The clock of a connection whose client doesn't read. uvicorn waits for such a client without a limit."""
 
     def __init__(self, transport: asyncio.Transport, seconds: float, waits: Callable[[], bool]) -> None:
         """`waits` tells whether the application waits until more can be written."""
@@ -96,7 +95,7 @@ class Requests(UnreadLimit, H11Protocol):
         self._who = Who(None, "" if through_proxy else limits.network(peer))
         try:
             limits.shared().connections.take(self._who)
-        except TooMany:
+        except TooManyRequests:
             self._who = Who(None)
             transport.abort()
             return

@@ -1,4 +1,4 @@
-"""What a browser sends as cookies, taken out of the header here: parsers of cookies get to see nothing else.
+"""Reads a browser's cookies from the header, so that no other parser sees them.
 
 Python's own un-quoting takes time that grows with the square of a value's length in the versions that we run on, and
 Starlette and Streamlit both use it. So a value with quotes or backslashes never reaches them.
@@ -21,8 +21,8 @@ Headers = list[tuple[bytes, bytes]]
 
 
 def read(headers: Iterable[tuple[bytes, bytes]], names: Collection[str]) -> dict[str, str]:
-    """The cookies of these names whose values are plain, the last one of each name; all others are left out, whatever
-    they hold. Raises BadInput where there are too many bytes of them."""
+    """The last cookie of each of these names with a plain value; all others are left out. Raises BadInput for too many
+    bytes."""
     given = [value for name, value in headers if name.lower() == _HEADER]
     if (size := sum(map(len, given))) > LARGEST:
         raise BadInput(
@@ -39,7 +39,7 @@ def read(headers: Iterable[tuple[bytes, bytes]], names: Collection[str]) -> dict
 
 
 def replaced(headers: Iterable[tuple[bytes, bytes]], cookies: dict[str, str]) -> Headers:
-    """The headers with these cookies in place of those that came."""
+    """The headers with these cookies in place of the sent ones."""
     others = [pair for pair in headers if pair[0].lower() != _HEADER]
     line = "; ".join(f"{name}={value}" for name, value in cookies.items())
     return [*others, (_HEADER, line.encode())] if line else others

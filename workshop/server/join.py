@@ -12,14 +12,14 @@ from starlette.responses import RedirectResponse, Response
 
 from workshop.server import auth, limits
 from workshop.server.auth_middleware import set_cookie
-from workshop.server.code_form import CodeForm, Words
+from workshop.server.code_form import CodeForm, FormWords
 from workshop.server.logout import LOG_OUT
 
 
 class Join(CodeForm):
     """Into the class, or in one sentence why not."""
 
-    words = Words(
+    words = FormWords(
         title="Join the workshop",
         heading="Distributed Training Workshop",
         welcome="Real MPI ranks on a real machine, shared by this class. Come in with the code your instructor shows.",

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from workshop.server import plain_pages
 from workshop.server.auth_middleware import OPEN_FOLDERS, client_address
-from workshop.server.limits import Counts, Limits, TooMany, Who
+from workshop.server.limits import Counts, ServerLimits, TooManyRequests, Who
 
 UPLOADS = "/_stcore/upload_file/"  # Streamlit's: /SESSION/FILE
 SMALLEST = 64 << 10  # bytes that a file counts at least: many tiny ones take room, too
@@ -23,8 +23,8 @@ _TO_WAIT = {"retry-after": "2", "cache-control": "no-store"}
 IsKept = Callable[[str, str], bool]  # whether Streamlit still has the file of a session
 
 
-class Limited:
-    def __init__(self, app: ASGIApp, limits: Limits, is_kept: IsKept | None = None) -> None:
+class LimitMiddleware:
+    def __init__(self, app: ASGIApp, limits: ServerLimits, is_kept: IsKept | None = None) -> None:
         self.app, self.limits = app, limits
         self._uploads = Uploads(limits.uploads, is_kept or kept_by_streamlit)
 
@@ -38,7 +38,7 @@ class Limited:
         counts = self.limits.requests if scope["type"] == "http" else self.limits.sockets
         try:
             counts.take(who)
-        except TooMany as error:
+        except TooManyRequests as error:
             await _refuse(scope, receive, send, str(error))
             return
         try:
@@ -60,7 +60,7 @@ class Limited:
         session, _, file = scope["path"].removeprefix(UPLOADS).partition("/")
         try:
             upload = self._uploads.begin(who, session, file, int(length))
-        except TooMany as error:
+        except TooManyRequests as error:
             # What comes after this is not read: the connection is closed.
             answer = JSONResponse({"error": str(error)}, 413, {**_TO_WAIT, "connection": "close"})
             await answer(scope, receive, send)

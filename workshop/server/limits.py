@@ -46,8 +46,8 @@ SEATS = Limit("seats in this round", 1, 1000)
 RUNS = Limit("unfinished runs", 1 << 30, 400)
 
 
-class TooMany(BadInput):
-    """Somebody, or everybody behind an address, has as much of something as they may have."""
+class TooManyRequests(BadInput):
+    """A person or an address has reached a limit."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,9 @@ class Counts:
             for key, most in self._keys(who):
                 there = self._taken.get(key, 0) + besides
                 if there + amount > most:
-                    raise TooMany(f"{_WHOSE[key[0]]} {there:,} {self.limit.what}, and at most {most:,} are allowed.")
+                    raise TooManyRequests(
+                        f"{_WHOSE[key[0]]} {there:,} {self.limit.what}, and at most {most:,} are allowed."
+                    )
             for key, _ in self._keys(who):
                 self._taken[key] = self._taken.get(key, 0) + amount
 
@@ -143,7 +145,7 @@ class Rate:
 
 
 @dataclass
-class Limits:
+class ServerLimits:
     """All that is counted for one server."""
 
     connections: Counts = field(default_factory=lambda: Counts(CONNECTIONS))
@@ -194,8 +196,8 @@ class Limits:
                 self._logged_out.popitem(last=False)
 
     def check_run(self, store: Store, session: SessionRecord, identity: Identity) -> None:
-        """Refuse a run where a learner, under whatever nickname, or everybody at their address, has as many unfinished
-        ones as is allowed. Raises TooMany."""
+        """Refuse a run where a learner under any nickname, or everybody at their address, has too many unfinished runs.
+        Raises TooManyRequests."""
         if identity.role != "learner":
             return
         who, mine, theirs = self.who(identity), 0, 0
@@ -204,12 +206,14 @@ class Limits:
             theirs += count if who.address and self._addresses.get(other) == who.address else 0
         if mine >= session.limits.queued:
             runs = "run" if mine == 1 else "runs"
-            raise TooMany(
+            raise TooManyRequests(
                 f"You have {mine} unfinished {runs}, as many as this session allows, under all nicknames that you have "
                 "had; wait for one or cancel it."
             )
         if theirs >= self.runs.limit.address:
-            raise TooMany(f"Your network has {theirs} unfinished runs, as many as are allowed; wait for some of them.")
+            raise TooManyRequests(
+                f"Your network has {theirs} unfinished runs, as many as are allowed; wait for some of them."
+            )
 
     def _person(self, identity: Identity | None) -> int | None:
         if identity is None or identity.role == "instructor":
@@ -231,7 +235,7 @@ def network(address: str) -> str:
 
 
 def factor() -> int:
-    """By how much limits per address are multiplied. Raises BadInput for what is no such number."""
+    """The factor for all limits per address. Raises BadInput for other values."""
     given = os.environ.get(FACTOR, "1").strip()
     if not (given.isascii() and given.isdigit() and len(given) <= 4 and int(given) >= 1):
         raise BadInput(f"{FACTOR} is {given[:40]!r}; it should be a whole number from 1 to 9999.")
@@ -247,6 +251,6 @@ def later(seconds: float) -> str:
 
 
 @cache
-def shared() -> Limits:
+def shared() -> ServerLimits:
     """The limits of this process's server. Raises BadInput as `factor` does."""
-    return Limits()
+    return ServerLimits()

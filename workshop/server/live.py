@@ -17,10 +17,10 @@ from workshop.course.class_progress import Classroom
 from workshop.report.run_sections import RunLook
 from workshop.report.session_sections import SessionLook
 from workshop.report.wording import dumps
-from workshop.server import class_csv
+from workshop.server import class_sections
 from workshop.server.actions import only_instructor
 from workshop.server.class_sections import ClassLook, LearnerLook
-from workshop.server.push import Hub, Look, Topic
+from workshop.server.push import Hub, LiveSource, Topic
 from workshop.store.store import Store
 
 
@@ -28,7 +28,7 @@ def routes(store: Store) -> list[BaseRoute]:
     hub, room = Hub(), Classroom(store)
 
     async def watch(
-        websocket: WebSocket, find: Callable[[], object], key: tuple[str, object], make_look: Callable[[], Look]
+        websocket: WebSocket, find: Callable[[], object], key: tuple[str, object], make_look: Callable[[], LiveSource]
     ) -> None:
         """Push what there is. What `find` says isn't there (BadInput) gets no poller: anybody could ask for any."""
         try:
@@ -61,7 +61,7 @@ def routes(store: Store) -> list[BaseRoute]:
     async def table(request: Request) -> Response:
         try:
             only_instructor(request.state.identity)
-            data = await run_in_threadpool(lambda: class_csv.write(room.look()))
+            data = await run_in_threadpool(lambda: class_sections.write_csv(room.look()))
         except WorkshopError as error:
             return PlainTextResponse(str(error), 403 if isinstance(error, BadInput) else 500)
         headers = {"content-disposition": "attachment; filename=class.csv", "cache-control": "no-store"}
@@ -90,7 +90,7 @@ async def _serve(websocket: WebSocket, topic: Topic) -> None:
 
 
 async def _send(websocket: WebSocket, topic: Topic) -> None:
-    """Send what is new whenever the viewer has taken what was before. Ends when the viewer is gone."""
+    """Send new data as soon as the viewer has received the last ones. Ends when the viewer is gone."""
     seen = 0
     with suppress(WebSocketDisconnect, RuntimeError):  # RuntimeError: Starlette's word for sending after the close
         while True:

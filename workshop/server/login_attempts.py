@@ -20,8 +20,8 @@ class TooManyAttempts(Exception):
 
 
 @dataclass
-class Turn:
-    """Whoever looks at a code says whether it was right; `waited`: so many others came before it."""
+class LoginTurn:
+    """One check of a code. The caller sets `right`; `waited` says that as many attempts as allowed came before it."""
 
     waited: bool
     right: bool = False
@@ -37,7 +37,7 @@ class Attempts:
         self._turns: dict[str, tuple[asyncio.Semaphore, int]] = {}  # and how many hold or wait for one
 
     @asynccontextmanager
-    async def turn(self, address: str) -> AsyncIterator[Turn]:
+    async def turn(self, address: str) -> AsyncIterator[LoginTurn]:
         """Look at a code within the block. Raises TooManyAttempts where its turn doesn't come in time."""
         turns, users = self._turns.get(address, (asyncio.Semaphore(self.at_once), 0))
         self._turns[address] = turns, users + 1
@@ -49,7 +49,7 @@ class Attempts:
             if isinstance(error, TimeoutError):
                 raise TooManyAttempts from None
             raise
-        turn = Turn(waited)
+        turn = LoginTurn(waited)
         try:
             yield turn
         finally:

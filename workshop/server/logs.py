@@ -16,9 +16,9 @@ LONGEST = 8_000  # characters of one record
 LARGEST = 8 << 20  # bytes of the file, and of the older one beside it
 
 
-class Sparing:
-    """A text stream for log records, each of them one `write`. What is too much within a minute is counted and left
-    out. A regular file that has grown too large is moved to `NAME.1`; it has to be open for appending."""
+class LimitedLog:
+    """A text stream for log records, with one `write` each. It counts and drops records above a minute's limit. A
+    regular file that is too large becomes `NAME.1`; it has to be open for appending."""
 
     def __init__(
         self, stream: TextIO, a_minute: int = A_MINUTE, largest: int = LARGEST, longest: int = LONGEST
@@ -79,5 +79,5 @@ class Sparing:
 
 def spare() -> None:
     """Let everything that this process logs from now on go through one such stream."""
-    if not isinstance(sys.stderr, Sparing):
-        sys.stderr = Sparing(sys.stderr)  # type: ignore[assignment]  # has what logs need
+    if not isinstance(sys.stderr, LimitedLog):
+        sys.stderr = LimitedLog(sys.stderr)  # type: ignore[assignment]  # has what logs need

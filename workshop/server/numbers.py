@@ -1,4 +1,4 @@
-"""Numbers of runs, studies and rounds in addresses: whoever types one may type any number of digits."""
+"""Numbers of runs, studies and rounds in addresses, which may have any number of digits."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ DIGITS = 40  # more than the number of anything has, and fewer than Python refus
 
 
 def number(given: str) -> int:
-    """The number that stands in an address; of a longer one its beginning, which is nothing's number either.
+    """The number in an address. A very long one is cut, and then nothing has that number.
 
-    Raises ValueError where it is none.
+    Raises ValueError for other text.
     """
     digits = given.strip()
     if not (digits.isascii() and digits.isdecimal()):

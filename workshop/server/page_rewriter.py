@@ -1,16 +1,26 @@
-"""Whole pages that middleware changes on their way out, whoever made them."""
+"""Middleware that changes whole pages on their way out.
+
+`LoadingScreen` gives Streamlit's pages something to show before its scripts have drawn anything, which takes seconds.
+`RecordingNotice` marks plain pages and files of a recording, so that nobody takes them for a session that goes on.
+"""
 
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Callable
+from functools import partial
+from html import escape
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.types import Message, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from workshop.report.figures import theme
+from workshop.store.recorded import RecordingOrigin
 
 
-def rewriting(send: Send, wanted: Callable[[Headers], bool], change: Callable[[bytes], bytes]) -> Send:
-    """A `send` that changes HTML whose headers are `wanted`."""
+def rewrite(send: Send, wanted: Callable[[Headers], bool], change: Callable[[bytes], bytes]) -> Send:
+    """A `send` that applies `change` to HTML pages with `wanted` headers."""
     start: Message | None = None
     parts: list[bytes] = []
 
@@ -39,3 +49,69 @@ def rewriting(send: Send, wanted: Callable[[Headers], bool], change: Callable[[b
 
 def _is_html(message: Message) -> bool:
     return Headers(raw=message["headers"]).get("content-type", "").startswith("text/html")
+
+
+# On every page of ours, see workshop/pages/frame.py: what has it has begun to show itself, and keeps it.
+DRAWN = ".st-key-menu"
+LONGEST = 20  # seconds after which whatever there is shows, as where a page can't reach the server any more
+_PLACE = b'<div id="root"></div>'  # of Streamlit's page, and of no other
+_HEAD = b"</head>"
+# It covers what Streamlit shows first, too: on a dark desktop that is a dark page, before it knows our light colours.
+_SHOWN = f"""<style>
+body:not(:has({DRAWN}))::before {{
+  content: "Loading the dashboard …"; position: fixed; inset: 0; z-index: 1000000; display: grid; place-items: center;
+  background: {theme.PAPER}; color: {theme.MUTED}; font: 17px {theme.FONT}; pointer-events: none;
+  animation: workshop-opening 0s {LONGEST}s forwards;
+}}
+@keyframes workshop-opening {{ to {{ visibility: hidden; }} }}
+</style>
+<noscript><style>body::before {{ display: none !important; }}</style></noscript>
+"""
+
+
+def with_loading_screen(page: bytes) -> bytes:
+    """Streamlit's page with the loading screen; other pages as they are."""
+    return page.replace(_HEAD, _SHOWN.encode() + _HEAD, 1) if _PLACE in page else page
+
+
+class LoadingScreen:
+    """Middleware that gives Streamlit's pages something to show at once."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked = scope["type"] == "http" and scope["method"] == "GET" and "range" not in Headers(scope=scope)
+        await self.app(scope, receive, rewrite(send, _from_streamlit, with_loading_screen) if asked else send)
+
+
+def _from_streamlit(headers: Headers) -> bool:
+    """Whether a page may be Streamlit's own: ours have a policy, downloads a name."""
+    return "content-security-policy" not in headers and "content-disposition" not in headers
+
+
+_BODY = re.compile(rb"<body[^>]*>")
+_OURS = "default-src 'none'"  # our own pages say so themselves; Streamlit's has a banner of its own
+
+
+def with_notice(page: bytes, found: RecordingOrigin) -> bytes:
+    """A whole HTML page with the mark as its first words."""
+    note = f'<p class="note recorded" role="note">{escape(found.words)}</p>'.encode()
+    return _BODY.sub(lambda body: body[0] + note, page, count=1)
+
+
+class RecordingNotice:
+    """Middleware that adds the notice to every plain page."""
+
+    def __init__(self, app: ASGIApp, found: RecordingOrigin) -> None:
+        self.app = app
+        self.found = found
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        http = scope["type"] == "http"
+        change = partial(with_notice, found=self.found)
+        await self.app(scope, receive, rewrite(send, _is_plain_page, change) if http else send)
+
+
+def _is_plain_page(headers: Headers) -> bool:
+    return _OURS in headers.get("content-security-policy", "") or "content-disposition" in headers

@@ -1,4 +1,4 @@
-"""Plain pages, made for phones: no script, and the look of the form by which somebody comes in."""
+"""Plain pages for phones: no script, and the look of the login form."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ SHARE = 0.25  # of the time that one poller may keep a thread and the database b
 log = logging.getLogger(__name__)
 
 
-class Look(Protocol):
-    """Looks at one thing in the store; called in a worker thread, never twice at a time."""
+class LiveSource(Protocol):
+    """Reads one thing from the store, in a worker thread and never twice at a time."""
 
     every: float  # seconds until the next look
 
@@ -41,7 +41,7 @@ class Topic:
         self._changed = asyncio.Event()
 
     def update(self, sections: Mapping[str, str]) -> None:
-        """Take in sections; whoever waits is woken if any of them is new."""
+        """Store sections, and wake waiting viewers if a section is new."""
         known = {name: text for name, (_, text) in self._sections.items()}
         changed = {name: text for name, text in sections.items() if known.get(name) != text}
         if not changed:
@@ -58,7 +58,7 @@ class Topic:
             await self._changed.wait()
 
     def message(self, seen: int) -> str:
-        """What has changed since version `seen`, as one JSON object; made once for all who have seen the same."""
+        """The changes since version `seen` as one JSON object, made once for all viewers with that version."""
         if seen not in self._messages:
             news = [f"{dumps(name)}:{text}" for name, (at, text) in self._sections.items() if at > seen]
             self._messages[seen] = f'{{"version":{self.version},"sections":{{{",".join(news)}}}}}'
@@ -66,13 +66,13 @@ class Topic:
 
 
 class Hub:
-    """The topics that somebody watches; a topic's poller lives as long as it has viewers."""
+    """The watched topics; a topic's poller lives as long as it has viewers."""
 
     def __init__(self) -> None:
         self._topics: dict[Hashable, tuple[Topic, asyncio.Task[None]]] = {}
 
     @asynccontextmanager
-    async def watch(self, key: Hashable, make_look: Callable[[], Look]) -> AsyncIterator[Topic]:
+    async def watch(self, key: Hashable, make_look: Callable[[], LiveSource]) -> AsyncIterator[Topic]:
         """Watch something for as long as the block lasts; `make_look` is only called for its first viewer."""
         if key not in self._topics:
             topic = Topic()
@@ -90,7 +90,7 @@ class Hub:
                     await poller
 
 
-async def _poll(topic: Topic, look: Look) -> None:
+async def _poll(topic: Topic, look: LiveSource) -> None:
     clock = asyncio.get_running_loop().time
     while True:
         began = clock()

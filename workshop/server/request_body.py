@@ -1,4 +1,4 @@
-"""What browsers send: read up to a limit, and no further."""
+"""Bodies of requests, read up to a limit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def form(request: Request) -> dict[str, str]:
 
 
 async def json_object(request: Request, most: int, right: str) -> dict[str, Any]:
-    """What was sent, as JSON. Raises BadInput with `right`, which says what it should be."""
+    """The body as a JSON object. Raises BadInput with `right`, a description of the right form."""
     try:
         given = json.loads(await _body(request, most))
     except (ValueError, RecursionError):

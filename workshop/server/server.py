@@ -13,19 +13,48 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from workshop.core import config
+from workshop.report.figures import theme
 from workshop.runtime.supervisor import check_port
 from workshop.server import actions, address, artifacts, limits, live, logout, logs, numbers
-from workshop.server.auth_middleware import Door, cookie_name
+from workshop.server.auth_middleware import AuthMiddleware, cookie_name
 from workshop.server.connections import Requests, Sockets
 from workshop.server.join import Join
-from workshop.server.limit_middleware import Limited
-from workshop.server.loading_screen import Opening
+from workshop.server.limit_middleware import LimitMiddleware
 from workshop.server.login_attempts import Attempts
+from workshop.server.page_rewriter import LoadingScreen, RecordingNotice
 from workshop.server.quiz import routes as quiz
-from workshop.server.recording_notice import Marked
-from workshop.server.streamlit_theme import SETTINGS
 from workshop.store.recorded import recorded
 from workshop.store.store import Store
+
+STREAMLIT_SETTINGS: dict[str, Any] = {
+    "browser.gatherUsageStats": False,
+    "server.headless": True,
+    "server.showEmailPrompt": False,
+    "server.fileWatcherType": "none",
+    "server.runOnSave": False,
+    "server.maxUploadSize": 64,  # MB, as much as an artifact can have
+    "client.toolbarMode": "minimal",
+    "client.showErrorDetails": "none",
+    "client.showErrorLinks": False,
+    "runner.magicEnabled": False,
+    # A full garbage collection after every run of a page is 100 ms of CPU, five times what the page itself takes;
+    # Python's own collections happen when there is something to collect.
+    "runner.postScriptGC": False,
+    "theme.base": "light",
+    "theme.primaryColor": theme.ACCENT,
+    "theme.backgroundColor": theme.PAPER,
+    "theme.secondaryBackgroundColor": theme.PANEL,
+    "theme.textColor": theme.INK,
+    "theme.linkColor": theme.ACCENT,
+    "theme.borderColor": theme.LINE,
+    "theme.baseRadius": "0.5rem",
+    "theme.showWidgetBorder": True,
+    "theme.baseFontSize": 17,
+    "theme.headingFontSizes": ["1.9rem", "1.5rem", "1.3rem", "1.12rem", "1.05rem", "1rem"],
+    "theme.chartCategoricalColors": list(theme.RANKS),
+    "logger.level": "warning",
+}
+
 
 MOST_LINES = 1 << 16  # connections of learners, each of which is an open file
 GRACE = 1  # seconds for requests that are under way when the server is asked to end
@@ -36,13 +65,13 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
     from streamlit.starlette import App
     from streamlit.web.bootstrap import load_config_options
 
-    load_config_options(SETTINGS)
+    load_config_options(STREAMLIT_SETTINGS)
     numbers.read_in_routes()
     folder = config.app_folder()
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))  # pages import what they share from there
     found = recorded(store.database)
-    marks = [Middleware(Marked, found=found)] if found is not None else []
+    marks = [Middleware(RecordingNotice, found=found)] if found is not None else []
     join = Route("/join", Join(store, cookie_name(port), Attempts()).respond, methods=["GET", "POST"])
     return App(
         folder / "streamlit_app.py",
@@ -55,10 +84,10 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
             *quiz.routes(store, cookie_name(port)),
         ],
         middleware=[
-            Middleware(Door, store=store, port=port, framed_by=framed_by),
-            Middleware(Limited, limits=limits.shared()),
+            Middleware(AuthMiddleware, store=store, port=port, framed_by=framed_by),
+            Middleware(LimitMiddleware, limits=limits.shared()),
             *marks,
-            Middleware(Opening),
+            Middleware(LoadingScreen),
         ],
     )
 

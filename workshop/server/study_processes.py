@@ -30,8 +30,8 @@ TOLD = 3  # lines of its log that are shown of one that failed
 
 
 @dataclass
-class Running:
-    """One study's process, and how it ended."""
+class StudyProcess:
+    """The process of a study, and its end."""
 
     study_id: int
     session: str
@@ -55,11 +55,11 @@ class Runners:
     """The processes that this dashboard has started, the last one for each study; any thread may ask."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Running] = {}
+        self._known: dict[int, StudyProcess] = {}
         self._lock = threading.Lock()
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="studies")
 
-    def start(self, store: Store, identity: Identity, study_id: int, session: SessionRecord) -> Running:
+    def start(self, store: Store, identity: Identity, study_id: int, session: SessionRecord) -> StudyProcess:
         """Go on with a study in a session; returns at once. Raises BadInput: for learners, for a session that isn't
         up, and where a study goes on already."""
         only_instructor(identity)
@@ -75,7 +75,7 @@ class Runners:
             log = config.home() / "studies" / f"{study.id}.log"
             log.parent.mkdir(mode=0o700, exist_ok=True)
             process = self._starter.submit(_spawn, study.id, session.name, log).result()
-            running = Running(study.id, session.name, process, log)
+            running = StudyProcess(study.id, session.name, process, log)
             self._known[study.id] = running
         threading.Thread(target=self._wait, args=(running,), name=f"study {study.id}", daemon=True).start()
         return running
@@ -95,13 +95,13 @@ class Runners:
             running.process.send_signal(signal.SIGINT)
             threading.Thread(target=_insist, args=(running,), name=f"stop study {study_id}", daemon=True).start()
 
-    def of(self, study_id: int) -> Running | None:
+    def of(self, study_id: int) -> StudyProcess | None:
         """The process that runs, or last ran, a study from here."""
         with self._lock:
             return self._known.get(study_id)
 
     def _only_one(self, store: Store, session: SessionRecord) -> None:
-        """One study at a time in a session, whoever runs it: trials would wait for each other. Raises BadInput."""
+        """Refuse a second study in a session, because the trials of two would wait for each other. Raises BadInput."""
         there = {one.study_id for one in self._known.values() if not one.ended.is_set() and one.session == session.name}
         for study in store.studies(limit=RECENT):
             if study.state == "running" and study.id not in there:
@@ -111,7 +111,7 @@ class Runners:
         if there:
             raise BadInput(f"Study {min(there)} goes on in session {session.name}; stop it, or wait until it is done.")
 
-    def _wait(self, running: Running) -> None:
+    def _wait(self, running: StudyProcess) -> None:
         """Take note of its end, or it would stay in the process table."""
         running.process.wait()
         running.ended.set()
@@ -124,7 +124,7 @@ def _spawn(study_id: int, session: str, log: Path) -> subprocess.Popen[bytes]:
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
 
 
-def _insist(running: Running) -> None:
+def _insist(running: StudyProcess) -> None:
     if not running.ended.wait(GIVE_UP):
         running.process.kill()
 

@@ -1,7 +1,6 @@
-"""The gate for heavy work that people ask for, above all questions to an MPI's mapper, which start processes.
+"""The gate for heavy work, above all questions to an MPI's mapper, which start processes.
 
-The work is done by few threads of its own, never by those that answer requests, and everybody has a share of the places
-in front of it.
+A few threads of its own do the work, never the threads that answer requests, and each person has a share of the places.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from functools import cache
 from typing import TypeVar
 
 from workshop.server import limits
-from workshop.server.limits import Counts, TooMany, Who
+from workshop.server.limits import Counts, TooManyRequests, Who
 
 T = TypeVar("T")
 
@@ -28,21 +27,21 @@ class Gate:
     """Work in the order in which it was asked for. Any thread may ask."""
 
     def __init__(self, counts: Counts, workers: int = WORKERS, most: int = MOST_WAITING, reserved: int = 0) -> None:
-        """`most` may wait; the last `reserved` places are for those who ask for one of them."""
+        """At most `most` may wait; the last `reserved` places are for callers who ask for them."""
         self._counts = counts
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="heavy work")
         self._open = threading.BoundedSemaphore(workers + most - reserved)
         self._reserved = threading.BoundedSemaphore(reserved)
 
     def begin(self, who: Who, work: Callable[[], T], *, reserved: bool = False) -> Future[T]:
-        """Have something done, in a `reserved` place where no other is free; cancelling the future takes back what has
-        not begun. Raises TooMany where `who` has their share of work here, or there is no place."""
+        """Queue a function; `reserved` callers may use the last places. Cancelling the future removes work that has not
+        begun. Raises TooManyRequests where `who` has their share of work here, or no place is free."""
         self._counts.take(who)
         places = [self._open, self._reserved] if reserved else [self._open]
         place = next((one for one in places if one.acquire(blocking=False)), None)
         if place is None:
             self._counts.give_back(who)
-            raise TooMany(BUSY)
+            raise TooManyRequests(BUSY)
 
         def done(_: Future[T]) -> None:
             place.release()
@@ -53,8 +52,8 @@ class Gate:
         return future
 
     async def do(self, who: Who, work: Callable[[], T], *, reserved: bool = False) -> T:
-        """Have something done as `begin` does, and wait for it while the event loop goes on. Raises TooMany, and what
-        the work raises; whoever is cancelled meanwhile takes it back."""
+        """Queue a function as `begin` does, and wait for it without blocking the event loop. Cancelling removes it.
+        Raises TooManyRequests, and errors of the function."""
         return await asyncio.wrap_future(self.begin(who, work, reserved=reserved))
 
     def wait(self, who: Who, work: Callable[[], T], seconds: float) -> T:
@@ -67,7 +66,7 @@ class Gate:
             if future.done():  # the work's own
                 raise
             future.cancel()
-            raise TooMany(BUSY) from None
+            raise TooManyRequests(BUSY) from None
 
 
 @cache

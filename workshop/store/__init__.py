@@ -1,5 +1,5 @@
-"""What is kept: sessions, runs, events, artifacts, learners. Everybody else reads and writes through `Store`.
+"""The database: sessions, runs, events, artifacts, learners. Everybody reads and writes it through `Store`.
 
-`store` joins one class for each kind of record, `records` is what everybody else sees, `tables` are the tables, and
+`store` joins one class for each kind of record, `records` are the values that it returns, `tables` are the tables, and
 `database` opens SQLite or PostgreSQL. `recording`, `recording_file` and `recorded` write and open recorded classes.
 """

@@ -1,4 +1,4 @@
-"""Taking names out of what a store holds: people, hosts, and where files are on somebody's machine. Pure."""
+"""Removes names from a store's contents: people, hosts, and paths on somebody's machine. Pure functions."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _KEPT_FROM = ("/site-packages/", "/workshop/", "/labs/", "/app/")  # code of eve
 
 
 class Names:
-    """Which names there are, and what stands in their place: learner-1, node-1, … the same for the same everywhere.
+    """The known names, and their replacements: learner-1, node-1, …, always the same for the same name.
 
-    Names of that form already stay what they are. `terms` are words that are no names in a text, whoever calls himself
+    Names of that form stay as they are. `terms` are words that count as no names in a text, even if somebody is called
     so; `folders` are beginnings of paths.
     """
 
@@ -58,11 +58,11 @@ class Names:
         return sum(name != new for name, new in (self.people | self.hosts).items())
 
     def person(self, name: str) -> str:
-        """What stands in the place of somebody's name, where nothing but the name is kept."""
+        """The replacement for a person's name, in columns that hold a name alone."""
         return self.people.get(name, name if name in NOBODY else f"{LEARNER}{len(self.people) + 1}")
 
     def text(self, text: str, paths: bool = True) -> str:
-        """A text without names, addresses and (`paths`) places on a machine; what is said of them stays."""
+        """A text without names, addresses and (with `paths`) paths of a machine."""
         if paths and "/" in text:
             for folder in self._folders:
                 text = text.replace(f"{folder}/", "/workshop/") if folder in text else text
@@ -72,8 +72,8 @@ class Names:
         return _ADDRESS.sub(ADDRESS, text) if "." in text else text
 
     def file(self, data: bytes) -> bytes | None:
-        """A file's contents without names: text in UTF-8, or in UTF-16 with its mark, and PNG pictures without what is
-        said in them; None for anything else, in which a name may stand in a form that nobody can look for."""
+        """A file's contents without names: text in UTF-8, or in UTF-16 with its mark, and PNG pictures without their
+        comments. None for other files, in which names can't be searched."""
         if data.startswith(_PNG):
             return _only_picture(data)
         encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
@@ -117,7 +117,7 @@ def _listed(hosts: Iterable[Any]) -> Iterable[str]:
 
 
 def _numbered(prefix: str, names: Iterable[str]) -> dict[str, str]:
-    """A number for each name, in the order in which they come; those that have one keep it."""
+    """A number for each name, in the order of their appearance; known names keep theirs."""
     there = list(dict.fromkeys(names))
     form = re.compile(rf"{re.escape(prefix)}[1-9][0-9]{{0,5}}")
     found = {name: name for name in there if form.fullmatch(name)}
@@ -139,7 +139,7 @@ def _forms(name: str) -> set[str]:
 
 
 def _only_picture(png: bytes) -> bytes | None:
-    """A PNG picture without its comments and whatever else isn't needed to draw it; None for a damaged one."""
+    """A PNG picture without comments and other parts that drawing doesn't need; None for a damaged one."""
     kept, at = [_PNG], len(_PNG)
     while at < len(png):
         end = at + 12 + int.from_bytes(png[at : at + 4])  # length, kind, contents, check

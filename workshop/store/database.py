@@ -7,6 +7,7 @@ SQLite by BEGIN IMMEDIATE, PostgreSQL by a lock that ends with the transaction. 
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -32,7 +33,6 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, DataError, DBAPIError, 
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.store import tables
-from workshop.store.mounts import network_filesystem
 
 BUSY = 10.0  # seconds to wait for another writer
 CONNECT = 5  # seconds to wait for a PostgreSQL server
@@ -79,7 +79,7 @@ class Database:
 
     @contextmanager
     def _worded(self) -> Iterator[None]:
-        """Tell in one sentence that a database is full, locked, damaged or gone; mistakes of ours stay as they are."""
+        """Say in one sentence that a database is full, locked, damaged or gone; other errors pass."""
         try:
             yield
         except (DataError, IntegrityError, ProgrammingError):
@@ -147,7 +147,7 @@ class Database:
             )
 
     def _bring_up_to_date(self, connection: Connection, found: int) -> None:
-        """Make the tables, columns and indexes that a store of an older version lacks; what it holds stays as it is."""
+        """Add the tables, columns and indexes that an older store lacks; its contents stay."""
         new = [part for version, parts in tables.SINCE.items() if version > found for part in parts]
         missing = [part for part in new if isinstance(part, Table)]
         others = set(inspect(connection).get_table_names()) & {table.name for table in missing}
@@ -261,3 +261,34 @@ def _postgresql(url: URL) -> Engine:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": WRITERS_LOCK})
 
     return engine
+
+
+MOUNTS = Path("/proc/self/mountinfo")
+
+# Processes on them don't share memory-mapped pages or locks reliably, which SQLite's write-ahead log lives on.
+NETWORK = re.compile(
+    r"nfs\d?|cifs|smb\d?|smbfs|lustre|gpfs|beegfs\w*|ceph|glusterfs|afs|ncpfs|9p|panfs|pvfs2|orangefs|wekafs|davfs"
+    r"|fuse\.(sshfs|glusterfs|ceph\w*|s3fs|rclone|davfs2?|cernvmfs|beegfs\w*|gvfs\w*|juicefs|gcsfuse)"
+)
+
+
+def network_filesystem(path: Path | str, mounts: Path = MOUNTS) -> str | None:
+    """The type of the network file system of `path`, which may not exist yet. None for a local one, and where the
+    kernel doesn't tell."""
+    place = Path(path).expanduser().resolve()
+    try:
+        lines = mounts.read_text().splitlines()
+    except OSError:
+        return None
+    best, kind = -1, ""
+    for line in lines:
+        # Fields as in proc(5): the mount point is the fifth, the type comes first behind " - ".
+        before, _, after = line.partition(" - ")
+        fields = before.split()
+        if len(fields) < 5 or not after:
+            continue
+        point = Path(re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), fields[4]))
+        # Of two mounts on one point the later hides the earlier.
+        if place.is_relative_to(point) and len(point.parts) >= best:
+            best, kind = len(point.parts), after.split()[0]
+    return kind if NETWORK.fullmatch(kind) else None

@@ -113,11 +113,11 @@ class Events:
         return dict(totals)
 
     def series(self, run_id: int, name: str, points: int = 400) -> list[Series]:
-        """The events of one name as plots need them, one series per rank.
+        """The events of one name for plots, one series per rank.
 
-        A rank with at most `points` events (2 to 2,000) has a point for each; of more, a point stands for those in
-        one of `points` equal spans of steps. Where events carry no step, spans are of time, and a point's step is the
-        number of events before it. A value that is no number is left out; a span of only such is NaN.
+        A rank with at most `points` events (2 to 2,000) has a point for each event. Otherwise each of `points` equal
+        spans of steps has one point. Events without steps are divided by time, and a point's step is the number of
+        events before it. Values that aren't numbers are left out; a span with only such values is NaN.
         """
         points = min(max(points, 2), SPANS)
         with self.database.reading() as connection:

@@ -13,12 +13,12 @@ from workshop.store.tables import guesses, identities
 
 
 class Guesses:
-    """Kept by what they are about and whose they are; nobody's (identity None) is the command line's."""
+    """Guesses by subject and person; the command line's have no person (identity None)."""
 
     database: Database
 
     def keep_guess(self, identity_id: int | None, about: str, value: Any) -> Guess:
-        """Keep what somebody guesses, in place of what they guessed before."""
+        """Store a guess in place of an earlier one."""
         with self.database.writing() as connection:
             connection.execute(guesses.delete().where(guesses.c.about == about, _whose(identity_id)))
             connection.execute(
@@ -29,7 +29,7 @@ class Guesses:
         return found
 
     def guess(self, identity_id: int | None, about: str) -> Guess | None:
-        """Somebody's guess; None where they haven't made any."""
+        """A person's guess; None without one."""
         query = _select().where(guesses.c.about == about, _whose(identity_id))
         with self.database.reading() as connection:
             row = connection.execute(query).first()

@@ -41,7 +41,7 @@ class Identities:
             return _known(connection, token_hash, identities.c.let_in_at > time.time() - STAY)
 
     def those_in(self, token_hashes: Iterable[str]) -> set[str]:
-        """Those of these hashes by whose tokens somebody is in."""
+        """The hashes among these whose tokens let somebody in."""
         asked, found = list(token_hashes), set[str]()
         still = select(identities.c.token_hash).where(identities.c.let_in_at > time.time() - STAY)
         with self.database.reading() as connection:
@@ -67,7 +67,7 @@ class Identities:
             return _known(connection, token_hash)
 
     def log_out(self, identity_id: int) -> None:
-        """End what somebody's token is worth; nobody comes back as them."""
+        """Make a person's token invalid; the person can't come back."""
         values = {"token_hash": f"out:{identity_id}:{secrets.token_hex(16)}", "let_in_at": None}
         with self.database.writing() as connection:
             connection.execute(identities.update().where(identities.c.id == identity_id).values(**values))
@@ -85,10 +85,10 @@ class Identities:
         return self.setting(_CHANGES) or ""
 
     def learner(self, name: str) -> Identity:
-        """The learner whose notebooks have this name, let in where there is none yet.
+        """The learner whose notebooks have this name, who is let in if new.
 
-        Nobody else is this learner: not whoever has this nickname from the dashboard's door, whose limits and runs stay
-        their own. Where a learner has it already, the new one gets a number.
+        A learner who came through the dashboard with the same nickname is another person, with other limits and runs.
+        Where that learner exists, the new one gets a number.
         """
         known_by = _notebook(name)
         with self.database.writing() as connection:
@@ -96,7 +96,7 @@ class Identities:
             return there or _added(connection, "learner", _free(connection, name, ["learner"]), known_by)
 
     def of_notebooks(self, names: Iterable[str]) -> dict[int, str]:
-        """The ids of those of these learners who were let in by their notebooks, with their names there."""
+        """The ids of learners among these who came from notebooks, with their names there."""
         known = {_notebook(name): name for name in names}
         these = identities.c.token_hash.startswith(_NOTEBOOK, autoescape=True)
         with self.database.reading() as connection:
@@ -104,7 +104,7 @@ class Identities:
         return {row.id: known[row.token_hash] for row in found if row.token_hash in known}
 
     def add_ticket(self, ticket_hash: str, until: float) -> None:
-        """Keep the hash of a ticket that is worth something until then; those whose time is over are forgotten."""
+        """Store the hash of a ticket that is valid until then; expired ones are deleted."""
         with self.database.writing() as connection:
             mine = settings.c.key.startswith(_TICKET, autoescape=True)
             connection.execute(settings.delete().where(mine, settings.c.value < _moment(time.time())))
@@ -132,9 +132,11 @@ _CHANGES = "logged_out"
 
 
 def numbered(connection: Connection, nickname: str, column: ColumnElement[str], among: Select[str]) -> str:
-    """The nickname, with a number where one of `among` has it, which are selected from the table of `column`. One
-    query, whose work doesn't grow with the number of people; a few more where more than `COUNTED` have the nickname.
-    Nobody can keep others out by taking their nickname often: numbers that are drawn get longer until one is free."""
+    """The nickname, with a number where the rows `among` have it already; `column` has their nicknames. It takes one
+    query for any number of people, and a few more where more than `COUNTED` have the nickname.
+
+    Random numbers get longer until one is free, so nobody can block a nickname.
+    """
     names, digits = [nickname, *(_behind(nickname, number) for number in range(2, COUNTED + 1))], len(str(COUNTED))
     while (free := _first_free(connection, names, column, among)) is None:
         digits += 1
@@ -150,7 +152,7 @@ def _first_free(
 
 
 def _behind(nickname: str, number: int) -> str:
-    """A number behind a nickname, of which a long one loses its end."""
+    """The nickname with a number; a long nickname is cut."""
     return f"{nickname[: LONGEST_NICKNAME - max(5, len(str(number)) + 1)]} {number}"
 
 
@@ -165,7 +167,7 @@ def _tell_changed(connection: Connection) -> None:
 
 
 def _notebook(name: str) -> str:
-    """What stands for the cookie of a notebook's learner."""
+    """The value in place of a cookie for a learner from a notebook."""
     return _NOTEBOOK + sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 

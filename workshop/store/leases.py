@@ -47,7 +47,7 @@ class Leases:
         return self.lease(lease_id)
 
     def lease(self, lease_id: int) -> Lease:
-        """One lease. Raises BadInput where there is none of that id."""
+        """The lease with that id. Raises BadInput where there is none."""
         with self.database.reading() as connection:
             row = connection.execute(select(leases).where(leases.c.id == lease_id)).first()
         if row is None:
@@ -55,12 +55,12 @@ class Leases:
         return Lease(**row._mapping)
 
     def leases(self, session_id: int) -> list[Lease]:
-        """Those of a session that are wanted or held, the oldest first."""
+        """A session's waiting and held leases, the oldest first."""
         with self.database.reading() as connection:
             return [Lease(**row._mapping) for row in connection.execute(_OPEN, {"wanted": session_id})]
 
     def hold_lease(self, lease_id: int) -> bool:
-        """Let whoever wants it have it. False, and nothing changed, where nobody wants it any longer."""
+        """Give a waiting lease its ranks. False, without a change, where nobody waits for it any longer."""
         return self._move(lease_id, ("wanted",), state="held", held_at=time.time())
 
     def lease_heartbeat(self, lease_id: int) -> bool:

@@ -1,4 +1,4 @@
-"""Nicknames as they are shown, and those that nobody may have."""
+"""Nicknames in their visible form, and reserved ones."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _looks_reserved(name: str) -> bool:
 
 
 def _skeleton(plain: str) -> str:
-    """The letters of a name, as those that they look like."""
+    """A name's letters, each replaced by the letter that it looks like."""
     alike = "".join(map(_digit, plain)).translate(_LETTERS)
     return "".join(one for one in alike if one.isalpha())
 

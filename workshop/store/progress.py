@@ -11,7 +11,7 @@ from sqlalchemy import Column, Connection, Row, String, and_, select
 
 from workshop.core.errors import BadInput
 from workshop.store.database import Database
-from workshop.store.records import Progress
+from workshop.store.records import LabProgress
 from workshop.store.tables import Key, progress
 
 LARGEST_VALUE = 10_000  # characters of a guess or of what was measured, as JSON
@@ -20,16 +20,16 @@ RIGHT, EMPTY = "right", "empty"
 
 
 class Progresses:
-    """One row per learner and thing. Whoever writes at the same time (a notebook that is open twice) loses nothing."""
+    """One row for each learner and thing. Concurrent writers (a notebook that is open twice) lose nothing."""
 
     database: Database
 
-    def keep_check(self, learner: str, lab: str, item: str, state: str, said: str) -> Progress:
-        """Count a check of an exercise: `state` is what came of it, `said` the hint ("" where it is right).
+    def keep_check(self, learner: str, lab: str, item: str, state: str, said: str) -> LabProgress:
+        """Count a check of an exercise: `state` is its result, `said` the hint ("" where the answer is right).
 
-        An exercise that was right once has been solved (`right_at`), also when later checks are wrong. An empty one is
-        not wrong: whoever runs a whole notebook checks exercises that they haven't come to.
-        Raises BadInput for names that can't be kept, and nothing is counted then.
+        A solved exercise stays solved (`right_at`), also after a wrong check. An empty answer isn't wrong, because
+        somebody may run a whole notebook before reaching its exercises. Raises BadInput for names that can't be stored;
+        then nothing is counted.
         """
         if not state or len(state) > _most(progress.c.state):
             raise BadInput(f"{state!r} is no outcome of a check; see workshop.course.exercise_checks.")
@@ -44,9 +44,11 @@ class Progresses:
 
         return self._keep(learner, lab, "exercise", item, change)
 
-    def keep_prediction(self, learner: str, lab: str, item: str, guess: Any = None, measured: Any = None) -> Progress:
-        """Keep what somebody predicts, or what was measured of it, or both; None leaves that one as it is. Values are
-        as JSON has them; raises BadInput for others, and for names that can't be kept."""
+    def keep_prediction(
+        self, learner: str, lab: str, item: str, guess: Any = None, measured: Any = None
+    ) -> LabProgress:
+        """Store a prediction, a measured value, or both; None leaves a value as it is. Raises BadInput for values that
+        JSON doesn't have, and for names that can't be stored."""
         new = {key: value for key, value in (("guess", guess), ("measured", measured)) if value is not None}
         if not new:
             raise BadInput(f"The prediction {item!r} has neither a guess nor a measured value.")
@@ -58,11 +60,11 @@ class Progresses:
 
         return self._keep(learner, lab, "prediction", item, change)
 
-    def keep_opened(self, learner: str, lab: str) -> Progress:
+    def keep_opened(self, learner: str, lab: str) -> LabProgress:
         """Keep that somebody has opened a lab's notebook: `began_at` is the first time, `changed_at` the last one."""
         return self._keep(learner, lab, "notebook", "", lambda there, now: {})
 
-    def progress(self, learner: str | None = None, lab: str | None = None) -> list[Progress]:
+    def progress(self, learner: str | None = None, lab: str | None = None) -> list[LabProgress]:
         """Everybody's, or one learner's, or one lab's; by learner, lab, kind and item."""
         query = select(progress)
         if learner is not None:
@@ -70,11 +72,11 @@ class Progresses:
         if lab is not None:
             query = query.where(progress.c.lab == lab)
         with self.database.reading() as connection:
-            found = [Progress(**row._mapping) for row in connection.execute(query)]
+            found = [LabProgress(**row._mapping) for row in connection.execute(query)]
         return sorted(found, key=lambda one: (one.learner, one.lab, one.kind, one.item))
 
     def forget_progress(self, learner: str, lab: str | None = None) -> int:
-        """Take back what is known of a learner, in one lab or in all; returns how many things that was."""
+        """Delete a learner's progress in one lab or in all. Returns the number of deleted rows."""
         gone = progress.delete().where(progress.c.learner == learner)
         if lab is not None:
             gone = gone.where(progress.c.lab == lab)
@@ -88,7 +90,7 @@ class Progresses:
         kind: str,
         item: str,
         change: Callable[[Row[Any] | None, float], Mapping[str, Any]],
-    ) -> Progress:
+    ) -> LabProgress:
         """Write one row: the values that `change` makes of the one there is (None: there is none) and of the time."""
         key = {"learner": learner, "lab": lab, "kind": kind, "item": item}
         _check_names(key)
@@ -103,7 +105,7 @@ class Progresses:
                 connection.execute(progress.insert().values(**key, **{**empty, "began_at": now, **changed}))
             kept = _row(connection, whose)
         assert kept is not None, "just written"
-        return Progress(**kept._mapping)
+        return LabProgress(**kept._mapping)
 
 
 def _row(connection: Connection, whose: Any) -> Row[Any] | None:

@@ -11,17 +11,16 @@ from workshop.store.records import RunRecord
 
 
 def owner(run: RunRecord) -> Hashable:
-    """Whose turn a run takes: a person's who came in through the dashboard, else a nickname's ("": the command
-    line's)."""
+    """The person whose turn a run takes: somebody from the dashboard, else a nickname ("": the command line)."""
     return run.identity_id if run.identity_id is not None else run.submitted_by
 
 
 def turns(queued: Iterable[tuple[int, Hashable]], last_taken: Mapping[Hashable, float]) -> list[int]:
-    """The order in which queued runs will be taken: owners take turns, one run each, and their own runs stay in order.
+    """The order of queued runs: owners take turns with one run each, and each owner's runs stay in order.
 
-    `queued` holds (run id, owner); a lower id was queued earlier. `last_taken` tells when each owner's latest run was
-    taken: who has waited longest since then is first, who never had one before them all. Whatever is taken from the
-    front, the rest keeps its order.
+    `queued` holds (run id, owner); a lower id was queued earlier. `last_taken` has the time of each owner's latest run.
+    An owner without one is first, then the one who has waited longest. The order stays the same when runs are taken
+    from its front.
     """
     waiting: dict[Hashable, list[int]] = defaultdict(list)
     for run_id, who in sorted(queued, key=lambda pair: pair[0]):
@@ -34,10 +33,10 @@ def turns(queued: Iterable[tuple[int, Hashable]], last_taken: Mapping[Hashable, 
 def expected_wait(
     queue: Sequence[RunRecord], running: RunRecord | None, history: Iterable[RunRecord], now: float | None = None
 ) -> dict[int, float | None]:
-    """Seconds until each queued run is likely to begin, by run id; None where nothing is known of what comes before.
+    """Expected seconds until each queued run begins, by run id; None where an earlier run's length is unknown.
 
-    A run is taken to last as long as the median of the ended runs of its workload in `history`, or of all of them
-    where its workload has none. `queue` is in the order of `turns`; `now` is in seconds since the epoch.
+    A run takes the median of its workload's ended runs in `history`, or of all runs where its workload has none.
+    `queue` is in the order of `turns`; `now` is in seconds since the epoch.
     """
     now = time.time() if now is None else now
     past: dict[str, list[float]] = defaultdict(list)

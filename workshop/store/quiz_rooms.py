@@ -1,4 +1,4 @@
-"""Who hosts a live round, in the store: one dashboard at a time, whose memory the round's room is in."""
+"""The dashboard that hosts a live round. Only one can, because its memory holds the round's room."""
 
 from __future__ import annotations
 

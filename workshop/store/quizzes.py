@@ -70,7 +70,7 @@ class Quizzes:
         return QuizRound(**row._mapping)
 
     def rounds(self, kind: str | None = None, name: str | None = None, *, going_on: bool = False) -> list[QuizRound]:
-        """Rounds, the newest first: of one kind, of the deck of this name, only those that haven't ended."""
+        """Rounds, the newest first, filtered by kind, by deck name, or to unfinished ones."""
         query = select(quiz_rounds).order_by(quiz_rounds.c.id.desc())
         if kind is not None:
             query = query.where(quiz_rounds.c.kind == kind)
@@ -135,7 +135,7 @@ class Quizzes:
         return QuizPlayer(**row._mapping) if row is not None else None
 
     def players(self, round_id: int | None = None, identity_id: int | None = None) -> list[QuizPlayer]:
-        """Those of a round, or of an identity, or both; in the order in which they came."""
+        """The players of a round, of an identity, or of both, in the order of their arrival."""
         query = select(quiz_players).order_by(quiz_players.c.id)
         if round_id is not None:
             query = query.where(quiz_players.c.round_id == round_id)
@@ -156,12 +156,12 @@ class Quizzes:
             connection.execute(quiz_players.update().where(quiz_players.c.id.in_(player_ids)).values(removed=True))
 
     def forget_player(self, player_id: int) -> int:
-        """Remove somebody's answers and name from a round; returns how many answers there were."""
+        """Delete a person's answers and name from a round. Returns the number of answers."""
         with self.database.writing(durable=True) as connection:
             return _forget(connection, [player_id])
 
     def forget_identity(self, identity_id: int) -> int:
-        """Remove somebody's answers and name from all rounds; returns how many answers there were."""
+        """Delete a person's answers and name from all rounds. Returns the number of answers."""
         with self.database.writing(durable=True) as connection:
             theirs = select(quiz_players.c.id).where(quiz_players.c.identity_id == identity_id)
             # Who came in by a quiz is nobody elsewhere.

@@ -17,7 +17,7 @@ _KEPT = select(settings.c.value).where(settings.c.key == KEY)
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordingOrigin:
     """When (seconds since the epoch) and on what machine (in words) the contents of a store were recorded."""
 
     at: float
@@ -26,19 +26,19 @@ class Recorded:
 
     @property
     def words(self) -> str:
-        """What stands on every page."""
+        """The sentence on every page of a recording."""
         when = time.strftime("%d %B %Y", time.localtime(self.at)).lstrip("0")
         return f"Recorded on {when}, on {self.machine}; nothing runs here. {self.note}".rstrip()
 
 
-def recorded(database: Database) -> Recorded | None:
+def recorded(database: Database) -> RecordingOrigin | None:
     """What a store is a recording of; None for one that is none."""
     with database.reading() as connection:
         return _read(connection)
 
 
-def mark(connection: Connection, found: Recorded) -> None:
-    """Make a store that of a recording."""
+def mark(connection: Connection, found: RecordingOrigin) -> None:
+    """Mark a store as a recording's."""
     connection.execute(settings.insert().values(key=KEY, value=json.dumps(asdict(found))))
 
 
@@ -56,11 +56,11 @@ def refuse_in(database: Database) -> None:
 
 
 def now(database: Database) -> float:
-    """The time as of which a store is looked at: of a recording, when it was made, so that nothing in it grows old."""
+    """The present time; for a recording the time of its making, so that nothing in it looks old."""
     found = recorded(database)
     return found.at if found is not None else time.time()
 
 
-def _read(connection: Connection) -> Recorded | None:
+def _read(connection: Connection) -> RecordingOrigin | None:
     kept = connection.scalar(_KEPT)
-    return Recorded(**json.loads(kept)) if kept else None
+    return RecordingOrigin(**json.loads(kept)) if kept else None

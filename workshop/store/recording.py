@@ -1,8 +1,8 @@
-"""Recordings: chosen sessions of a store as one document without names or secrets, and a store made of one.
+"""Recordings: sessions of a store as one document without names or secrets, and a store made from such a document.
 
-What is recorded has ended: sessions with their runs, events and files, studies, guesses, rounds of quizzes, progress.
-What is not: settings, ways in, codes, queues, leases, and files that ranks were given, that are only good for going on,
-or that nobody can search for names, being neither text nor PNG pictures. People become learner-1, learner-2, …, hosts
+A recording has ended sessions with their runs, events and files, studies, guesses, rounds of quizzes, and progress. It
+has no settings, tokens, codes, queues and leases. It has no files that only serve to continue a run, and none in which
+names can't be searched, which is everything but text and PNG pictures. People become learner-1, learner-2, …, hosts
 node-1, …, paths the names of their files (`workshop.store.anonymous`).
 """
 
@@ -24,9 +24,9 @@ from sqlalchemy.exc import IntegrityError
 from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.store import tables
-from workshop.store.recorded import Recorded, mark, recorded
-from workshop.store.recording_file import LONGEST_NOTE, Head, Reader, Writer, opened
-from workshop.store.recording_selection import LARGEST, RECORDED, Chosen
+from workshop.store.recorded import RecordingOrigin, mark, recorded
+from workshop.store.recording_file import LONGEST_NOTE, Head, RecordingReader, RecordingWriter, opened
+from workshop.store.recording_selection import LARGEST, RECORDED, RecordingSelection
 from workshop.store.records import ENDED
 from workshop.store.store import Store
 
@@ -50,10 +50,12 @@ def record(
     """
     before = recorded(store.database)
     with store.database.reading() as connection:
-        chosen = Chosen(connection, sessions, terms, _folders(), [socket.gethostname(), socket.getfqdn()], largest)
+        chosen = RecordingSelection(
+            connection, sessions, terms, _folders(), [socket.gethostname(), socket.getfqdn()], largest
+        )
         head = Head(before.at, before.machine) if before else Head(time.time(), chosen.machine())
         head = replace(head, note=_checked(note) or (before.note if before else ""))
-        writer = Writer(file, head)
+        writer = RecordingWriter(file, head)
         for table, rows in chosen.tables():
             writer.table(table, rows)
         writer.end()
@@ -73,12 +75,12 @@ def _folders() -> list[str]:
     return [str(folder) for folder in (config.home(), config.app_folder().parent, Path.home(), Path.cwd())]
 
 
-def load(path: Path, store: Store) -> Recorded:
+def load(path: Path, store: Store) -> RecordingOrigin:
     """Fill an empty store with a recording, ids and all. Raises BadInput for a store that isn't empty, and for a file
     that is no recording, damaged, or newer than this program; the store stays empty then."""
     with opened(path) as file:
-        reader = Reader(file, path.name)
-        found = Recorded(reader.head.recorded_at, reader.head.machine, reader.head.note)
+        reader = RecordingReader(file, path.name)
+        found = RecordingOrigin(reader.head.recorded_at, reader.head.machine, reader.head.note)
         try:
             with store.database.writing() as connection:
                 _check_empty(connection, store.where)

@@ -67,11 +67,11 @@ class Head:
 
 
 def columns_of(table: Table) -> list[Column[Any]]:
-    """Those of its columns that are in a recording."""
+    """The columns of a table that a recording has."""
     return [column for column in table.c if column not in SECRET]
 
 
-class Writer:
+class RecordingWriter:
     """Writes a recording; `table` for each of `TABLES` in their order, then `end`."""
 
     def __init__(self, file: IO[bytes], head: Head) -> None:
@@ -80,7 +80,7 @@ class Writer:
         self._line({"format": FORMAT, "version": VERSION, "store": tables.VERSION, **vars(head)})
 
     def table(self, table: Table, rows: Iterable[Sequence[Any]]) -> int:
-        """Write a table's rows, whose values are in the order of `columns_of`; returns how many there were."""
+        """Write a table's rows, with values in the order of `columns_of`. Returns their number."""
         self._line({"table": table.name, "columns": [column.name for column in columns_of(table)]})
         count = 0
         for row in rows:
@@ -97,9 +97,9 @@ class Writer:
         self._packed.write(json.dumps(value, separators=(",", ":")).encode() + b"\n")
 
 
-class Reader:
-    """Reads a recording line by line. Raises BadInput, in one sentence, for whatever isn't one or is damaged, and never
-    unpacks more than `LARGEST`."""
+class RecordingReader:
+    """Reads a recording line by line and never unpacks more than `LARGEST`. Raises BadInput with one sentence for a
+    file that isn't a recording or is damaged."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
         self.name = name
@@ -109,7 +109,7 @@ class Reader:
         self.head = self._read_head()
 
     def tables(self) -> Iterator[tuple[Table, Iterator[dict[str, Any]]]]:
-        """The tables with their rows; those of one have to be read before the next one."""
+        """The tables with their rows. Read a table's rows before you ask for the next table."""
         known = {table.name: table for table in TABLES}
         for table in TABLES:
             begin = self._next()
@@ -256,7 +256,7 @@ def _fits(column: Column[Any], value: Any) -> bool:
             return number and (not column.name.endswith("_at") or 0 <= value < LATEST)
         case tables.Key():
             return isinstance(value, str) and len(value) <= column.type.length
-        case String(length=length):  # which a database takes as it is, other than `tables.Words`
+        case String(length=length):  # which a database takes as it is, other than `tables.CleanText`
             return _is_text(value) and (length is None or len(value) <= length)
     return isinstance(value, str)
 

@@ -1,4 +1,4 @@
-"""The rows of a store that make up a recording, as they are written there: see `workshop.store.recording`."""
+"""The rows of a store that a recording gets, in their recorded form; see `workshop.store.recording`."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _NAMES = frozenset({tables.sessions.c.name, tables.quiz_rounds.c.session})  # fr
 Row = list[Any]
 
 
-class Chosen:
-    """What is recorded of some sessions, table by table. `left_out` says afterwards what isn't.
+class RecordingSelection:
+    """The recorded rows of some sessions, table by table. `left_out` names the rest afterwards.
 
-    Raises BadInput for a session that isn't there.
+    Raises BadInput for an unknown session.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Chosen:
         return f"{said} ({model})" if model else said
 
     def left_out(self) -> list[str]:
-        """What is not in the recording, in words."""
+        """The parts that the recording leaves out, in words."""
         counted = [f"{count} {what}" for what, count in sorted(self._left.items())]
         return ["settings, ways in and codes of the class", *counted]
 
@@ -178,7 +178,7 @@ class Chosen:
                 yield self._row(key.table, row._mapping)
 
     def _row(self, table: Any, row: RowMapping) -> Row:
-        """A row as it is recorded."""
+        """A row in its recorded form."""
         changed = self._changed(table, row)
         return [
             changed[column.name] if column.name in changed else self._value(column, row[column.name])
@@ -192,7 +192,7 @@ class Chosen:
             return self.names.person(value)
         if column in _NAMES:
             return self.names.text(value, paths=False)[:40]
-        if isinstance(column.type, tables.Json | tables.Words):  # a deck speaks of nobody's files
+        if isinstance(column.type, tables.Json | tables.CleanText):  # a deck speaks of nobody's files
             return self.names.clean(value, paths=column is not tables.quiz_rounds.c.deck)
         return value
 
@@ -251,7 +251,7 @@ class Chosen:
                     yield list(row)
 
     def _blobs(self) -> Iterator[Row]:
-        """Contents of files, once each; takes note of whose they are for `artifacts`."""
+        """Each file's contents once; remembers the owners for `artifacts`."""
         files, written = tables.artifacts.c, set[str]()
         for run in self.runs:
             taken: set[str] = set()

@@ -27,7 +27,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class SessionRecord:
-    """One cluster that somebody launched, and what its conductor last said of it."""
+    """A launched cluster, and its conductor's last report."""
 
     id: int
     name: str
@@ -258,7 +258,7 @@ class QuizStanding:
 
 @dataclass(frozen=True)
 class Lease:
-    """Somebody's hold on a session's ranks, for cells of a notebook; the session's queue waits meanwhile."""
+    """A notebook's hold on a session's ranks; the session's queue waits meanwhile."""
 
     id: int
     session_id: int
@@ -275,7 +275,7 @@ class Lease:
 
 
 @dataclass(frozen=True)
-class Progress:
+class LabProgress:
     """How far somebody has come with one thing of a lab."""
 
     learner: str

@@ -123,7 +123,7 @@ class Runs:
             return _unfinished(connection, session_id)
 
     def run(self, run_id: int) -> RunRecord:
-        """One run. Raises BadInput where there is none of that id."""
+        """The run with that id. Raises BadInput where there is none."""
         row = None
         if 0 < run_id <= MOST_RUNS:
             with self.database.reading() as connection:
@@ -142,8 +142,8 @@ class Runs:
         limit: int | None = 100,
         before_id: int | None = None,
     ) -> list[RunRecord]:
-        """Runs that fit all that is given, newest first; `before_id` is for paging. Of a study those that are its
-        trials' now."""
+        """Runs that match all filters, newest first; `before_id` is for paging. For a study, the runs of its present
+        trials."""
         query = _SELECT.order_by(runs.c.id.desc()).limit(limit)
         wanted = {runs.c.session_id: session_id, runs.c.workload: workload, runs.c.submitted_by: submitted_by}
         for column, value in wanted.items():

@@ -47,7 +47,7 @@ _BY_NAME = _SELECT.where(sessions.c.name == bindparam("wanted"))
 
 
 class Sessions:
-    """Clusters that somebody launched, and what their conductors say of them."""
+    """Launched clusters, with their conductors' reports."""
 
     database: Database
 

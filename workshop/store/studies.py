@@ -52,7 +52,7 @@ class Studies:
         return self.study(study_id)
 
     def study(self, study_id: int) -> StudyRecord:
-        """One study. Raises BadInput where there is none of that id."""
+        """The study with that id. Raises BadInput where there is none."""
         row = None
         if 0 < study_id <= MOST_RUNS:
             with self.database.reading() as connection:
@@ -70,7 +70,7 @@ class Studies:
             return [StudyRecord(**row._mapping) for row in connection.execute(query)]
 
     def trials(self, study_id: int) -> list[Trial]:
-        """A study's trials in the order in which they are run; `runs(study_id=…)` has what became of them."""
+        """A study's trials in their order; `runs(study_id=…)` has their runs."""
         columns = [column for column in trials.c if column is not trials.c.study_id]
         query = select(*columns).where(trials.c.study_id == study_id).order_by(trials.c.number)
         with self.database.reading() as connection:
@@ -108,8 +108,8 @@ class Studies:
         self._as_runner(study_id, runner, state=state, finished_at=time.time())
 
     def add_trials(self, study_id: int, runner: str, wanted: Sequence[Trial]) -> bool:
-        """Have the study want more trials, whose numbers go on from those it has. False, and nothing written, where
-        somebody else has taken the study over."""
+        """Add trials to a study, with the next numbers. False, without a change, where another process has taken the
+        study over."""
         with self.database.writing() as connection:
             mine = select(studies.c.id).where(studies.c.id == study_id, studies.c.runner == runner)
             if connection.scalar(mine) is None:
@@ -119,8 +119,8 @@ class Studies:
         return True
 
     def ask_study(self, study_id: int, runner: str, description: Mapping[str, Any]) -> bool:
-        """Have the study find out what this description asks for, beyond what it has; it isn't complete any more.
-        False where somebody else has taken the study over."""
+        """Add a description's questions to a study, which is then incomplete again. False where another process has
+        taken the study over."""
         return self._as_runner(study_id, runner, description=dict(description), state=OPEN, finished_at=None)
 
     def fail_trial(self, study_id: int, number: int, error: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The tables, as SQLAlchemy Core sees them. Whoever changes them raises VERSION."""
+"""The tables, for SQLAlchemy Core. A change of them raises VERSION."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VERSION = 8
 SPANS = 2000  # rows of `spans`: the most points that a thinned series can have
 
 
-class Words(TypeDecorator[str]):
+class CleanText(TypeDecorator[str]):
     """Text that came from outside. PostgreSQL takes no NUL, neither database half a surrogate pair."""
 
     impl: type[String] = Text
@@ -38,7 +38,7 @@ class Words(TypeDecorator[str]):
         return None if value is None else value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
-class Key(Words):
+class Key(CleanText):
     """Such text as part of a key: `Key(80)` has at most 80 characters."""
 
     impl = String
@@ -66,7 +66,7 @@ settings = Table(
     "settings",
     metadata,
     Column("key", String(100), primary_key=True),
-    Column("value", Words, nullable=False),
+    Column("value", CleanText, nullable=False),
 )
 
 identities = Table(
@@ -74,7 +74,7 @@ identities = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("role", String(20), nullable=False),
-    Column("nickname", Words, nullable=False),
+    Column("nickname", CleanText, nullable=False),
     Column("token_hash", String(128), nullable=False, unique=True),
     Column("created_at", Double, nullable=False),
     Column("let_in_at", Double),  # when they got their cookie; None: nobody is in by it
@@ -88,7 +88,7 @@ sessions = Table(
     Column("id", Integer, primary_key=True),
     Column("name", String(40), nullable=False, unique=True),
     Column("state", String(20), nullable=False),
-    Column("message", Words, nullable=False),
+    Column("message", CleanText, nullable=False),
     Column("placement", Json, nullable=False),
     Column("limits", Json, nullable=False),
     Column("private", Boolean, nullable=False),
@@ -108,11 +108,11 @@ runs = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("session_id", ForeignKey(sessions.c.id), nullable=False),
-    Column("workload", Words, nullable=False),
+    Column("workload", CleanText, nullable=False),
     Column("status", String(20), nullable=False),
     Column("params", Json, nullable=False),
     Column("placement", Json, nullable=False),
-    Column("submitted_by", Words, nullable=False),
+    Column("submitted_by", CleanText, nullable=False),
     Column("identity_id", ForeignKey(identities.c.id)),
     Column("measured", Boolean, nullable=False),
     Column("rank_map", Json),
@@ -136,7 +136,7 @@ names = Table(
     "names",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("name", Words, nullable=False, unique=True),
+    Column("name", CleanText, nullable=False, unique=True),
 )
 
 # Which batches of a run have arrived: what tells duplicates and gaps.
@@ -181,8 +181,8 @@ artifacts = Table(
     "artifacts",
     metadata,
     Column("run_id", ForeignKey(runs.c.id), primary_key=True),
-    Column("name", Words, primary_key=True),
-    Column("media_type", Words, nullable=False),
+    Column("name", CleanText, primary_key=True),
+    Column("media_type", CleanText, nullable=False),
     Column("sha256", ForeignKey(blobs.c.sha256), nullable=False, index=True),
     Column("size", Integer, nullable=False),
     Column("created_at", Double, nullable=False),
@@ -193,10 +193,10 @@ studies = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("kind", String(40), nullable=False),
-    Column("workload", Words, nullable=False),
+    Column("workload", CleanText, nullable=False),
     Column("description", Json, nullable=False),
     Column("state", String(20), nullable=False),
-    Column("submitted_by", Words, nullable=False),
+    Column("submitted_by", CleanText, nullable=False),
     Column("runner", String(40)),  # who works on it, if anybody
     Column("heartbeat_at", Double),  # when that one was last heard of
     Column("created_at", Double, nullable=False),
@@ -209,7 +209,7 @@ trials = Table(
     metadata,
     Column("study_id", ForeignKey(studies.c.id), primary_key=True),
     Column("number", Integer, primary_key=True),
-    Column("label", Words, nullable=False),
+    Column("label", CleanText, nullable=False),
     Column("params", Json, nullable=False),
     Column("placement", Json, nullable=False),
     Column("repeat", Integer, nullable=False),
@@ -239,10 +239,10 @@ quiz_rounds = Table(
     Column("kind", String(10), nullable=False),
     Column("code", String(20)),  # what learners type to join; None: nobody joins by one
     Column("name", String(80), nullable=False, index=True),  # the deck's
-    Column("title", Words, nullable=False),
+    Column("title", CleanText, nullable=False),
     Column("deck", Json, nullable=False),
-    Column("deck_folder", Words, nullable=False),
-    Column("session", Words, nullable=False),  # where questions are measured; "": whichever is up
+    Column("deck_folder", CleanText, nullable=False),
+    Column("session", CleanText, nullable=False),  # where questions are measured; "": whichever is up
     Column("seed", String(80), nullable=False),
     Column("settings", Json, nullable=False),
     Column("state", Json, nullable=False),
@@ -266,7 +266,7 @@ quiz_players = Table(
     Column("round_id", ForeignKey(quiz_rounds.c.id), nullable=False),
     Column("identity_id", ForeignKey(identities.c.id), index=True),  # None: on the command line or in a notebook
     Column("attempt", Integer, nullable=False),
-    Column("nickname", Words, nullable=False),
+    Column("nickname", CleanText, nullable=False),
     Column("joined_at", Double, nullable=False),
     Column("removed", Boolean, nullable=False),
     UniqueConstraint("round_id", "nickname"),
@@ -296,7 +296,7 @@ quiz_rooms = Table(
     metadata,
     Column("round_id", ForeignKey(quiz_rounds.c.id), primary_key=True),
     Column("host", String(40), nullable=False),  # which one, of all that ever host anything
-    Column("place", Words, nullable=False),  # in words, for instance "process 4711 on ada-laptop"
+    Column("place", CleanText, nullable=False),  # in words, for instance "process 4711 on ada-laptop"
     Column("heartbeat_at", Double, nullable=False),
 )
 
@@ -306,12 +306,14 @@ leases = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("session_id", ForeignKey(sessions.c.id), nullable=False),
-    Column("holder", Words, nullable=False),  # in words, for instance "ada's notebook"
-    Column("host", Words, nullable=False),  # where the holder's process is
+    Column("holder", CleanText, nullable=False),  # in words, for instance "ada's notebook"
+    Column("host", CleanText, nullable=False),  # where the holder's process is
     Column("pid", Integer, nullable=False),
     Column("pid_began_at", Double, nullable=False),  # when that process began: numbers are used again
     Column("state", String(10), nullable=False),  # wanted, held, ended
-    Column("why", Words, nullable=False),  # one sentence: why it has ended, or while it is held had its ranks replaced
+    Column(
+        "why", CleanText, nullable=False
+    ),  # one sentence: why it has ended, or while it is held had its ranks replaced
     Column("asked_at", Double, nullable=False),
     Column("heartbeat_at", Double, nullable=False),  # of the holder
     Column("held_at", Double),
@@ -331,7 +333,7 @@ progress = Table(
     Column("state", String(20), nullable=False),  # of an exercise, named as in `course.exercise_checks`; "" else
     Column("tries", Integer, nullable=False),  # checks so far
     Column("wrong", Integer, nullable=False),  # checks since the last right one that were wrong (not: empty)
-    Column("said", Words, nullable=False),  # the last hint
+    Column("said", CleanText, nullable=False),  # the last hint
     Column("value", Json),  # of a prediction: {"guess": ..., "measured": ...}
     Column("began_at", Double, nullable=False),
     Column("changed_at", Double, nullable=False),

@@ -14,7 +14,7 @@ import pytest
 from tests.engine.data.serving import Server, serve, took
 from tests.support import need
 from workshop.engine.data import download
-from workshop.engine.data.download import MNIST, Failed, Remote, fetch
+from workshop.engine.data.download import MNIST, DownloadFailed, Remote, fetch
 
 DATA = bytes(range(256)) * 2000
 
@@ -36,7 +36,7 @@ def remote(server: Server, **other: float | str) -> Remote:
 
 
 def failure(remote: Remote) -> str:
-    with pytest.raises(Failed) as failed:
+    with pytest.raises(DownloadFailed) as failed:
         fetch(remote)
     return str(failed.value)
 

@@ -13,11 +13,10 @@ from workshop.engine.context import Memory, RankContext
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.batches import Batches
 from workshop.engine.training.exchange import WAYS, choose
-from workshop.engine.training.loop import Loop
+from workshop.engine.training.loop import Loop, StepReader
 from workshop.engine.training.optimizer import distribute
-from workshop.engine.training.reading import Reading
 from workshop.engine.training.step import supervised
-from workshop.engine.training.telling import Telling
+from workshop.engine.training.step_report import StepReporter
 from workshop.engine.training.weights import digest, spread
 
 COUNT, FEATURES, CLASSES, BATCH, EPOCHS, SEED = 97, 12, 4, 8, 2, 5
@@ -76,13 +75,13 @@ def trained(comm, way, kind):
     inputs, labels = (part[batches.own(comm.rank)] for part in examples())
     sink = Memory()
     ctx = RankContext(comm, sink)
-    reading = Reading(
+    reading = StepReader(
         batches, comm.rank, lambda at: (tf.constant(inputs[at]), tf.constant(labels[at])), alone=way == "none"
     )
     loop = Loop(
         ctx,
         supervised(model, optimizer, loss, correct, exchange),
-        Telling(ctx),
+        StepReporter(ctx),
         total=EPOCHS * batches.steps,
     )
     for epoch in range(EPOCHS):

@@ -33,7 +33,7 @@ mappings = st.one_of(
 bindings = st.sampled_from(["core", "none", "package", "numa", "hwthread"])
 
 
-def asked(machine: machines.Described, folder: Path, display: str, options: list[str]) -> str | None:
+def asked(machine: machines.MachineDescription, folder: Path, display: str, options: list[str]) -> str | None:
     """What mpirun's mapper says for an invented machine; None where it refuses."""
     hosts = folder / "hosts"
     hosts.write_text("".join(f"{host} slots={len(machine.units)}\n" for host in HOSTS))

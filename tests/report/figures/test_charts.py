@@ -14,7 +14,7 @@ from workshop.report.figures import theme
 from workshop.report.figures.curves import curve, number, overlay
 from workshop.report.figures.times import rank_times
 from workshop.store.records import Series
-from workshop.workloads.kmeans.figures import palette_strip
+from workshop.workloads.kmeans.panels import palette_strip
 
 
 def series(values: list[float], rank: int = 0, count: int | None = None) -> Series:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from workshop.report.figures.points import NOTHING
-from workshop.report.figures.waterfall import GAIN, LOSS, Step, waterfall
+from workshop.report.figures.waterfall import GAIN, LOSS, WaterfallStep, waterfall
 
-START = Step("naive start", 500.0)
-STEPS = [Step("threads", 750.0), Step("variables", 700.0, sure=False), Step("ranks", 1400.0)]
+START = WaterfallStep("naive start", 500.0)
+STEPS = [WaterfallStep("threads", 750.0), WaterfallStep("variables", 700.0, sure=False), WaterfallStep("ranks", 1400.0)]
 
 
 def test_each_step_begins_where_the_one_before_it_ended() -> None:
@@ -32,8 +32,8 @@ def test_factors_multiply_to_that_of_all_together() -> None:
 
 def test_without_a_step_and_without_a_start() -> None:
     assert list(waterfall(START, [], "images/s").data[0].x) == [500.0, 500.0]
-    assert waterfall(Step("naive", 0.0), STEPS, "images/s").layout.annotations[0].text == NOTHING
+    assert waterfall(WaterfallStep("naive", 0.0), STEPS, "images/s").layout.annotations[0].text == NOTHING
 
 
 def test_names_are_words() -> None:
-    assert "&lt;b&gt;" in waterfall(START, [Step("<b>bold</b>", 2.0)], "").layout.yaxis.ticktext[1]
+    assert "&lt;b&gt;" in waterfall(START, [WaterfallStep("<b>bold</b>", 2.0)], "").layout.yaxis.ticktext[1]

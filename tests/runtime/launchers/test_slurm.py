@@ -18,7 +18,7 @@ from workshop.core import machines
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Host, Placement
 from workshop.runtime.launchers import site
-from workshop.runtime.launchers.slurm import HOLD, Site, commands, nodes, outcomes, placements, script
+from workshop.runtime.launchers.slurm import HOLD, Site, commands, nodes, queue, script
 from workshop.runtime.launchers.slurm.commands import Job
 
 TEMPLATE = "#!/bin/sh\n#SBATCH --ntasks={ranks}\nmodule load gcc/${VERSION}\n{hold}\n"
@@ -166,7 +166,7 @@ def test_what_an_mpi_has_no_words_for_is_refused_before_anything_queues(workshop
     many = Placement(ranks=8, mpi=mpi, map_by="package", bind_to="package", per_resource=1)
     site.check(chosen, many)
     with pytest.raises(BadInput, match="it has 4"):
-        placements.arguments(chosen, many, machines.synthetic("4x2").machine)
+        script.arguments(chosen, many, machines.synthetic("4x2").machine)
 
 
 @pytest.mark.real
@@ -276,7 +276,7 @@ def test_an_allocation_that_we_are_in_is_nobodys_business(monkeypatch: pytest.Mo
     ],
 )
 def test_why_a_job_ended(job: Job | None, minutes: int | None, words: str):
-    said = outcomes.sentence("17", job, minutes, "no such module")
+    said = queue.why_ended("17", job, minutes, "no such module")
     assert said.startswith(f"Slurm ended the allocation 17: {words}")
 
 

@@ -17,7 +17,7 @@ from tests.server.dashboard import Visitor
 from tests.support import limit, until
 from workshop.core.ports import free_port
 from workshop.server import artifacts, auth
-from workshop.server.auth_middleware import Door, cookie_name
+from workshop.server.auth_middleware import AuthMiddleware, cookie_name
 from workshop.server.quiz import results
 from workshop.server.quiz.rooms import Rooms
 from workshop.store.records import QuizRound
@@ -49,7 +49,7 @@ def counted(store: Store) -> Iterator[Counted]:
     before, this = keep(store, whole_class(LEARNERS, 5), people), keep(store, played, people)
     port = free_port()
     routes = [*results.routes(store, Rooms(store)), *artifacts.routes(store)]
-    app = Starlette(routes=routes, middleware=[Middleware(Door, store=store, port=port)])
+    app = Starlette(routes=routes, middleware=[Middleware(AuthMiddleware, store=store, port=port)])
     server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", lifespan="off"))
     thread = threading.Thread(target=server.run)
     thread.start()

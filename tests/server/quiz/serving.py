@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute
 
 from tests.support import limit, until
 from workshop.core.ports import free_port
-from workshop.server.auth_middleware import Door
+from workshop.server.auth_middleware import AuthMiddleware
 from workshop.store.store import Store
 
 
@@ -21,7 +21,7 @@ from workshop.store.store import Store
 def served(store: Store, routes: Callable[[int], Sequence[BaseRoute]]) -> Iterator[int]:
     """The port; `routes` makes what is served there."""
     free = free_port()
-    app = Starlette(routes=[*routes(free)], middleware=[Middleware(Door, store=store, port=free)])
+    app = Starlette(routes=[*routes(free)], middleware=[Middleware(AuthMiddleware, store=store, port=free)])
     server = uvicorn.Server(uvicorn.Config(app, port=free, log_level="error", lifespan="off", ws="websockets-sansio"))
     thread = threading.Thread(target=server.run)
     thread.start()

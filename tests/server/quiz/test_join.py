@@ -15,7 +15,7 @@ from tests.server.quiz.serving import served
 from workshop.server import limits
 from workshop.server.auth import hashed, let_in
 from workshop.server.auth_middleware import cookie_name
-from workshop.server.limits import Counts, Limit, Limits, Rate
+from workshop.server.limits import Counts, Limit, Rate, ServerLimits
 from workshop.server.quiz import round_start
 from workshop.server.quiz.routes import routes
 from workshop.server.quiz.seats import MOST_PLAYERS
@@ -121,7 +121,7 @@ def test_who_comes_when_a_round_is_full_is_told_what_to_do(dashboard: Dashboard)
 @pytest.fixture
 def port(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """A server in this process, with limits that are easily reached."""
-    bounds = Limits(seats=Counts(Limit("seats in this round", 1, 2)), joins=Rate(3, 1e-6))
+    bounds = ServerLimits(seats=Counts(Limit("seats in this round", 1, 2)), joins=Rate(3, 1e-6))
     monkeypatch.setattr(limits, "shared", lambda: bounds)
     with served(store, lambda port: routes(store, cookie_name(port))) as port:
         yield port

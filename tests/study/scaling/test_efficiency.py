@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.analysis.cases import machine, rank_map, run, times
-from workshop.report.analysis.oversubscription import Crowd
+from workshop.report.analysis.oversubscription import Oversubscription
 from workshop.study.published import PUBLISHED, references
 from workshop.study.scaling.efficiency import Measurement, measurement, rows
 from workshop.study.scaling.verdict import scaling_verdict
 
 ALONE = {"compute": 10.0, "communicate": 0.0, "wait": 0.0, "input": 0.1}
 EVEN = {"compute": 19.0, "communicate": 0.6, "wait": 0.4, "input": 0.2}
-CROWD = (Crowd("laptop", (0, 1, 2, 3), (0, 1), 2, 4, "units"),)
+CROWD = (Oversubscription("laptop", (0, 1, 2, 3), (0, 1), 2, 4, "units"),)
 
 
 def of(ranks: int, *rates: float, threads: int = 1, **more: Any) -> list[Measurement]:
@@ -68,13 +68,16 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
     "more threads than cores": (
         [
             of(1, 100.0, 101.0, threads=2),
-            of(2, 101.0, 108.0, threads=2, crowds=(Crowd("laptop", (0, 1), (0, 1), 2, 4, "units"),)),
+            of(2, 101.0, 108.0, threads=2, crowds=(Oversubscription("laptop", (0, 1), (0, 1), 2, 4, "units"),)),
         ],
         "oversubscription",
         ["2 ranks x 2 threads on 2 cores", "1 rank (--ranks 1) of 2 threads; or try one each (--threads 1)"],
     ),
     "bound to the same core": (
-        [of(1, 100.0, 101.0, cores=4), of(2, 101.5, 104.0, cores=4, crowds=(Crowd("a", (0, 1), (0,), 1, 2, "units"),))],
+        [
+            of(1, 100.0, 101.0, cores=4),
+            of(2, 101.5, 104.0, cores=4, crowds=(Oversubscription("a", (0, 1), (0,), 1, 2, "units"),)),
+        ],
         "oversubscription",
         ["2 threads for 1 core", "--map-by core --bind-to core"],
     ),

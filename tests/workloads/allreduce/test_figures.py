@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from workshop.workloads.allreduce.figures import bandwidth, latency, page
-from workshop.workloads.allreduce.verdict import Curve
+from workshop.workloads.allreduce.verdict import AllReduceCurve
 
 SIZES = (4, 1024, 1 << 20)
 CURVES = [
-    Curve(method, SIZES, (1e-5, 2e-5, 1e-3), 2, mpi) for mpi in ("openmpi", "mpich") for method in ("own", "ring")
+    AllReduceCurve(method, SIZES, (1e-5, 2e-5, 1e-3), 2, mpi)
+    for mpi in ("openmpi", "mpich")
+    for method in ("own", "ring")
 ]
 
 
@@ -26,7 +28,7 @@ def test_a_colour_for_each_method_and_a_dash_for_each_mpi():
 def test_a_method_keeps_its_colour_whichever_are_there():
     (alone,) = latency([CURVES[1]]).data
     assert alone.line.color == latency(CURVES).data[1].line.color
-    assert latency([Curve("ring", SIZES, (1e-5, 2e-5, 1e-3), 2)]).data[0].name == "ring"
+    assert latency([AllReduceCurve("ring", SIZES, (1e-5, 2e-5, 1e-3), 2)]).data[0].name == "ring"
 
 
 def test_bandwidth_stands_against_what_is_possible():
@@ -38,7 +40,7 @@ def test_bandwidth_stands_against_what_is_possible():
 
 def test_nothing_measured_says_so():
     assert latency([]).layout.annotations[0].text == "No all-reduce has been measured yet"
-    alone = Curve("own", SIZES, (1e-5, 2e-5, 1e-3), 1)
+    alone = AllReduceCurve("own", SIZES, (1e-5, 2e-5, 1e-3), 1)
     assert bandwidth([alone]).layout.annotations[0].text == "One rank has nothing to exchange"
 
 

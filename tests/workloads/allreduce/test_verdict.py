@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.report.analysis.cases import machine, rank_map, run
 from workshop.report.verdict import verdict
-from workshop.workloads.allreduce.verdict import Curve, curves, message
+from workshop.workloads.allreduce.verdict import AllReduceCurve, curves, message
 
 SIZES = [4**power for power in range(1, 14)]
 
@@ -90,7 +90,7 @@ def test_a_run_that_was_stopped_says_what_it_has():
 @settings(max_examples=100)
 @given(st.lists(st.floats(1e-7, 1e3), min_size=1, max_size=13), st.integers(1, 64))
 def test_bandwidths_are_those_of_nccl_tests(seconds, ranks):
-    curve = Curve("own", tuple(SIZES[: len(seconds)]), tuple(seconds), ranks)
+    curve = AllReduceCurve("own", tuple(SIZES[: len(seconds)]), tuple(seconds), ranks)
     for size, took, algorithm, bus in zip(curve.sizes, seconds, curve.algorithm, curve.bus, strict=True):
         assert algorithm == size / took
         assert bus == pytest.approx(algorithm * 2 * (ranks - 1) / ranks)

@@ -15,9 +15,8 @@ from workshop.engine.data.images import Images
 from workshop.extension import no_artifacts
 from workshop.workloads.federated.local import Learner
 from workshop.workloads.inversion import WORKLOAD, InversionParams
-from workshop.workloads.inversion.attack import Seen
-from workshop.workloads.inversion.models import build
-from workshop.workloads.inversion.victim import Private
+from workshop.workloads.inversion.attack import AttackInput
+from workshop.workloads.inversion.victim import Private, build_model
 from workshop.workloads.mnist import models
 from workshop.workloads.mnist.heldout import as_inputs
 
@@ -40,18 +39,18 @@ class Institution:
     """A network and what an institution makes of it: compiled once for all attacks of a module."""
 
     def __init__(self, name: str, seed: int = 0) -> None:
-        self.model = build(name, seed)
+        self.model = build_model(name, seed)
         self.learner = Learner(self.model, models.loss_of(self.model), models.correct, RATE)
         self.start = self.learner.vector()
 
-    def seen(self, true: Private, steps: int = 1) -> Seen:
+    def seen(self, true: Private, steps: int = 1) -> AttackInput:
         """What an aggregator sees of some images."""
         count = len(true.labels)
         self.learner.load(self.start)
         self.learner.train(true.images, true.labels, [np.arange(count)] * steps)
         update = self.learner.vector() - self.start
         self.learner.load(self.start)
-        return Seen(self.model, update, count, RATE, steps)
+        return AttackInput(self.model, update, count, RATE, steps)
 
 
 def run(values: Mapping[str, Any], sink: Memory | None = None, comm: Any = MPI.COMM_SELF) -> tuple[Any, Memory]:

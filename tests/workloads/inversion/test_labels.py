@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.workloads.inversion.attacked import Institution, digits, own
 from workshop.workloads.inversion import attack
-from workshop.workloads.inversion.attack import Seen
+from workshop.workloads.inversion.attack import AttackInput
 
 
 @pytest.mark.parametrize("name", ["dense", "cnn"])
@@ -36,7 +36,7 @@ class Undecided:
 
 def seen_with(gradient, images):
     bias = np.asarray(gradient, np.float32)
-    return Seen(Undecided(bias), -bias, images, 1.0)
+    return AttackInput(Undecided(bias), -bias, images, 1.0)
 
 
 @given(st.lists(st.floats(-8, 8), min_size=10, max_size=10), st.integers(0, 9), st.floats(1e-3, 1e3))

@@ -14,7 +14,7 @@ from workshop.core.errors import BadInput
 from workshop.engine.context import Memory
 from workshop.workloads.inversion import run as workload
 from workshop.workloads.inversion import search
-from workshop.workloads.inversion.pictures import COLUMNS, MOST, Shown, drawn
+from workshop.workloads.inversion.watch import COLUMNS, MOST, ImagePair, drawn
 
 SHORT = {"iterations": 160, "starts": 1}
 
@@ -125,7 +125,7 @@ def test_an_update_that_is_no_number_is_refused_in_one_sentence(monkeypatch):
 def test_what_is_searched_for_has_the_slope_that_it_tells():
     true = own(7)
     seen = Institution("cnn").seen(true)
-    matching = search.Matching(seen, true.labels, smooth=1e-2)
+    matching = search.GradientMatch(seen, true.labels, smooth=1e-2)
     random = np.random.RandomState(0)
     pixels, way = random.random_sample(matching.size), random.standard_normal(matching.size)
     step = 1e-2 / np.linalg.norm(way)
@@ -139,7 +139,7 @@ def test_what_is_searched_for_has_the_slope_that_it_tells():
 @pytest.mark.parametrize("count", [1, COLUMNS + 1, MOST + 5])
 def test_pictures_of_many_stand_in_several_rows(count):
     digit = np.zeros((28, 28), np.float32)
-    picture = Image.open(io.BytesIO(drawn([Shown(digit, digit, "5, read 5")] * count)))
+    picture = Image.open(io.BytesIO(drawn([ImagePair(digit, digit, "5, read 5")] * count)))
     rows = math.ceil(min(count, MOST) / COLUMNS)
-    one = Image.open(io.BytesIO(drawn([Shown(digit, digit, "5, read 5")])))
+    one = Image.open(io.BytesIO(drawn([ImagePair(digit, digit, "5, read 5")])))
     assert picture.size[1] == rows * one.size[1]

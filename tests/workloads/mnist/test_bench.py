@@ -56,7 +56,7 @@ def test_without_horovod_rows_say_what_helps():
 
 
 def test_contenders_have_to_count_alike(tmp_path: Path):
-    work = bench.Work(tmp_path, Placement(), steps=300)
+    work = bench.BenchWork(tmp_path, Placement(), steps=300)
     good = {"measured_steps": 300, "weights": ["a", "a"]}
     assert work.checked(good)["threads"] == 1
     with pytest.raises(WorkshopError, match="counted 299 steps instead of 300"):
@@ -69,7 +69,7 @@ def test_contenders_have_to_count_alike(tmp_path: Path):
 def test_all_epochs_are_whole_batches(tmp_path: Path):
     import numpy as np
 
-    work = bench.Work(tmp_path, Placement(ranks=3), steps=STEPS)
+    work = bench.BenchWork(tmp_path, Placement(ranks=3), steps=STEPS)
     with np.load(work.data) as file:
         assert len(file["x_train"]) == len(file["y_train"]) == 3 * bench.BATCH * 11
         assert file["x_train"].shape[1:] == (28, 28)

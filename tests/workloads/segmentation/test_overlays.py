@@ -14,8 +14,8 @@ from workshop.workloads.segmentation.overlays import (
     GAP,
     HEAD,
     TRUE,
-    Answer,
     Example,
+    ScoredMask,
     outline,
     outlined,
     sheet,
@@ -53,7 +53,7 @@ def test_a_sheet_has_a_row_for_each_patient_and_a_column_for_each_way(size):
     plane = np.linspace(0, 1, size * size, dtype=np.float32).reshape(size, size)
     mask = box(size, 4, 12, 4, 12)
     examples = [Example(plane, plane, mask, "1 lesion, scanner 1")] * 3
-    answers = {"federated": [Answer(mask, 1.0)] * 3, "pooled": [Answer(~mask, 0.0)] * 3}
+    answers = {"federated": [ScoredMask(mask, 1.0)] * 3, "pooled": [ScoredMask(~mask, 0.0)] * 3}
     picture = Image.open(io.BytesIO(sheet(examples, answers)))
     assert picture.size == (4 * (192 + GAP) - GAP, HEAD + 3 * (192 + FOOT))
     pixels = np.asarray(picture.convert("RGB")).astype(int)

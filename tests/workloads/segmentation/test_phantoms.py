@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workshop.workloads.segmentation.phantoms import BENIGN, HOT, LESIONS, patient, scans
-from workshop.workloads.segmentation.scanners import COMMON, Detector, Scanner, blurring, scanner
+from workshop.workloads.segmentation.scanners import COMMON, Detector, ScannerModel, blurring, scanner
 from workshop.workloads.segmentation.shapes import Blob, Grid
 
 SIZE = 64
 PLAIN = Detector(1.0, 0.0, 0.0, 0.0)  # shows what is there
-CLEAR = Scanner(PLAIN, PLAIN, 4.0, 0.25)
+CLEAR = ScannerModel(PLAIN, PLAIN, 4.0, 0.25)
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def test_institutions_differ_in_all_that_their_scanners_do():
 
 def test_larger_lesions_where_a_scanner_says_so():
     keys = [(0, 0, number) for number in range(40)]
-    small, large = (taken(keys, Scanner(PLAIN, PLAIN, radius, 0.2), 32)[1].mean() for radius in (3.0, 5.0))
+    small, large = (taken(keys, ScannerModel(PLAIN, PLAIN, radius, 0.2), 32)[1].mean() for radius in (3.0, 5.0))
     assert large > 1.8 * small
 
 

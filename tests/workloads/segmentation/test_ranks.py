@@ -13,8 +13,8 @@ from tests.ranks import by_ranks, run_ranks
 from tests.support import limit, starts_processes
 from tests.workloads.segmentation.ranks_program import CASES, SMALL
 from workshop.workloads.segmentation import SegmentationParams
-from workshop.workloads.segmentation.dealing import scanner_of
 from workshop.workloads.segmentation.overlays import FOOT, HEAD
+from workshop.workloads.segmentation.patients import scanner_of
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
 

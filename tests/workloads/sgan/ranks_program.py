@@ -9,7 +9,7 @@ from pathlib import Path
 from mpi4py import MPI
 
 from workshop.engine.context import Memory, RankContext
-from workshop.engine.training import running
+from workshop.engine.training import training_run
 from workshop.engine.training.exchange import MPIExchange
 from workshop.extension import no_artifacts
 from workshop.workloads.sgan import WORKLOAD
@@ -38,18 +38,18 @@ def run(comm, values):
     inputs = WORKLOAD.inputs(params, no_artifacts)
     WORKLOAD.fits(params, inputs, comm.size)
     held = []
-    begin = workload.Training
+    begin = workload.SganTraining
 
     class Kept(begin):
         def __init__(self, *given):
             super().__init__(*given)
             held.append(self)
 
-    workload.Training = Kept
+    workload.SganTraining = Kept
     try:
         metrics = WORKLOAD.load()(RankContext(comm, sink, inputs), params)
     finally:
-        workload.Training = begin
+        workload.SganTraining = begin
     return {
         "metrics": metrics,
         "weights": [variable.numpy().ravel().tolist() for variable in held[0].variables],
@@ -62,12 +62,12 @@ def run(comm, values):
 
 def with_one_net(comm):
     """The same where the exchange leaves out the generator."""
-    before = running.choose
-    running.choose = lambda way, comm: (OneNet(comm), "as asked for")
+    before = training_run.choose
+    training_run.choose = lambda way, comm: (OneNet(comm), "as asked for")
     try:
         return run(comm, {})
     finally:
-        running.choose = before
+        training_run.choose = before
 
 
 def main():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from workshop.workloads.sgan import SganParams
 from workshop.workloads.sgan.heldout import due
-from workshop.workloads.sgan.plan import Row, plan
+from workshop.workloads.sgan.plan import ImageOrder, plan
 
 LABELS = np.random.default_rng(3).integers(0, 10, 500)
 
@@ -26,7 +26,7 @@ def test_each_digit_has_as_many_labelled_images_and_the_seed_decides_which():
 @given(st.integers(1, 40), st.integers(1, 8), st.integers(1, 5), st.integers(1, 12))
 @settings(deadline=None)
 def test_ranks_together_read_what_one_reads_with_a_larger_batch(count, batch, size, steps):
-    several, one = Row(count, batch, size, (5,)), Row(count, batch * size, 1, (5,))
+    several, one = ImageOrder(count, batch, size, (5,)), ImageOrder(count, batch * size, 1, (5,))
     read = []
     for step in range(steps):
         together = np.concatenate([several.take(step, rank) for rank in range(size)])

@@ -1,7 +1,7 @@
 """Processes of a session are killed, stopped and terminated at random instants of real runs.
 
 `plan` says beforehand what happens, from a seed, and judges how runs ended; `stage` is the `workshop up` to which it
-happens; `left` looks for what was left behind. CI doesn't run it, because it takes an hour.
+happens; `leftovers` looks for what was left behind. CI doesn't run it, because it takes an hour.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from workshop import bench
-from workshop.bench.chaos.plan import Event, plan, true_status
+from workshop.bench.chaos.plan import ChaosEvent, plan, true_status
 from workshop.bench.chaos.stage import Stage, stage
 from workshop.bench.state import own_state
 from workshop.core.errors import WorkshopError
@@ -30,10 +30,10 @@ NEXT = {"data": "blobs", "points": 20_000, "clusters": 4, "iterations": 3, "back
 
 
 @dataclass
-class Turn:
+class EventResult:
     """What an event did."""
 
-    event: Event
+    event: ChaosEvent
     hit: bool  # whether there was such a process
     status: str  # of the run that it met, "" where that could not be told
     true: bool
@@ -60,7 +60,7 @@ def run(
     """Measure, in a state folder of its own; `say` hears of every event. Raises WorkshopError where not even
     `workshop up` comes up."""
     where = bench.machine(["ipyparallel", "openmpi"])
-    turns: list[Turn] = []
+    turns: list[EventResult] = []
     with own_state() as home, stage(home) as up:
         for done, event in enumerate(plan(events, seed, list(WORKLOADS))):
             progress(done, events)
@@ -73,15 +73,15 @@ def run(
     return bench.document("chaos", where, rows(turns, ended, seed), ratios(turns, events, ended))
 
 
-def _turn(up: Stage, event: Event) -> Turn:
+def _turn(up: Stage, event: ChaosEvent) -> EventResult:
     with up.load(event.busy):
         try:
             return _played(up, event)
         except WorkshopError as error:  # nothing answers any longer, which is what the next turns show, too
-            return Turn(event, True, "", False, None, [], str(error))
+            return EventResult(event, True, "", False, None, [], str(error))
 
 
-def _played(up: Stage, event: Event) -> Turn:
+def _played(up: Stage, event: ChaosEvent) -> EventResult:
     if event.after < 0:  # the session is idle, and takes a run at once: its ranks may just be ending
         hit = running = up.strike(event)
         begun = up.submit(event.workload, WORKLOADS[event.workload])
@@ -97,7 +97,7 @@ def _played(up: Stage, event: Event) -> Turn:
     seconds = time.monotonic() - asked if works else None
     true = true_status(event, hit and running, ended.status, ended.error)
     said = "" if true and works else f"{_told(ended)}; the next: {_told(following)}"
-    return Turn(event, hit, ended.status, true, seconds, up.left(), said)
+    return EventResult(event, hit, ended.status, true, seconds, up.left(), said)
 
 
 def _told(run: RunRecord) -> str:
@@ -105,7 +105,7 @@ def _told(run: RunRecord) -> str:
     return f"run {run.id} {run.status} {error.get('type', '')} {error.get('message', '')}".strip()[:300]
 
 
-def rows(turns: Sequence[Turn], ended: Sequence[str], seed: int) -> list[dict[str, object]]:
+def rows(turns: Sequence[EventResult], ended: Sequence[str], seed: int) -> list[dict[str, object]]:
     """The lines of the bench: how soon the next run works, what happened how often, and all that was wrong."""
     seconds = sorted(turn.next_seconds for turn in turns if turn.next_seconds is not None)
     lines: list[dict[str, object]] = []
@@ -136,8 +136,8 @@ def rows(turns: Sequence[Turn], ended: Sequence[str], seed: int) -> list[dict[st
     return lines
 
 
-def ratios(turns: Sequence[Turn], events: int, ended: Sequence[str]) -> dict[str, float]:
-    """Shares of all events that were planned; `left_behind` is how much was left for each of them."""
+def ratios(turns: Sequence[EventResult], events: int, ended: Sequence[str]) -> dict[str, float]:
+    """Shares of all planned events; `left_behind` counts what was left for each event."""
     return {
         "true_status": sum(turn.true for turn in turns) / events,
         "next_run_works": sum(turn.next_seconds is not None for turn in turns) / events,

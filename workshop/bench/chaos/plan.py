@@ -26,8 +26,8 @@ LOST = (
 
 
 @dataclass(frozen=True)
-class Event:
-    """What is done to whom, and when."""
+class ChaosEvent:
+    """One event: a target, an action and a time."""
 
     number: int
     target: str
@@ -45,18 +45,18 @@ class Event:
         return f"{how} of a {self.target}, {when}{', cores taken' if self.busy else ''}"
 
 
-def plan(count: int, seed: int, workloads: Sequence[str]) -> list[Event]:
+def plan(count: int, seed: int, workloads: Sequence[str]) -> list[ChaosEvent]:
     """So many events; the same ones for the same seed. Every target meets every action about equally often."""
     stream = random.Random(seed)
     pairs = [(target, action) for target in TARGETS for action in ACTIONS]
-    events: list[Event] = []
+    events: list[ChaosEvent] = []
     while len(events) < count:
         stream.shuffle(pairs)
         for target, action in pairs[: count - len(events)]:
             workload = stream.choice(list(workloads))
             after = stream.uniform(0, LATEST[workload]) if stream.random() > IDLE else -1.0
             events.append(
-                Event(
+                ChaosEvent(
                     number=len(events) + 1,
                     target=target,
                     action=action,
@@ -70,7 +70,7 @@ def plan(count: int, seed: int, workloads: Sequence[str]) -> list[Event]:
     return events
 
 
-def true_status(event: Event, hit: bool, status: str, error: Mapping[str, Any] | None) -> bool:
+def true_status(event: ChaosEvent, hit: bool, status: str, error: Mapping[str, Any] | None) -> bool:
     """Whether a run can have ended like that: `hit` says whether the event met it while it had not ended."""
     if status == "completed":
         return error is None

@@ -16,8 +16,8 @@ from typing import Any
 
 import psutil
 
-from workshop.bench.chaos import left
-from workshop.bench.chaos.plan import Event
+from workshop.bench.chaos import leftovers
+from workshop.bench.chaos.plan import ChaosEvent
 from workshop.core import processes
 from workshop.core.errors import WorkshopError
 from workshop.core.parent_death import guarded
@@ -38,13 +38,13 @@ SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP, "terminate": signal.S
 
 
 class Stage:
-    """A session and a dashboard under `workshop up`, and what was seen of them."""
+    """A session and a dashboard under `workshop up`, with their traces."""
 
     def __init__(self, home: Path, store: Store, process: subprocess.Popen[bytes]) -> None:
         self.store = store
         self._home = home
         self._process = process
-        self._seen = left.Seen()
+        self._seen = leftovers.SessionTraces()
 
     @property
     def session(self) -> SessionRecord:
@@ -58,7 +58,7 @@ class Stage:
         return client.submit(self.store, self.session, workload, params)
 
     def wait(self, run: RunRecord, seconds: float) -> RunRecord:
-        """The run once it has ended, or as it is when nobody would wait any longer."""
+        """Wait for the run's end, for a limited time. Returns the run as it is then."""
         deadline = time.monotonic() + seconds
         while True:
             with suppress(WorkshopError):  # its session is down at this moment, and comes up again
@@ -77,15 +77,15 @@ class Stage:
                 taken.callback(spinning.kill)
             yield
 
-    def looked(self) -> left.Seen:
+    def looked(self) -> leftovers.SessionTraces:
         """What the session's processes have now, which is remembered."""
-        current = left.Seen()
-        current.look(left.of_home(self._home))
+        current = leftovers.SessionTraces()
+        current.look(leftovers.of_home(self._home))
         self._seen.segments |= current.segments
         self._seen.launchers |= current.launchers
         return current
 
-    def strike(self, event: Event) -> bool:
+    def strike(self, event: ChaosEvent) -> bool:
         """Do to a process what the event says; one that is stopped goes on after its time. False where there is no
         such process at this moment."""
         found = sorted(self._targets(event.target), key=lambda process: process.pid)
@@ -101,7 +101,7 @@ class Stage:
         return False
 
     def _targets(self, target: str) -> list[psutil.Process]:
-        found = left.of_home(self._home)
+        found = leftovers.of_home(self._home)
         if target == "rank":
             return [one for one in found if _is_rank(one)]
         if target == "server":
@@ -117,30 +117,30 @@ class Stage:
         return [one for one in found if module in processes.command(one)]
 
     def left(self) -> list[str]:
-        """What is there that the session does not need any more, once it has had the time to clear up."""
+        """Whatever the session doesn't need any more and hasn't removed after the usual time."""
         deadline = time.monotonic() + patient(SETTLED)
         while True:
             current = self.looked()
-            found = left.processes_left(left.of_home(self._home)) + left.files_left(self._seen, current)
+            found = leftovers.processes_left(leftovers.of_home(self._home)) + leftovers.files_left(self._seen, current)
             if not found or time.monotonic() > deadline:
                 self._seen.forget(found)  # it is told once
                 return found
             time.sleep(0.5)
 
     def end(self) -> list[str]:
-        """End `workshop up` as Ctrl-C does, and say what is there that should not be any more."""
+        """End `workshop up` as Ctrl-C does, and return what it has left behind."""
         self.looked()
         self._process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(patient(ENDED))
-        remaining = [f"{_name(process)} ({process.pid})" for process in left.of_home(self._home)]
-        return remaining + left.files_left(self._seen, left.Seen())
+        remaining = [f"{_name(process)} ({process.pid})" for process in leftovers.of_home(self._home)]
+        return remaining + leftovers.files_left(self._seen, leftovers.SessionTraces())
 
 
 @contextmanager
 def stage(home: Path) -> Iterator[Stage]:
-    """Bring `workshop up` up in this state folder; whatever happens, nothing of it is there afterwards. Raises
-    WorkshopError where it doesn't come up."""
+    """Bring up `workshop up` in this state folder, and remove everything at the end of the block. Raises WorkshopError
+    where it doesn't come up."""
     words = ["up", "--no-lab", "--session", SESSION, "--ranks", "2", "--port", str(free_port()), "--json"]
     with open(home / "up.log", "wb") as log:
         process = subprocess.Popen(
@@ -153,7 +153,7 @@ def stage(home: Path) -> Iterator[Stage]:
     finally:
         process.kill()
         process.wait()
-        for one in left.of_home(home):
+        for one in leftovers.of_home(home):
             with suppress(psutil.Error):
                 one.kill()
 

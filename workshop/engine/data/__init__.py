@@ -1,1 +1,1 @@
-"""What ranks learn from: data sets, and which share of them a rank owns."""
+"""Data sets, and the share of them that each rank owns."""

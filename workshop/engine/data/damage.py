@@ -1,4 +1,4 @@
-"""How a file that can't be used is named: by its name, its checksum and what is wrong with it."""
+"""The error for a file that can't be used: it gives the file's name, its checksum and the fault."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from workshop.core.errors import BadInput
 LARGEST = 256 << 20  # bytes that the arrays of one file may take, whatever it claims
 
 
-class Damaged(BadInput):
-    """A file that is there and holds something else than it should."""
+class DamagedFile(BadInput):
+    """A file whose contents aren't what they should be."""
 
     def __init__(self, name: str, data: bytes, what: str, right: str = "get it anew from where it came") -> None:
         super().__init__(f"{name} (sha256 {hashlib.sha256(data).hexdigest()[:16]}) {what}; {right}.")

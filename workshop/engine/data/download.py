@@ -34,7 +34,7 @@ MNIST = Remote(
 )
 
 
-class Failed(Exception):
+class DownloadFailed(Exception):
     """A download that didn't succeed; its text says why, in a few words."""
 
 
@@ -45,9 +45,9 @@ def fetch(remote: Remote) -> bytes:
     threading.Thread(target=attempt.run, daemon=True).start()
     found = attempt.result()
     if isinstance(found, Exception):
-        raise Failed(_why(found)) from found
+        raise DownloadFailed(_why(found)) from found
     if (checksum := hashlib.sha256(found).hexdigest()) != remote.sha256:
-        raise Failed(f"what came has sha256 {checksum[:16]}, not {remote.sha256[:16]}")
+        raise DownloadFailed(f"what came has sha256 {checksum[:16]}, not {remote.sha256[:16]}")
     return found
 
 
@@ -99,7 +99,7 @@ class _Attempt:
 def _handlers(on_connected: Callable[[http.client.HTTPConnection], None]) -> list[urllib.request.BaseHandler]:
     """urllib's handlers, with connections that tell when they are there."""
 
-    class Plain(http.client.HTTPConnection):
+    class PlainConnection(http.client.HTTPConnection):
         def connect(self) -> None:
             super().connect()
             on_connected(self)
@@ -111,7 +111,7 @@ def _handlers(on_connected: Callable[[http.client.HTTPConnection], None]) -> lis
 
     class PlainHandler(urllib.request.HTTPHandler):
         def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-            return self.do_open(Plain, request)
+            return self.do_open(PlainConnection, request)
 
     class SecureHandler(urllib.request.HTTPSHandler):
         def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:

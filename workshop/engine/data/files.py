@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workshop.core.errors import BadInput
-from workshop.engine.data.damage import Damaged
+from workshop.engine.data.damage import DamagedFile
 from workshop.engine.data.idx import GZIP
 
 LARGEST = 64 << 20  # bytes, what the store takes as an artifact
@@ -31,9 +31,9 @@ Files = dict[str, File]
 
 
 def at(given: str) -> Files:
-    """The files of a path: an npz file, one file of an IDX pair, or a folder with such. Raises BadInput.
+    """The files of a path: an npz file, one file of an IDX pair, or a folder with such files. Raises BadInput.
 
-    A folder may hold both of MNIST's pairs or one. Of a file of a pair, the other one is looked for beside it.
+    A folder may hold both of MNIST's pairs or one. For one file of a pair, the other one has to be beside it.
     """
     try:
         path = Path(given).expanduser()
@@ -61,15 +61,13 @@ def read(path: Path, name: str) -> File:
     """A file that messages call `name`. Raises OSError where it can't be read, BadInput where it can't be taken."""
     data = ordinary(path, f"The data file {name}", "give MNIST's files, or a folder that has them")
     if not data:
-        raise Damaged(name, data, "is empty")
+        raise DamagedFile(name, data, "is empty")
     return File(name, data)
 
 
 def ordinary(path: Path, name: str, right: str) -> bytes:
-    """The bytes of an ordinary file: a device would never end, a pipe never begin. `right` says what should be given.
-
-    Raises OSError where it can't be read, BadInput where it can't be taken.
-    """
+    """The bytes of an ordinary file, never of a device or a pipe. `right` says what should be given. Raises OSError for
+    a file that can't be read, BadInput for one that can't be used."""
     if path.exists() and not path.is_file():
         raise BadInput(f"{name} is no ordinary file; {right}.")
     with path.open("rb") as file:
@@ -114,7 +112,7 @@ def _folder(folder: Path, given: str) -> Files:
 
 
 def _beside(path: Path, before: str, kind: str, given: str) -> Files:
-    """The pair of which `path` is one file: images or labels, as `kind` says."""
+    """The pair of files to which `path` belongs: images or labels, as `kind` says."""
     found: Files = {}
     part = next((part for part in PARTS if part in before), PARTS[0])
     for which in DIMENSIONS:

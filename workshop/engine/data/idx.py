@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.engine.data.damage import LARGEST, Damaged
+from workshop.engine.data.damage import LARGEST, DamagedFile
 
 GZIP = b"\x1f\x8b"
 TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
@@ -33,25 +33,27 @@ def read(data: bytes, name: str) -> NDArray[Any]:
         with gzip.open(io.BytesIO(data)) if data.startswith(GZIP) else io.BytesIO(data) as file:
             return _read(file, data, name)
     except (OSError, EOFError, zlib.error) as error:
-        raise Damaged(name, data, f"is damaged: {str(error).rstrip('.')}") from None
+        raise DamagedFile(name, data, f"is damaged: {str(error).rstrip('.')}") from None
 
 
 def _read(file: io.BufferedIOBase, data: bytes, name: str) -> NDArray[Any]:
     magic = file.read(4)
     if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in TYPES or not 1 <= magic[3] <= MOST_DIMENSIONS:
-        raise Damaged(name, data, f"is no IDX file: it begins with {magic.hex(' ') or 'nothing'}", RIGHT)
+        raise DamagedFile(name, data, f"is no IDX file: it begins with {magic.hex(' ') or 'nothing'}", RIGHT)
     sizes = file.read(4 * magic[3])
     if len(sizes) < 4 * magic[3]:
-        raise Damaged(name, data, "is damaged: it ends in the middle of its dimensions")
+        raise DamagedFile(name, data, "is damaged: it ends in the middle of its dimensions")
     shape = struct.unpack(f">{magic[3]}I", sizes)
     dtype = np.dtype(TYPES[magic[2]])
     wanted = math.prod(shape) * dtype.itemsize
     if wanted > LARGEST:
-        raise Damaged(name, data, f"claims {_words(shape)} values; at most {LARGEST >> 20} MB are taken", RIGHT)
+        raise DamagedFile(name, data, f"claims {_words(shape)} values; at most {LARGEST >> 20} MB are taken", RIGHT)
     values = file.read(wanted + 1)  # to the end, where gzip's own checksum is
     if len(values) != wanted:
         found = f"{len(values):,}" if len(values) < wanted else "more"
-        raise Damaged(name, data, f"is damaged: it claims {_words(shape)} values, {wanted:,} bytes, and holds {found}")
+        raise DamagedFile(
+            name, data, f"is damaged: it claims {_words(shape)} values, {wanted:,} bytes, and holds {found}"
+        )
     return np.ndarray(shape, dtype, values)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import io
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +13,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from workshop.core.errors import BadInput
-from workshop.engine.data import files, labelled, places
+from workshop.engine.data import datasets, files, places
 from workshop.engine.data.download import MNIST, Remote
 from workshop.engine.data.files import File, Files
 
@@ -74,7 +77,7 @@ def find(data: str, remote: Remote = MNIST) -> dict[str, bytes]:
 
 
 def again(kept: Callable[[str], bytes | None]) -> dict[str, bytes]:
-    """The inputs of an earlier run, from what it has `kept` under a name; empty where it has kept none."""
+    """The inputs that an earlier run has `kept` under a name; empty where there are none."""
     names = [WORDS, *(PREFIX + name for name in files.names())]
     return {name: data for name in names if (data := kept(name)) is not None}
 
@@ -87,7 +90,7 @@ def read(inputs: Mapping[str, bytes]) -> Images:
         if name.startswith(PREFIX) and name not in (WORDS, NOTICE)
     }
     words = inputs.get(WORDS, b"images that came with the run" if found else DIGITS.encode())
-    train, held_out = labelled.read(found)
+    train, held_out = datasets.read(found)
     return Images(*train, *held_out, words.decode(), _digest(*train, *held_out), inputs.get(NOTICE, b"").decode())
 
 
@@ -102,7 +105,7 @@ def _digest(*arrays: NDArray[Any]) -> str:
 
 def _inputs(found: Files, words: str, damaged: Sequence[str] = ()) -> dict[str, bytes]:
     """Inputs with these files, which are read to see that they can be."""
-    (train, _), (held_out, _) = labelled.read(found)
+    (train, _), (held_out, _) = datasets.read(found)
     if len(found) == 2:
         words += f", divided into {len(train):,} images to train on and {len(held_out):,} held out"
     else:
@@ -115,7 +118,7 @@ def _inputs(found: Files, words: str, damaged: Sequence[str] = ()) -> dict[str, 
 
 
 def _kind(found: Files) -> str:
-    """What was found, in the singular."""
+    """The kind of the files, in the singular."""
     if files.NPZ in found:
         return "the npz file"
     if len(found) > 2:
@@ -138,3 +141,10 @@ def digits_file(folder: Path, count: int) -> Path:
             y_test=digits.held_out_labels,
         )
     return file
+
+
+def png(pixels: NDArray[np.uint8]) -> str:
+    """A greyscale picture [height, width] as base64 of a PNG."""
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    return base64.b64encode(file.getvalue()).decode()

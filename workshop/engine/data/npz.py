@@ -1,4 +1,4 @@
-"""Arrays of an npz archive, read without trusting what it claims."""
+"""Reads arrays from an npz archive without trusting its claims."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from workshop.core import archives
-from workshop.engine.data.damage import LARGEST, Damaged
+from workshop.engine.data.damage import LARGEST, DamagedFile
 
 LONGEST_HEADER = 10_000  # bytes: as much as NumPy parses; it would read a longer one before it refuses it
 # By version: how many bytes tell the length of the header, and who parses it.
@@ -29,7 +29,7 @@ def read(data: bytes, name: str, keys: Sequence[str]) -> dict[str, NDArray[Any]]
         with archives.opened(data) as archive:
             there = set(archive.namelist())
             if missing := [key for key in keys if f"{key}.npy" not in there]:
-                raise Damaged(
+                raise DamagedFile(
                     name, data, f"has no {' and no '.join(missing)}", f"give an npz file with {', '.join(keys)}"
                 )
             arrays: dict[str, NDArray[Any]] = {}
@@ -37,11 +37,13 @@ def read(data: bytes, name: str, keys: Sequence[str]) -> dict[str, NDArray[Any]]
                 with archives.begin(archive, f"{key}.npy") as file:
                     arrays[key] = _array(file, key, LARGEST - sum(array.nbytes for array in arrays.values()))
             return arrays
-    except Damaged:
+    except DamagedFile:
         raise
     except Exception as error:  # from damaged bytes, zipfile and NumPy's parser of headers raise nearly anything
         what = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-        raise Damaged(name, data, f"can't be read as npz: {what[:160]}", "give a file that numpy.savez wrote") from None
+        raise DamagedFile(
+            name, data, f"can't be read as npz: {what[:160]}", "give a file that numpy.savez wrote"
+        ) from None
 
 
 def _array(file: IO[bytes], key: str, room: int) -> NDArray[Any]:

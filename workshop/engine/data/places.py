@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.engine.data import files
-from workshop.engine.data.damage import Damaged
-from workshop.engine.data.download import Failed, Remote, fetch
+from workshop.engine.data.damage import DamagedFile
+from workshop.engine.data.download import DownloadFailed, Remote, fetch
 from workshop.engine.data.files import File
 
 REMEMBERED = 600.0  # seconds for which a failed download is not tried again: a class may have no network
@@ -38,7 +38,7 @@ def own_cache(remote: Remote) -> File:
     """What we have downloaded earlier. Raises NotThere; BadInput for what isn't the remote file any more."""
     found = _file(_folder() / files.NPZ, "our own cache")
     if hashlib.sha256(found.data).hexdigest() != remote.sha256:
-        raise Damaged(found.name, found.data, "is damaged", f"it should have {remote.sha256[:16]}")
+        raise DamagedFile(found.name, found.data, "is damaged", f"it should have {remote.sha256[:16]}")
     return found
 
 
@@ -53,7 +53,7 @@ def download(remote: Remote) -> File:
     try:
         data = fetch(remote)
         _write(path, data)
-    except (Failed, OSError) as error:
+    except (DownloadFailed, OSError) as error:
         with suppress(OSError):
             _write(failure, str(error).encode())
         raise NotThere(f"the download from {host} failed ({error})") from error
@@ -95,7 +95,7 @@ def _minutes(seconds: float) -> str:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file so that others see all of it or nothing."""
+    """Write a file so that other processes see the whole file or none."""
     half = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
         half.write_bytes(data)

@@ -49,7 +49,7 @@ class Checkpoint:
 
 
 def unpack(data: bytes, name: str = NAME) -> Checkpoint:
-    """Read a checkpoint, whoever wrote it. Raises BadInput, naming it, for anything else."""
+    """Read a checkpoint that may come from anybody. Raises BadInput with its name for other data."""
     try:
         with archives.opened(data) as archive:
             keys = sorted(member.removesuffix(".npy") for member in archive.namelist())
@@ -78,7 +78,8 @@ def unpack(data: bytes, name: str = NAME) -> Checkpoint:
 
 
 def _whole(keys: Sequence[str]) -> None:
-    """See that an archive with these sorted names holds what `pack` writes, and all of it. Raises ValueError."""
+    """Check that an archive with these sorted names has everything that `pack` writes, and nothing else. Raises
+    ValueError."""
     weights = sum(key.startswith("weights/") for key in keys)
     optimizer = len(keys) - 1 - weights
     numbered = [f"optimizer/{number:04}" for number in range(optimizer)]
@@ -92,7 +93,7 @@ def _sensible(value: Any) -> bool:
 
 
 def taken(model: Any, optimizer: Any, progress: Mapping[str, Any]) -> Checkpoint:
-    """A checkpoint of a Keras model and optimizer as they are now."""
+    """A checkpoint of a Keras model's and an optimizer's present state."""
     return Checkpoint(
         [weight.numpy() for weight in model.weights],
         [np.asarray(variable.numpy()) for variable in optimizer.variables],

@@ -17,7 +17,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
-from workshop.engine.library import library
+from workshop.engine.context import library
 from workshop.engine.tensorflow import tensorflow
 from workshop.mpi import horovod
 

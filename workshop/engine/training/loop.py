@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
 from workshop.engine.training import measure
-from workshop.engine.training.telling import COUNT, SUMS, Telling
+from workshop.engine.training.batches import Batches
+from workshop.engine.training.step_report import COUNT, SUMS, StepReporter
 
 WARM = 2  # first steps of a run, which compile: told, but not measured
 BLOCK = 0.25  # seconds of steps between two tellings, about
 MOST = 200  # steps of a block
 
 
-class Given(NamedTuple):
+class StepInput(NamedTuple):
     """What one step of this rank works on: what the step is called with, and how many examples that are; 0 where the
     rank has none left and only takes part."""
 
@@ -27,10 +28,10 @@ class Given(NamedTuple):
     examples: int
 
 
-Give = Callable[[int], Given]  # the number of a step among those that the loop is asked for -> what it works on
+Give = Callable[[int], StepInput]  # the number of a step among those that the loop is asked for -> what it works on
 
 # Called with the arguments of one step, it returns float64 [2 + sums]: when the gradients were there and when they had
-# been exchanged, in seconds since the epoch, and the sums that the step tells (see `telling.SUMS`).
+# been exchanged, in seconds since the epoch, and the sums that the step tells (see `step_report.SUMS`).
 Step = Callable[..., NDArray[np.float64]]
 
 
@@ -41,7 +42,7 @@ class Loop:
         self,
         ctx: RankContext,
         step: Step,
-        telling: Telling,
+        telling: StepReporter,
         *,
         total: int,
         updates: int = 0,
@@ -73,8 +74,8 @@ class Loop:
         return self.stopped or (self.most is not None and self.done >= self.most)
 
     def take(self, steps: int, give: Give, before: Callable[[int], None] = lambda number: None) -> bool:
-        """Take so many steps, an epoch of them or those up to an evaluation; the loss is averaged over these. `before`
-        is called with the number of each. Returns whether all of them were taken. Collective."""
+        """Take so many steps (an epoch, or up to an evaluation), over which the loss is averaged. `before` is called
+        with each step's number. Returns whether all steps were taken. Collective."""
         self.telling.begin_epoch()
         taken = 0
         while taken < steps and not self.over:
@@ -94,7 +95,7 @@ class Loop:
         return wanted
 
     def _block(self, taken: int, left: int, give: Give, before: Callable[[int], None]) -> int:
-        """Some of the `left` steps behind those that have been `taken`; returns how many."""
+        """Take some of the `left` steps after `taken` ones. Returns how many."""
         steps = self._length(left)
         kept = self.trace > 0 and WARM <= self.done < WARM + self.trace
         if kept and self.done == WARM:
@@ -139,3 +140,33 @@ class Loop:
         time.sleep(max(self.pace - (row[measure.UPDATED] - row[measure.BEGIN]), 0.0))
         self.ctx.comm.Barrier()
         return time.perf_counter() - began
+
+
+Read = Callable[[NDArray[np.int64]], tuple[Any, Any]]  # positions among the rank's own examples -> inputs, labels
+
+
+class StepReader:
+    """The steps of a rank's epochs, for `Loop.take`: each is called with inputs, labels and a factor, see
+    `step.supervised`. `alone`: gradients aren't exchanged."""
+
+    def __init__(self, batches: Batches, rank: int, read: Read, alone: bool = False) -> None:
+        self.batches = batches
+        self.rank = rank
+        self.read = read
+        self.alone = alone
+        self._together = batches.together()
+        self.steps = len(self._together)  # of an epoch
+
+    def epoch(self, epoch: int) -> Give:
+        """What the steps of an epoch work on."""
+        order, batch = self.batches.epoch(epoch, self.rank), self.batches.batch
+
+        def give(number: int) -> StepInput:
+            positions = order[number * batch : (number + 1) * batch]
+            count = len(positions)
+            # A rank that has nothing left still takes part: with an example that doesn't count.
+            inputs, labels = self.read(positions if count else np.zeros(1, np.int64))
+            share = 1 / max(count, 1) if self.alone else self.batches.size / float(self._together[number])
+            return StepInput((inputs, labels, share if count else 0.0), count)
+
+        return give

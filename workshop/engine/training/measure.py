@@ -16,8 +16,8 @@ Marks = NDArray[np.float64]  # [..., steps, 5]
 class Phases:
     """Seconds of each rank in each step; every array is float64 [ranks, steps].
 
-    An exchange ends when the last rank has come to it. What the rank that spent least there has spent is moving data;
-    what others spent beyond that is waiting for it. That needs no common clock of several hosts.
+    An exchange ends when the last rank has come to it. The shortest time of a rank in it counts as moving data, and the
+    other ranks' time beyond that as waiting. So hosts need no common clock.
     """
 
     input: NDArray[np.float64]
@@ -60,8 +60,8 @@ class Speed:
 
 
 def speed(examples: NDArray[np.float64], seconds: NDArray[np.float64], total_seconds: float) -> Speed | None:
-    """The speed of steps that read `examples` [steps] in `seconds` [steps] each. `total_seconds` hold what was done
-    between the steps as well. None where nothing was measured."""
+    """The speed of steps that read `examples` [steps] in `seconds` [steps] each. `total_seconds` include the time
+    between steps. None where nothing was measured."""
     if len(examples) == 0 or total_seconds <= 0 or (seconds <= 0).any():
         return None
     speeds = examples / seconds

@@ -1,4 +1,4 @@
-"""What a training run tells at its end, whatever it has trained: its steps, its speed, its memory."""
+"""The report of a training run at its end: its steps, its speed, its memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import psutil
 from workshop.engine.context import RankContext
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.loop import Loop
-from workshop.engine.training.telling import as_list
+from workshop.engine.training.step_report import as_list
 
 
 def of_steps(loop: Loop, exchange: Exchange) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def of_speed(loop: Loop) -> dict[str, Any]:
 
 
 class Resident:
-    """This rank's resident memory in bytes, and the most that was seen of it."""
+    """This rank's resident memory in bytes, and its highest value so far."""
 
     def __init__(self, ctx: RankContext) -> None:
         self.ctx = ctx
@@ -59,7 +59,7 @@ class Resident:
         return now
 
     def tell(self, step: int) -> None:
-        """Emit `memory`, as it is now."""
+        """Emit the present `memory`."""
         self.ctx.emit("memory", self.look(), step)
 
     def of_all(self) -> list[int]:

@@ -21,7 +21,7 @@ def supervised(
     The gradient is that of the sum of the examples' losses times `factor`; with `factor = ranks / examples of all
     ranks`, the mean over the ranks is the gradient of the mean over all examples, whatever each batch's size. It
     returns float64 [4]: when the gradients were there and when they had been exchanged, in seconds since the epoch, the
-    sum of the losses, and how many examples were right (`telling.SUPERVISED`).
+    sum of the losses, and how many examples were right (`step_report.SUPERVISED`).
     """
     tf = tensorflow()
     variables = model.trainable_variables
@@ -56,8 +56,8 @@ def exchanged(
 
 
 def _for_full_batches(tf: Any, function: Callable[..., Any], uneven: bool) -> Callable[..., Any]:
-    """Compile a function for batches of the first one's size, which saves 4 % of a step against one for any size, and
-    where batches are uneven a second time for all others: in the second call, so that no later one is slow for it."""
+    """Compile a function for batches of the first one's size, which saves 4 % of a step against any size. Where batches
+    are uneven, the second call compiles it again for all other sizes, so that no later step is slow."""
     exact, general = tf.function(function, autograph=False), _for_any_batch(tf, function)
     calls, size = 0, None
 

@@ -69,11 +69,10 @@ def trace(
 
 
 def ahead(marks: np.ndarray, hosts: Sequence[str]) -> np.ndarray:
-    """By how many seconds each rank's clock is ahead of rank 0's, float64 [ranks]; 0 on the same host.
+    """The seconds by which each rank's clock is ahead of rank 0's, float64 [ranks]; 0 on the same host.
 
-    No rank has the result of an exchange before all have come to it, and then all have it: what lies between the ends
-    of an exchange on two hosts is the difference of their clocks, but for what single ranks or steps are late by. So
-    each host's first rank in a step counts, and the median over all steps.
+    An exchange ends on all hosts at the same time, apart from small delays. So the difference of its ends on two hosts
+    is that of their clocks. Each host's first rank in a step counts, and the median over all steps.
 
     `marks` is float64 [ranks, steps, 5] of numbers, see `trace`.
     """
@@ -88,7 +87,7 @@ def ahead(marks: np.ndarray, hosts: Sequence[str]) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Span:
+class TraceSpan:
     """A begin and its end in Horovod's timeline; times are microseconds since the timeline's start."""
 
     tensor: int
@@ -101,10 +100,10 @@ class Span:
 
 
 def read_horovod(text: str) -> list[dict[str, Any]]:
-    """The events in Horovod's timeline file, as far as it can be read; [] where there are none.
+    """The readable events in Horovod's timeline file; [] where there are none.
 
-    The file is an array that is written event by event, so what a killed rank leaves may end anywhere: behind a comma,
-    in the middle of an event. Everything before that is returned. Numbers that JSON doesn't know become None.
+    The file is an array that is written event by event, so a killed rank's file may end in the middle of an event.
+    Everything before that is returned. Numbers that JSON doesn't know become None.
     """
     decoder = json.JSONDecoder(parse_constant=lambda _: None, parse_float=_finite)
     found: list[dict[str, Any]] = []
@@ -126,7 +125,7 @@ def allreduces(events: Events) -> int:
     return sum(span.name == "ALLREDUCE" and span.depth == 0 for span in spans(events))
 
 
-def negotiations(events: Events) -> list[Span]:
+def negotiations(events: Events) -> list[TraceSpan]:
     """The complete negotiations of all-reduces, one for each tensor, in the order in which they ended.
 
     A negotiation lasts from when the first rank, whichever, has told that it has the tensor until all have; ranks tell
@@ -139,8 +138,8 @@ def negotiations(events: Events) -> list[Span]:
     return [span for span in spans(events) if span.name == NEGOTIATE and span.depth == 0]
 
 
-def spans(events: Events) -> Iterator[Span]:
-    """Begins paired with their ends, tensor by tensor; what has no end, or no begin, is left out."""
+def spans(events: Events) -> Iterator[TraceSpan]:
+    """Begins paired with their ends, for each tensor; a begin or an end without the other one is left out."""
     opened: dict[int, list[tuple[Mapping[str, Any], dict[int, float]]]] = {}
     for event in events:
         phase, tensor, at, name = (event.get(key) for key in ("ph", "pid", "ts", "name"))
@@ -155,7 +154,9 @@ def spans(events: Events) -> Iterator[Span]:
             begin, ready = stack.pop()
             args = event.get("args")
             told = args if isinstance(args, dict) else {}
-            yield Span(tensor, str(begin.get("name", "")), begin["ts"], max(at, begin["ts"]), len(stack), told, ready)
+            yield TraceSpan(
+                tensor, str(begin.get("name", "")), begin["ts"], max(at, begin["ts"]), len(stack), told, ready
+            )
 
 
 def start(events: Events) -> float | None:
@@ -203,7 +204,7 @@ def _steps(marks: np.ndarray, numbers: np.ndarray) -> Iterator[dict[str, Any]]:
                     yield _span(rank + 1, rank + 1, name, begin, end, args)
 
 
-def _theirs(found: Sequence[Span], names: Mapping[int, str], pid: int, offset: float) -> Iterator[dict[str, Any]]:
+def _theirs(found: Sequence[TraceSpan], names: Mapping[int, str], pid: int, offset: float) -> Iterator[dict[str, Any]]:
     """Horovod's spans as one more process with a thread for each tensor; `offset` puts its microseconds on our axis."""
     threads = {tensor: pid + number for number, tensor in enumerate(sorted({span.tensor for span in found}))}
     shapes = {span.tensor: span.args for span in found if span.args}

@@ -35,8 +35,8 @@ def spread(comm: Any, weights: Any) -> float:
 
 
 def average(comm: Any, variables: Any) -> None:
-    """Give all ranks the mean of some variables: moving means and variances, which no gradient keeps alike, are each
-    rank's own otherwise. Others than floating-point ones stay as they are. Collective."""
+    """Give all ranks the mean of each floating-point variable. Moving means and variances have no gradient, so each
+    rank has its own values otherwise. Collective."""
     for variable in variables:
         value = np.array(variable.numpy(), order="C")
         if value.dtype.kind == "f":

@@ -1,4 +1,4 @@
-"""Reading what MPIs report of ranks and processors, as people paste it: whatever else is printed around it."""
+"""Reads MPIs' reports of ranks and processors from pasted text with other output around them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.mpi.reports import hydra, intel, openmpi_bindings, openmpi_xml
-from workshop.mpi.reports.seating import seated
-from workshop.mpi.reports.seats import Kind, Report
+from workshop.mpi.reports.seat_map import seated
+from workshop.mpi.reports.seats import Kind, MappingReport
 
 LARGEST = 1_000_000  # characters; reports of a thousand ranks have half as many
 NAMES: dict[Kind, str] = {
@@ -21,7 +21,7 @@ NAMES: dict[Kind, str] = {
     "mpich": "MPICH's bindings",
 }
 # In this order: of several reports in one text the one that tells most counts.
-_READERS: tuple[Callable[[str], Report | None], ...] = (
+_READERS: tuple[Callable[[str], MappingReport | None], ...] = (
     openmpi_xml.read,
     openmpi_bindings.read,
     intel.pinning,
@@ -32,7 +32,7 @@ _READERS: tuple[Callable[[str], Report | None], ...] = (
 
 @dataclass(frozen=True)
 class Read:
-    """A report as a rank map, and the machine that its numbers are of (None where it tells nothing of that)."""
+    """A report as a rank map, and its machine (None where the report tells nothing of the machine)."""
 
     kind: Kind
     rank_map: dict[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from workshop.mpi.reports.seats import HOST, MOST_NUMBERS, Report, Seat, row, shown, wrong
+from workshop.mpi.reports.seats import HOST, MOST_NUMBERS, MappingReport, RankSeat, row, shown, wrong
 
 _LINE = re.compile(r"process ([0-9]{1,9}) binding:(.*)$")
 # Which rank a line is of, if MPICH was told to say so: `-l` writes [0], `-prepend-pattern "[%r@%h] "` writes [0@node1].
@@ -14,9 +14,9 @@ HERE = "localhost"
 RIGHT = 'on several hosts let MPICH say which rank a line is of: mpiexec -prepend-pattern "[%r@%h] "'
 
 
-def read(text: str) -> Report | None:
+def read(text: str) -> MappingReport | None:
     """The bindings in a text; None where there are none. Raises BadInput."""
-    report = Report("mpich", whole="units")
+    report = MappingReport("mpich", whole="units")
     plain: dict[int, int] = {}  # processes that came without their rank, and their lines
     for line, words in enumerate(text.split("\n"), 1):
         found = _LINE.search(words.rstrip())
@@ -36,5 +36,5 @@ def read(text: str) -> Report | None:
             plain[rank] = line
         there = report.rows.setdefault(host, [])
         there += [row(unit, unit, 0) for unit in range(len(there), len(digits))]
-        report.seats.add(Seat(rank, host, line, bound=len(units) < len(digits), units=units))
+        report.seats.add(RankSeat(rank, host, line, bound=len(units) < len(digits), units=units))
     return report if report.seats else None

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from workshop.mpi.reports.seats import HOST, Report, Seat, number, numbers, row, shown, wrong
+from workshop.mpi.reports.seats import HOST, MappingReport, RankSeat, number, numbers, row, shown, wrong
 
 _HEAD = re.compile(r"Rank\s{1,20}Pid\s{1,20}Node name\s{1,300}Pin cpu")  # as wide as the longest name
 _ROW = re.compile(
@@ -18,13 +18,13 @@ _LIST = re.compile(r"[0-9]{1,6}(?:-[0-9]{1,6})?(?:,[0-9]{1,6}(?:-[0-9]{1,6})?)*"
 _LONGEST = 64  # lines over which a list of processors may go
 
 
-def pinning(text: str) -> Report | None:
+def pinning(text: str) -> MappingReport | None:
     """The table of ranks with the processors that they are pinned to; None where there is none. Raises BadInput."""
     lines = text.split("\n")
     head = next((number for number, words in enumerate(lines) if _HEAD.search(words)), None)
     if head is None:
         return None
-    report = Report("intel-pinning")
+    report = MappingReport("intel-pinning")
     at = head + 1
     while at < len(lines):
         if _BEGUN.search(lines[at]):
@@ -43,15 +43,15 @@ def pinning(text: str) -> Report | None:
     return report
 
 
-def _pinned(lines: Sequence[str], at: int) -> tuple[Seat, int]:
-    """One rank of the table, whose processors may go over several lines, and where the next one begins."""
+def _pinned(lines: Sequence[str], at: int) -> tuple[RankSeat, int]:
+    """One rank of the table, whose processors may take several lines, and the line of the next rank."""
     line = at + 1
     found = _ROW.search(lines[at].rstrip())
     if not found:
         raise wrong(line, f"{shown(lines[at])} should have rank, pid, host and processors, like 0 4711 node1 {{0-3}}.")
     rank, pid, host, where = number(found[1], line, "the rank"), int(found[2]), found[3], found[4].strip()
     if where == "n/a":
-        return Seat(rank, host, line, bound=False, pid=pid), at + 1
+        return RankSeat(rank, host, line, bound=False, pid=pid), at + 1
     braces = where.startswith("{")
     while (
         ("}" not in where if braces else where.endswith(","))
@@ -65,14 +65,14 @@ def _pinned(lines: Sequence[str], at: int) -> tuple[Seat, int]:
         right = "they should be like {0,1,2}, {0-3}, or the same without braces"
         raise wrong(line, f"the processors of rank {rank} are {shown(where)}; {right}.")
     units = numbers(where[1:-1] if braces else where, line, "the processors")
-    return Seat(rank, host, line, units=units, pid=pid), at + 1
+    return RankSeat(rank, host, line, units=units, pid=pid), at + 1
 
 
-def ranks(text: str) -> Report | None:
+def ranks(text: str) -> MappingReport | None:
     """Which ranks are on which host, and no more than that; None where the text doesn't say. Raises BadInput."""
-    report = Report("intel-ranks")
+    report = MappingReport("intel-ranks")
     for line, words in enumerate(text.split("\n"), 1):
         if found := _RANKS.match(words.strip()[:100_000]):
             for rank in numbers(found[2], line, f"the ranks of {found[1]}"):
-                report.seats.add(Seat(rank, found[1], line, bound=None))
+                report.seats.add(RankSeat(rank, found[1], line, bound=None))
     return report if report.seats else None

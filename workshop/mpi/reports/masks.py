@@ -56,8 +56,7 @@ def _ordered(report: Mapping[str, Any], machine: Mapping[str, Any]) -> Rows:
 
 
 def read_mask(text: str, line: int) -> tuple[Rows, tuple[int, ...]]:
-    """What a mask says: the machine's units by their logical numbers, and the numbers of those where the rank may run.
-    Raises BadInput."""
+    """The machine's units in a mask, by logical number, and the units where the rank may run. Raises BadInput."""
     rows: Rows = []
     allowed: list[int] = []
     core = 0

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 from workshop.mpi.reports import masks
-from workshop.mpi.reports.seats import HOST, Report, Rows, Seat, Seats, numbers, row, shown, wrong
+from workshop.mpi.reports.seats import HOST, MappingReport, RankSeat, RankSeats, Rows, numbers, row, shown, wrong
 
 # Lines that are about a rank's binding, however garbled they are beyond these words.
 _REPORTED = re.compile(r"[Rr]ank ([0-9]{1,9}) (is not bound|bound to)")
@@ -23,20 +23,20 @@ _PLACE = re.compile(r"package\[([0-9]{1,6})\]\[(core|hwt):([LP]?)([0-9,L-]{1,900
 _PREFIX = 400  # characters before a report that can name its host
 
 
-def read(text: str) -> Report | None:
-    """The bindings in a text, whatever is printed around them; None where there are none. Raises BadInput."""
-    found = _Reader()
+def read(text: str) -> MappingReport | None:
+    """The bindings in a text, which may have other output around them; None where there are none. Raises BadInput."""
+    found = _BindingsReader()
     for line, words in enumerate(text.split("\n"), 1):
         found.take(line, words.rstrip("\r"))
     return found.report()
 
 
-class _Reader:
+class _BindingsReader:
     """Takes in a text line by line; `--display map` tells host, rank and binding in lines of their own."""
 
     def __init__(self) -> None:
-        self.reported = Seats()
-        self.mapped = Seats()
+        self.reported = RankSeats()
+        self.mapped = RankSeats()
         self.drawn: dict[str, tuple[int, Rows]] = {}  # by host: the line and the machine of its first mask
         self.old = False  # whether version 4 wrote this
         self.node = ""
@@ -75,13 +75,13 @@ class _Reader:
         if not self.node:
             raise wrong(line, "the line that names the host (Data for node: …) is missing above; give the whole map.")
         if told == "N/A":  # a host about which mpirun knew nothing yet: it doesn't say
-            self.mapped.add(Seat(rank, self.node, line, bound=None))
+            self.mapped.add(RankSeat(rank, self.node, line, bound=None))
             return
         self.mapped.add(self._seat(rank, self.node, None if told == "UNBOUND" else told, line))
 
-    def _seat(self, rank: int, host: str, told: str | None, line: int) -> Seat:
+    def _seat(self, rank: int, host: str, told: str | None, line: int) -> RankSeat:
         if told is None:
-            return Seat(rank, host, line, bound=False)
+            return RankSeat(rank, host, line, bound=False)
         if "package[" in told:
             return _placed(rank, host, told, line)
         words, colon, drawn = told.rpartition(":")
@@ -94,9 +94,9 @@ class _Reader:
         first, known = self.drawn.setdefault(host, (line, rows))
         if known != rows:
             raise wrong(line, f"this mask has another form than that of {host} in line {first}.")
-        return Seat(rank, host, line, hardware_threads=allowed)
+        return RankSeat(rank, host, line, hardware_threads=allowed)
 
-    def report(self) -> Report | None:
+    def report(self) -> MappingReport | None:
         self._told()
         seats = self.reported or self.mapped  # what was done counts for more than what was planned
         if not seats:
@@ -106,11 +106,11 @@ class _Reader:
             if mixed:
                 raise wrong(mixed.line, "this is Open MPI 5's notation, but other lines have Open MPI 4's; give one.")
             rows = {host: drawn for host, (_, drawn) in self.drawn.items()}
-            return Report("openmpi4", seats, rows, frozenset({"cores", "packages"}), "both")
-        return Report("openmpi4" if self.old else "openmpi5", seats, _rows(seats), _knows(seats))
+            return MappingReport("openmpi4", seats, rows, frozenset({"cores", "packages"}), "both")
+        return MappingReport("openmpi4" if self.old else "openmpi5", seats, _rows(seats), _knows(seats))
 
 
-def _placed(rank: int, host: str, told: str, line: int) -> Seat:
+def _placed(rank: int, host: str, told: str, line: int) -> RankSeat:
     """Read version 5's words: places in one or several packages."""
     places = _PLACE.findall(told)
     if not places or _PLACE.sub("", told).strip(" ,\t"):
@@ -132,17 +132,17 @@ def _placed(rank: int, host: str, told: str, line: int) -> Seat:
                 raise wrong(line, f"rank {rank} is bound to {kind} {place} in two packages; it lies in one of them.")
     ordered, packages = tuple(sorted(there)), tuple(there[place] for place in sorted(there))
     if kind == "core":
-        return Seat(rank, host, line, cores=ordered, packages=packages)
+        return RankSeat(rank, host, line, cores=ordered, packages=packages)
     # What version 5 calls logical numbers of hardware threads (hwt:L) are the operating system's.
-    return Seat(rank, host, line, units=ordered, packages=packages)
+    return RankSeat(rank, host, line, units=ordered, packages=packages)
 
 
-def _knows(seats: Iterable[Seat]) -> frozenset[str]:
+def _knows(seats: Iterable[RankSeat]) -> frozenset[str]:
     return frozenset({"cores", "packages"} if any(seat.cores for seat in seats) else {"packages"})
 
 
-def _rows(seats: Iterable[Seat]) -> dict[str, Rows]:
-    """The machines as far as ranks are bound to something of them. Raises BadInput where two ranks don't agree."""
+def _rows(seats: Iterable[RankSeat]) -> dict[str, Rows]:
+    """The parts of the machines that ranks are bound to. Raises BadInput where two ranks contradict each other."""
     packages: dict[str, dict[int, int]] = {}
     for seat in seats:
         there = packages.setdefault(seat.host, {})

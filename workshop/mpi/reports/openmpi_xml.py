@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.parsers import expat
 
-from workshop.mpi.reports.seats import HOST, Report, Seat, number, numbers, row, shown, wrong
+from workshop.mpi.reports.seats import HOST, MappingReport, RankSeat, number, numbers, row, shown, wrong
 
 CUT = "Open MPI 5.0 cuts it off where ranks are bound to many cores; then give what --display map prints."
 _START = re.compile(r"<map\b")
@@ -13,8 +13,8 @@ _END = "</map>"
 MOST_UNITS = 1 << 18  # of all hosts together
 
 
-def read(text: str) -> Report | None:
-    """The map in a text, whatever is printed around it; None where there is none. Raises BadInput."""
+def read(text: str) -> MappingReport | None:
+    """The map in a text, which may have other output around it; None where there is none. Raises BadInput."""
     starts = list(_START.finditer(text))
     if not starts:
         return None
@@ -29,15 +29,15 @@ def read(text: str) -> Report | None:
     end = text.find(_END, starts[0].start())
     if end < 0:
         raise wrong(first, "the map that begins here has no end (</map>); give all of it.")
-    return _Reader(first).read(text[starts[0].start() : end + len(_END)])
+    return _MapReader(first).read(text[starts[0].start() : end + len(_END)])
 
 
-class _Reader:
-    """Takes in the map's elements as expat meets them; nothing of them is kept but what they say."""
+class _MapReader:
+    """Reads the map's elements as expat meets them, and keeps their contents alone."""
 
     def __init__(self, first: int) -> None:
         self.first = first
-        self.report = Report("openmpi-xml", knows=frozenset({"packages"}))
+        self.report = MappingReport("openmpi-xml", knows=frozenset({"packages"}))
         self.path: list[str] = []
         self.host = ""
         self.rank: tuple[int, int] | None = None  # and its line
@@ -58,7 +58,7 @@ class _Reader:
     def line(self) -> int:
         return self.first + self.parser.CurrentLineNumber - 1
 
-    def read(self, text: str) -> Report:
+    def read(self, text: str) -> MappingReport:
         try:
             self.parser.Parse(text.encode("utf-8", "replace"), True)
         except expat.ExpatError as error:
@@ -126,7 +126,9 @@ class _Reader:
             raise wrong(line, f"rank {rank} is bound to cores and to hardware threads; it should be one of them.")
         self.report.seats.add(
             # The numbers of hardware threads are the operating system's; what those of cores are, the machine decides.
-            Seat(rank, self.host, line, bool(cores or threads), tuple(threads), tuple(cores), (), tuple(self.packages))
+            RankSeat(
+                rank, self.host, line, bool(cores or threads), tuple(threads), tuple(cores), (), tuple(self.packages)
+            )
         )
         self.rank = None
 

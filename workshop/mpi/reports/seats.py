@@ -19,11 +19,11 @@ Rows = list[dict[str, int]]  # of a machine's units: unit, core, package, numa, 
 
 
 @dataclass(frozen=True)
-class Seat:
+class RankSeat:
     """Where a report puts one rank, in the numbers that it uses.
 
     `bound` is None where it doesn't say, False where the rank may run on the whole host. Else one of `units` (numbers
-    of the operating system), `cores` (as Open MPI 5 numbers them, see `seating`) and `hardware_threads` (logical
+    of the operating system), `cores` (as Open MPI 5 numbers them, see `seat_map`) and `hardware_threads` (logical
     numbers on the host) is there.
     """
 
@@ -38,14 +38,14 @@ class Seat:
     pid: int | None = None
 
 
-class Seats(list[Seat]):
+class RankSeats(list[RankSeat]):
     """The seats that a reader has found, no more than can be held."""
 
     def __init__(self) -> None:
         super().__init__()
         self._places = 0
 
-    def add(self, seat: Seat) -> None:
+    def add(self, seat: RankSeat) -> None:
         """Take in one more. Raises BadInput where it is one too many."""
         self._places += len(seat.units) + len(seat.cores) + len(seat.hardware_threads)
         if len(self) >= MOST_RANKS or self._places > MOST_PLACES:
@@ -56,15 +56,15 @@ class Seats(list[Seat]):
 
 
 @dataclass
-class Report:
-    """What a reader has found: seats, and what the report itself tells of its hosts' machines.
+class MappingReport:
+    """A reader's result: seats, and what the report tells of its hosts' machines.
 
-    `knows` names what of a rank is known without any other source; `whole` says that the report shows all cores of
-    its hosts, or all hardware threads, by packages or ("units") without them.
+    `knows` names the fields of a rank that need no other source. `whole` says that the report shows all cores of its
+    hosts, or all hardware threads, by packages or ("units") without them.
     """
 
     kind: Kind
-    seats: Seats = field(default_factory=Seats)
+    seats: RankSeats = field(default_factory=RankSeats)
     rows: dict[str, Rows] = field(default_factory=dict)
     knows: frozenset[str] = frozenset()
     whole: Literal["", "cores", "hardware_threads", "both", "units"] = ""
@@ -106,7 +106,7 @@ def numbers(text: str, line: int, what: str, largest: int = LARGEST_NUMBER) -> t
 
 
 def row(unit: int, core: int, package: int) -> dict[str, int]:
-    """A unit of a machine of which no more is known."""
+    """A unit of a machine about which nothing else is known."""
     return {"unit": unit, "core": core, "package": package, "numa": package, "l3": package}
 
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workshop.core.errors import BadInput
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
 from workshop.mpi import command_lines
 from workshop.mpi.words.build import build
 from workshop.mpi.words.lines import read_lines
 from workshop.mpi.words.options import read_options
 
-__all__ = ["Parsed", "parse"]
+__all__ = ["ParsedCommand", "parse"]
 
 # Settings that several ways of writing a placement share: what a command line leaves open stays as it was.
 _TOGETHER = (
@@ -34,29 +34,31 @@ _TOGETHER = (
 
 
 @dataclass(frozen=True)
-class Parsed:
+class ParsedCommand:
     """A placement, and the words of the command line that say nothing that a placement can keep."""
 
     placement: Placement
     unknown: tuple[str, ...]
 
 
-def parse(command_line: str, base: Placement | None = None, described: Described | None = None) -> Parsed:
+def parse(
+    command_line: str, base: Placement | None = None, described: MachineDescription | None = None
+) -> ParsedCommand:
     """Read mpirun, mpiexec, horovodrun or a batch script of Slurm.
 
-    `base` is the placement that stood there before: of several that are written alike it is the one that is meant, and
-    it says how many ranks there are where the command doesn't. `described` is the machine, which decides what `auto`
-    stands for; without it both meanings count. Raises BadInput, and nothing else.
+    `base` is the previous placement. It decides between placements that are written alike, and gives the number of
+    ranks where the command doesn't. `described` is the machine, which decides what `auto` means; without it both
+    meanings count. Raises only BadInput.
     """
     line = read_lines(command_line)
     found = read_options(line)
     placement = build(found, base, described)
     if base is not None:
         placement = _as_before(placement, base, found.tool, described)
-    return Parsed(placement, tuple(dict.fromkeys(found.unknown)))
+    return ParsedCommand(placement, tuple(dict.fromkeys(found.unknown)))
 
 
-def _as_before(placement: Placement, base: Placement, tool: str, described: Described | None) -> Placement:
+def _as_before(placement: Placement, base: Placement, tool: str, described: MachineDescription | None) -> Placement:
     """The base where it is written as this placement is; else as many of its settings as change nothing."""
     base = base.model_copy(update={"mpi": placement.mpi})
     for cores in [described.cores] if described else [1 << 20, 1]:
@@ -82,7 +84,7 @@ def _mixed(placement: Placement, base: Placement, names: Sequence[str]) -> Place
 class _Alike:
     """Whether placements are written as one command line."""
 
-    def __init__(self, placement: Placement, tool: str, described: Described | None, cores: int) -> None:
+    def __init__(self, placement: Placement, tool: str, described: MachineDescription | None, cores: int) -> None:
         self.placement, self.tool, self.described, self.cores = placement, tool, described, cores
 
     def to(self, other: Placement) -> bool:

@@ -7,11 +7,11 @@ from typing import Any
 
 from workshop.core import machines
 from workshop.core.errors import BadInput
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.core.placement import MOST_HOSTS, MPI, THREAD_VARIABLES, Placement, hosts_from
 from workshop.mpi import rules
 from workshop.mpi.words import defaults
-from workshop.mpi.words.found import Found
+from workshop.mpi.words.parsed_options import ParsedOptions
 
 # Variables that belong to starting ranks, and that sessions set by themselves.
 _OURS = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
@@ -29,7 +29,7 @@ _OFF = ("0", "no", "off", "disable")
 _RANGE = re.compile(r"([A-Za-z0-9.-]*)\[([0-9,-]{1,200})\]")
 
 
-def build(found: Found, base: Placement | None, described: Described | None) -> Placement:
+def build(found: ParsedOptions, base: Placement | None, described: MachineDescription | None) -> Placement:
     """The placement that a command asks for; sets the command's tool. Raises BadInput."""
     environment = _environment(found, base)
     mpi = _mpi(found, base, environment)
@@ -58,7 +58,7 @@ def build(found: Found, base: Placement | None, described: Described | None) -> 
     return Placement.parse(values)
 
 
-def _environment(found: Found, base: Placement | None) -> dict[str, str]:
+def _environment(found: ParsedOptions, base: Placement | None) -> dict[str, str]:
     known = base.rank_environment() if base is not None else {}
     values = {name: value for name, value in found.before.items() if name not in _OURS}
     for name in found.names:
@@ -71,8 +71,8 @@ def _environment(found: Found, base: Placement | None) -> dict[str, str]:
     return values | found.environment
 
 
-def _mpi(found: Found, base: Placement | None, environment: dict[str, str]) -> MPI:
-    """Whose command it is: each MPI has words that the others don't know."""
+def _mpi(found: ParsedOptions, base: Placement | None, environment: dict[str, str]) -> MPI:
+    """The MPI of a command; each has words that the others don't know."""
     before = base.mpi if base is not None else None
     if found.launcher in ("horovodrun", "orterun", "prterun") or (found.openmpi and not found.hydra):
         return "openmpi"
@@ -87,7 +87,7 @@ def _mpi(found: Found, base: Placement | None, environment: dict[str, str]) -> M
 
 
 def _places(
-    found: Found, base: Placement | None, mpi: MPI, values: dict[str, Any], described: Described | None
+    found: ParsedOptions, base: Placement | None, mpi: MPI, values: dict[str, Any], described: MachineDescription | None
 ) -> None:
     """Ranks, hosts and their slots."""
     names = [name for told in _whole(found.hosts) for name in _expanded(told)]
@@ -123,7 +123,9 @@ def _places(
         values["oversubscribe"] = any(len(mine) > host["slots"] for mine, host in zip(dealt, hosts, strict=True))
 
 
-def _ranks(found: Found, base: Placement | None, hosts: list[dict[str, Any]], described: Described | None) -> int:
+def _ranks(
+    found: ParsedOptions, base: Placement | None, hosts: list[dict[str, Any]], described: MachineDescription | None
+) -> int:
     """How many ranks there are where the command doesn't say: as many as Open MPI starts, else as before, else what the
     hosts have slots for. Raises BadInput."""
     if found.tool == "openmpi" and (hosts or described):
@@ -166,8 +168,10 @@ def _expanded(name: str) -> list[str]:
     return hosts
 
 
-def _pinned(environment: dict[str, str], values: dict[str, Any], described: Described | None) -> dict[str, str]:
-    """Read Intel MPI's pinning. Variables of it that the placement's own words wouldn't set remain variables."""
+def _pinned(
+    environment: dict[str, str], values: dict[str, Any], described: MachineDescription | None
+) -> dict[str, str]:
+    """Read Intel MPI's pinning. Its variables stay variables where the placement has no field for them."""
     pins = {name: value for name, value in environment.items() if name.startswith("I_MPI_PIN")}
     if not pins:
         return environment
@@ -190,7 +194,7 @@ def _pinned(environment: dict[str, str], values: dict[str, Any], described: Desc
     return {name: value for name, value in environment.items() if name not in pins} if said == pins else environment
 
 
-def _threads_of_a_core(described: Described | None) -> int:
+def _threads_of_a_core(described: MachineDescription | None) -> int:
     """Hardware threads, as Slurm and Intel MPI count; of this machine where none is given."""
     machine = described or machines.this()
     return max(machine.count("unit") // machine.count("core"), 1)

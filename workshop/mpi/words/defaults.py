@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.core.errors import BadInput
-from workshop.core.machines import Described
-from workshop.mpi.words.found import Found
+from workshop.core.machines import MachineDescription
+from workshop.mpi.words.parsed_options import ParsedOptions
 
 # Open MPI 5 binds ranks to what it deals them out over, if that is part of a host.
 _PARTS = ("hwthread", "core", "l3cache", "numa", "package")
@@ -17,7 +17,7 @@ FEW = 2  # ranks that Open MPI binds to cores where they are dealt out over slot
 _KEYS = {"hwthread": "unit", "l3cache": "l3"}  # of a machine's units, where they aren't called as the resource
 
 
-def map_openmpi(found: Found, values: dict[str, Any]) -> None:
+def map_openmpi(found: ParsedOptions, values: dict[str, Any]) -> None:
     """Say in the values of a placement over what Open MPI 5 deals ranks out where a command doesn't say it, if that
     isn't what `auto` means. Raises BadInput for words that Open MPI doesn't take together."""
     if found.oversubscribe and found.exclusive:
@@ -40,7 +40,7 @@ def map_openmpi(found: Found, values: dict[str, Any]) -> None:
         values["map_by"] = bound if bound in _PARTS and (found.cores_per_rank or 1) == 1 else "slot"
 
 
-def ranks_of_openmpi(found: Found, hosts: Sequence[Mapping[str, Any]], described: Described) -> int:
+def ranks_of_openmpi(found: ParsedOptions, hosts: Sequence[Mapping[str, Any]], described: MachineDescription) -> int:
     """How many ranks Open MPI 5 starts where a command doesn't say it: so many on every resource, else as many as there
     are slots, or cores for. Raises BadInput where that is none."""
     by, each = ("node", found.per_host) if found.per_host else (found.map_by, found.per_resource)
@@ -54,9 +54,11 @@ def ranks_of_openmpi(found: Found, hosts: Sequence[Mapping[str, Any]], described
     return slots if own == 1 else max(min(nodes * (places // own), slots), 1)
 
 
-def settle(found: Found, values: dict[str, Any], environment: dict[str, str], described: Described | None) -> None:
-    """Say in the values of a placement, and in its environment, what the command leaves to its MPI. Raises BadInput
-    for a command that the MPI would refuse, but not as it is written of the placement."""
+def settle(
+    found: ParsedOptions, values: dict[str, Any], environment: dict[str, str], described: MachineDescription | None
+) -> None:
+    """Add the MPI's defaults to the placement's values and environment. Raises BadInput for a command that the MPI
+    would refuse in this form."""
     if found.launcher == "srun":
         return  # how Slurm binds is a matter of its configuration
     bound = found.bind_to or (None if "bind" in found.said else _bound(found, values, environment))
@@ -96,7 +98,7 @@ def settle(found: Found, values: dict[str, Any], environment: dict[str, str], de
     values["bind_to"] = found.bind_to or ("auto" if bound in (None, auto) else bound)
 
 
-def _beyond(found: Found, values: dict[str, Any]) -> bool:
+def _beyond(found: ParsedOptions, values: dict[str, Any]) -> bool:
     """Whether Open MPI would put more ranks than there are on the first resource that it fills, as it does unless a
     host's slots end before. The command of a placement asks for no more on each than there are."""
     each: int = values["per_resource"]
@@ -110,7 +112,9 @@ def _beyond(found: Found, values: dict[str, Any]) -> bool:
     return left < 0
 
 
-def _share(found: Found, values: dict[str, Any], bound: str | None, described: Described | None) -> None:
+def _share(
+    found: ParsedOptions, values: dict[str, Any], bound: str | None, described: MachineDescription | None
+) -> None:
     """Whether ranks share: Open MPI tells sharing slots (`:OVERSUBSCRIBE`) from sharing cores (`:overload-allowed`),
     a placement doesn't. Where the other one would change the map, the word that it can't keep is named."""
     if bound in (None, "none") or found.overload == found.oversubscribe:
@@ -135,7 +139,7 @@ def _share(found: Found, values: dict[str, Any], bound: str | None, described: D
         )
 
 
-def _fit(cores: int, resource: str, described: Described | None) -> bool:
+def _fit(cores: int, resource: str, described: MachineDescription | None) -> bool:
     """Whether each such resource of the machine has so many cores; taken for granted where no machine is known."""
     if described is None:
         return True
@@ -147,7 +151,7 @@ def _fit(cores: int, resource: str, described: Described | None) -> bool:
     return all(cores <= len(there) for there in per.values())
 
 
-def _bound(found: Found, values: dict[str, Any], environment: dict[str, str]) -> str | None:
+def _bound(found: ParsedOptions, values: dict[str, Any], environment: dict[str, str]) -> str | None:
     """What ranks are bound to without a word on it; None: `auto` says it, or nothing does."""
     if values["mpi"] == "mpich":
         return "none"

@@ -7,46 +7,46 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from workshop.core.errors import BadInput
-from workshop.mpi.words.found import read_binding, read_mapping
+from workshop.mpi.words.parsed_options import read_binding, read_mapping
 
 if TYPE_CHECKING:
-    from workshop.mpi.words.options import Reader
+    from workshop.mpi.words.options import OptionReader
 
 
-def _ranks(reader: Reader, word: str, given: str | None) -> None:
+def _ranks(reader: OptionReader, word: str, given: str | None) -> None:
     reader.found.ranks = reader.number(word, given)
 
 
-def _per_host(reader: Reader, word: str, given: str | None) -> None:
+def _per_host(reader: OptionReader, word: str, given: str | None) -> None:
     reader.found.per_host = reader.number(word, given)
 
 
-def _per_node(reader: Reader, word: str, given: str | None) -> None:
+def _per_node(reader: OptionReader, word: str, given: str | None) -> None:
     reader.found.per_node = reader.number(word, given)
 
 
-def _one_each(reader: Reader, word: str, given: str | None) -> None:
+def _one_each(reader: OptionReader, word: str, given: str | None) -> None:
     reader.found.per_host = 1
 
 
-def _nodes(reader: Reader, word: str, given: str | None) -> None:
+def _nodes(reader: OptionReader, word: str, given: str | None) -> None:
     reader.found.nodes = reader.number(word, given)
 
 
-def _cores(reader: Reader, word: str, given: str | None) -> None:
+def _cores(reader: OptionReader, word: str, given: str | None) -> None:
     reader.found.cores_per_rank = reader.number(word, given)
 
 
-def _slurm_cores(reader: Reader, word: str, given: str | None) -> None:
+def _slurm_cores(reader: OptionReader, word: str, given: str | None) -> None:
     count = reader.number(word, given)
     reader.found.processors = count
 
 
-def _per_package(reader: Reader, word: str, given: str | None) -> None:
+def _per_package(reader: OptionReader, word: str, given: str | None) -> None:
     reader.found.map_by, reader.found.per_resource = "package", reader.number(word, given)
 
 
-def _hosts(reader: Reader, word: str, given: str | None) -> None:
+def _hosts(reader: OptionReader, word: str, given: str | None) -> None:
     said = reader.value(given)
     # Slides have blanks behind the commas.
     while said.endswith(",") and reader.place < len(reader.words) and not reader.words[reader.place].startswith("-"):
@@ -54,17 +54,17 @@ def _hosts(reader: Reader, word: str, given: str | None) -> None:
     reader.found.hosts += [name for name in said.split(",") if name]
 
 
-def _map_by(reader: Reader, word: str, given: str | None) -> None:
+def _map_by(reader: OptionReader, word: str, given: str | None) -> None:
     said = reader.value(given)
     read_mapping(reader.found, said, f"{word.partition('=')[0]} {said}")
 
 
-def _bind_to(reader: Reader, word: str, given: str | None) -> None:
+def _bind_to(reader: OptionReader, word: str, given: str | None) -> None:
     said = reader.value(given)
     read_binding(reader.found, said, f"{word.partition('=')[0]} {said}")
 
 
-def _variable(reader: Reader, word: str, given: str | None) -> None:
+def _variable(reader: OptionReader, word: str, given: str | None) -> None:
     """Open MPI's -x, which takes a name or a name with a value."""
     name, equals, value = reader.value(given).partition("=")
     if equals:
@@ -73,17 +73,17 @@ def _variable(reader: Reader, word: str, given: str | None) -> None:
         reader.found.names.append(name)
 
 
-def _pair(reader: Reader, word: str, given: str | None) -> None:
+def _pair(reader: OptionReader, word: str, given: str | None) -> None:
     """Hydra's -genv NAME VALUE; Intel MPI takes NAME=VALUE, too."""
     name, equals, value = reader.value(given).partition("=")
     reader.found.environment[name] = value if equals else reader.value(None)
 
 
-def _names(reader: Reader, word: str, given: str | None) -> None:
+def _names(reader: OptionReader, word: str, given: str | None) -> None:
     reader.found.names += [name for name in reader.value(given).split(",") if name]
 
 
-def _mca(reader: Reader, word: str, given: str | None) -> None:
+def _mca(reader: OptionReader, word: str, given: str | None) -> None:
     """A parameter of Open MPI; as a variable it means the same."""
     name = reader.value(given)
     value = reader.value(None)
@@ -91,19 +91,19 @@ def _mca(reader: Reader, word: str, given: str | None) -> None:
         reader.found.environment[f"OMPI_MCA_{name}"] = value
 
 
-def _oversubscribe(reader: Reader, word: str, given: str | None) -> None:
+def _oversubscribe(reader: OptionReader, word: str, given: str | None) -> None:
     reader.found.oversubscribe = True
 
 
-def _exclusive(reader: Reader, word: str, given: str | None) -> None:
+def _exclusive(reader: OptionReader, word: str, given: str | None) -> None:
     reader.found.exclusive = True
 
 
-def _hardware_threads(reader: Reader, word: str, given: str | None) -> None:
+def _hardware_threads(reader: OptionReader, word: str, given: str | None) -> None:
     reader.found.hardware_threads = reader.found.thread_slots = True
 
 
-def _more(reader: Reader, word: str, given: str | None) -> None:
+def _more(reader: OptionReader, word: str, given: str | None) -> None:
     """Options of mpirun inside an option of horovodrun."""
     try:
         words = shlex.split(reader.value(given))
@@ -114,15 +114,15 @@ def _more(reader: Reader, word: str, given: str | None) -> None:
     reader.found.unknown += words[inner.place :]
 
 
-def _fixed(**values: str) -> Callable[[Reader, str, str | None], None]:
-    def settle(reader: Reader, word: str, given: str | None) -> None:
+def _fixed(**values: str) -> Callable[[OptionReader, str, str | None], None]:
+    def settle(reader: OptionReader, word: str, given: str | None) -> None:
         for name, value in values.items():
             setattr(reader.found, name, value)
 
     return settle
 
 
-KNOWN: dict[str, Callable[[Reader, str, str | None], None]] = {
+KNOWN: dict[str, Callable[[OptionReader, str, str | None], None]] = {
     **dict.fromkeys(("n", "np", "c", "num-proc"), _ranks),
     **dict.fromkeys(("ppn", "perhost", "grr", "npernode", "N", "processes-per-node", "slots-per-host"), _per_host),
     **dict.fromkeys(("rr", "pernode"), _one_each),
@@ -147,7 +147,7 @@ KNOWN: dict[str, Callable[[Reader, str, str | None], None]] = {
     "bind-to-socket": _fixed(bind_to="package"),
     "bind-to-none": _fixed(bind_to="none"),
 }
-SLURM: dict[str, Callable[[Reader, str, str | None], None]] = {
+SLURM: dict[str, Callable[[OptionReader, str, str | None], None]] = {
     **dict.fromkeys(("n", "ntasks"), _ranks),
     **dict.fromkeys(("N", "nodes"), _nodes),
     "ntasks-per-node": _per_node,

@@ -21,7 +21,7 @@ _DASH = re.compile(r"(?<!\S)[–—−](?=[A-Za-z-])")
 
 
 @dataclass
-class Line:
+class CommandLine:
     """A command, taken apart."""
 
     launcher: str  # its name without folders
@@ -32,7 +32,7 @@ class Line:
     other: list[str] = field(default_factory=list)  # lines of a script that are none of these
 
 
-def read_lines(text: str) -> Line:
+def read_lines(text: str) -> CommandLine:
     """Find the command in a text. Raises BadInput."""
     if len(text) > LONGEST:
         raise BadInput(f"The command line has {len(text)} characters; it should have at most {LONGEST}.")
@@ -41,7 +41,7 @@ def read_lines(text: str) -> Line:
     plain = re.sub(r"\\[ \t]*\r?\n", " ", text.translate(_TYPOGRAPHIC))
     lines = [line.strip() for line in plain.splitlines()]
     script = any(line.startswith("#SBATCH") for line in lines)
-    found: Line | None = None
+    found: CommandLine | None = None
     slurm: list[str] = []
     exported: dict[str, str] = {}
     other: list[str] = []
@@ -79,7 +79,7 @@ def _split(line: str) -> list[str]:
         raise BadInput(f"The command line can't be read: {what} in {_shown(line)}.") from None
 
 
-def _command(words: list[str]) -> Line | None:
+def _command(words: list[str]) -> CommandLine | None:
     """The command that a line is; None where it starts no ranks."""
     if words[:1] == ["env"]:
         words = words[1:]
@@ -89,7 +89,7 @@ def _command(words: list[str]) -> Line | None:
     name = PurePosixPath(words[start]).name
     if name not in LAUNCHERS:
         return None
-    return Line(name, words[start + 1 :], _variables(words[:start]))
+    return CommandLine(name, words[start + 1 :], _variables(words[:start]))
 
 
 def _variables(words: list[str]) -> dict[str, str]:

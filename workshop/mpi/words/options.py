@@ -6,9 +6,9 @@ import re
 import shlex
 
 from workshop.core.errors import BadInput
-from workshop.mpi.words.found import Found
 from workshop.mpi.words.handlers import KNOWN, SLURM
-from workshop.mpi.words.lines import Line
+from workshop.mpi.words.lines import CommandLine
+from workshop.mpi.words.parsed_options import ParsedOptions
 
 # Options that only one of the MPIs has, in its own spelling.
 _OPENMPI_ONLY = {"x", "mca", "omca", "gmca", "prtemca", "npernode", "N", "npersocket", "pernode", "oversubscribe"}
@@ -31,20 +31,20 @@ _JOINED = re.compile(r"(-[nNc])(\d+)")  # Slurm's -n4
 _TWO = {"prtemca", "pmixmca", "gpmixmca"}
 
 
-def read_options(line: Line) -> Found:
+def read_options(line: CommandLine) -> ParsedOptions:
     """Read the launcher's options up to the program. Raises BadInput for values that can't be meant."""
     tool = "sbatch" if line.script else ""
-    found = Found(line.launcher, tool, before=dict(line.environment), unknown=list(line.other))
+    found = ParsedOptions(line.launcher, tool, before=dict(line.environment), unknown=list(line.other))
     if line.slurm:
-        Reader(found, line.slurm, slurm=True).read()
-    Reader(found, line.words, slurm=line.launcher == "srun").read()
+        OptionReader(found, line.slurm, slurm=True).read()
+    OptionReader(found, line.words, slurm=line.launcher == "srun").read()
     return found
 
 
-class Reader:
+class OptionReader:
     """Goes through the words of a command; each known option takes its values from here."""
 
-    def __init__(self, found: Found, words: list[str], slurm: bool = False) -> None:
+    def __init__(self, found: ParsedOptions, words: list[str], slurm: bool = False) -> None:
         self.found, self.words, self.place, self.slurm = found, words, 0, slurm
 
     def read(self) -> None:

@@ -15,10 +15,9 @@ PHASES = ("compute", "communicate", "wait", "input")
 class Balance:
     """Seconds of each rank, in rank order, over `steps` steps.
 
-    A collective ends when the slowest rank has come to it. So what all ranks spent in `communicate` is moving data,
-    as much as the rank that spent least there; what others spent beyond that is waiting, like the phase `wait`. Runs
-    that tell both apart in every step, as training does, have the same `communicate` on all ranks, and their `wait`
-    stays what it is.
+    A collective ends when the slowest rank has come to it. So the shortest time of a rank in `communicate` counts as
+    moving data, and other ranks' time beyond that as waiting, like the phase `wait`. Where runs tell both apart in
+    every step, as training does, all ranks have the same `communicate`, and their `wait` stays as it is.
     """
 
     compute: tuple[float, ...]
@@ -73,11 +72,11 @@ class Balance:
 
 
 def balance(totals: Totals, ranks: int, metrics: Mapping[str, Any] | None = None) -> Balance | None:
-    """What the events `time.compute`, `time.communicate`, `time.wait` and `time.input` say; None where no compute time
-    was told.
+    """The times that the events `time.compute`, `time.communicate`, `time.wait` and `time.input` tell; None without
+    compute time.
 
-    Where a run's metrics have `phases`, its own sums over the measured steps, these are taken instead: events begin
-    with the first steps, in which TensorFlow compiles for longer than many steps take.
+    Where a run's metrics have `phases`, these sums over the measured steps are used instead. Events also contain the
+    first steps, in which TensorFlow compiles.
     """
     measured = _measured(metrics or {}, ranks)
     if measured is not None:

@@ -1,4 +1,4 @@
-"""The finding of a training run whose loss grew."""
+"""The verdict on a training run whose loss grew."""
 
 from __future__ import annotations
 
@@ -42,8 +42,7 @@ def _lost(facts: Facts) -> str:
 
 
 def _rising(facts: Facts, totals: Totals) -> str | None:
-    """That the loss of the last epoch is well above the mean of all steps of this run, in words, where it is. Of a
-    single epoch nothing can be said: its mean is that of all steps."""
+    """A sentence where the last epoch's loss is well above the mean of all steps. A single epoch can't tell."""
     last, epochs = facts.metrics.get("loss"), facts.metrics.get("epochs")
     count, total = (totals.get("loss") or {}).get(0, (0, 0.0))
     if not isinstance(last, float) or not isinstance(epochs, int) or count == 0:

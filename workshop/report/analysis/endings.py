@@ -110,7 +110,7 @@ def _said(verdict: str, why: str, following: str) -> dict[str, str]:
 
 
 def _failure(error: Mapping[str, Any]) -> tuple[str, str]:
-    """The verdict and what is next for a rank that died or raised something."""
+    """The verdict and the next step for a rank that died or raised an error."""
     kind = error.get("type") or "an error without a name"
     who = f"Rank {error['rank']}" if _has_rank(error) else "The run"
     if kind == "RankDied":
@@ -124,7 +124,7 @@ def _failure(error: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _out_of_memory(run: RunRecord) -> tuple[str, str]:
-    """The verdict and what is next where ranks had more memory than there was: half of whatever it grows with."""
+    """The verdict and the next step where ranks needed too much memory: half of the setting that it grows with."""
     ranks = run.placement.get("ranks")
     smaller = {
         name: f"with half the {name} (--{name} {value // 2})"
@@ -141,7 +141,7 @@ def _out_of_memory(run: RunRecord) -> tuple[str, str]:
 
 
 def _because(error: Mapping[str, Any]) -> str:
-    """What went wrong, in the words of whoever said it, as sentences."""
+    """The error's own words, as sentences."""
     message = " ".join((error.get("message") or "").split()).rstrip(".")
     if not message:
         return ""

@@ -8,7 +8,7 @@ from typing import Any
 
 from workshop.core import topology
 from workshop.report.analysis.balance import Balance, Totals, balance
-from workshop.report.analysis.oversubscription import Crowd, oversubscription, threads_of
+from workshop.report.analysis.oversubscription import Oversubscription, oversubscription, threads_of
 from workshop.store.records import RunRecord
 
 
@@ -31,7 +31,7 @@ class Facts:
     threads: int  # per rank, that compute
     reports: Sequence[Mapping[str, Any]]  # of the rank map
     units: Sequence[Mapping[str, Any]]  # of all machines that are known, with their `host`
-    crowds: Sequence[Crowd]
+    crowds: Sequence[Oversubscription]
     times: Balance | None
 
     @property

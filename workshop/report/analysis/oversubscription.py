@@ -16,8 +16,8 @@ Sharing = Literal["units", "cores"]
 
 
 @dataclass(frozen=True)
-class Crowd:
-    """Ranks of one host that have to share what they may run on."""
+class Oversubscription:
+    """Ranks of one host that have to share units or cores."""
 
     host: str
     ranks: tuple[int, ...]
@@ -29,7 +29,7 @@ class Crowd:
 
 def oversubscription(
     rank_map: Mapping[str, Any] | None, machine: Mapping[str, Any] | None, threads_per_rank: int = 1
-) -> list[Crowd]:
+) -> list[Oversubscription]:
     """Which ranks share which units, as far as they can't help it; empty: nobody has to share.
 
     Ranks that may run on the same units don't share them while there are enough for all of them. So this looks at
@@ -39,7 +39,7 @@ def oversubscription(
     """
     reports = [report for report in (rank_map or {}).get("ranks") or [] if report.get("units")]
     core_of = _cores(machine)
-    crowds: list[Crowd] = []
+    crowds: list[Oversubscription] = []
     excess: dict[tuple[str, frozenset[int]], int] = {}
     bound = {(str(report["host"]), frozenset(report["units"])) for report in reports}
     # A set's cores as a whole count, too: ranks on a core's different hardware threads still share the core.
@@ -56,7 +56,7 @@ def oversubscription(
             continue
         excess[host, units] = threads - cores
         kind: Sharing = "units" if threads > len(units) else "cores"
-        crowds.append(Crowd(host, tuple(sorted(inside)), tuple(sorted(units)), cores, threads, kind))
+        crowds.append(Oversubscription(host, tuple(sorted(inside)), tuple(sorted(units)), cores, threads, kind))
     return crowds
 
 
@@ -66,8 +66,7 @@ def asked_threads(placement: Mapping[str, Any]) -> int:
 
 
 def threads_of(run: RunRecord) -> int:
-    """The threads with which each rank of a run computes: those that its placement asks for, where it has a use for
-    them."""
+    """The threads with which each rank of a run computes: its placement's, where the workload uses them."""
     return 1 if run.params.get("backend") == COMPILED else asked_threads(run.placement)
 
 

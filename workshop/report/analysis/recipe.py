@@ -1,5 +1,5 @@
-"""Findings of a training run in which steps of the recipe of data-parallel training were left out: what each of them
-broke, with what was measured. Where a step was left out and nothing broke, that is said, too."""
+"""The verdict on training runs without a step of the recipe of data-parallel training, with the measured damage. Where
+nothing broke, it says that, too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Look = Callable[[Facts], Finding | str | None]
 
 
 def recipe(facts: Facts, totals: Totals) -> tuple[list[Finding], list[str]]:
-    """What is wrong with a training run, the worst first, and remarks on steps left out without consequences."""
+    """The faults of a training run, the worst first, and remarks on missing steps without consequences."""
     if not facts.training:
         return _under_way(facts), []
     looks: Sequence[Look] = (_apart, _same_images, _undivided, _unscaled, _rank_zero_only, _overwritten)
@@ -54,7 +54,7 @@ UNDER_WAY = {
 
 
 def _under_way(facts: Facts) -> list[Finding]:
-    """What is known to be wrong with a training run before it has ended."""
+    """The known faults of a training run that still goes on."""
     if facts.ranks < 2 or not isinstance(facts.metrics.get("exchange"), str):
         return []
     return [
@@ -167,7 +167,7 @@ def _undivided(facts: Facts) -> Finding | None:
 
 
 def _epochs(facts: Facts) -> int:
-    """Epochs that this run did, without those of a run that it went on from; 0 where it ended within one."""
+    """The epochs of this run, without an earlier run's; 0 where it ended within the first one."""
     resumed = facts.metrics.get("resumed") or {}
     done = (facts.metrics.get("epochs") or 0) - (resumed.get("epoch") or 0)
     return 0 if facts.metrics.get("stopped") or facts.run.params.get("steps") else max(done, 0)

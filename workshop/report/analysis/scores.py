@@ -10,10 +10,9 @@ from workshop.report.analysis.findings import Facts
 
 
 def margin(facts: Facts, one: float, other: float) -> float:
-    """Twice the standard error of the difference of two scores on so many images: sqrt(p (1 - p) / n) each, which is
-    that of an accuracy and the largest that any mean of values from 0 to 1 can have, or what was measured of it. The
-    same images are used for both, so it is rather too large than too small; but what another seed would change isn't in
-    it."""
+    """Twice the standard error of the difference of two scores on so many images. Each has sqrt(p (1 - p) / n), the
+    largest that a mean of values from 0 to 1 can have, or the measured one. Both scores use the same images, so the
+    margin is rather too large. Another seed's effect isn't in it."""
     tested = max(facts.metrics.get("held_out_images") or 1, 1)
     deviation = facts.metrics.get("held_out_deviation")  # of the scores of images, where it was measured
     if number(deviation):

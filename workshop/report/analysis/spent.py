@@ -15,11 +15,9 @@ WAIT, REST = "wait", "rest"
 
 
 def spent(run: RunRecord) -> dict[str, float]:
-    """Seconds of a run by what they were spent on: training (its steps, without waiting), wait (for other ranks in its
-    steps, on average over the ranks), evaluation, preparation (importing, reading data, building, and the first steps,
-    which compile) and the rest of the time that the run took, such as writing checkpoints. Empty where the run tells no
-    `seconds` of training.
-    """
+    """A run's seconds by kind: training (its steps without waiting), wait (in its steps, on average over the ranks),
+    evaluation, preparation (imports, data, building, and the first steps, which compile) and the rest, such as
+    checkpoints. Empty where the run tells no `seconds` of training."""
     told = run.metrics.get("seconds")
     if not isinstance(told, Mapping) or not _seconds(told.get("train")):
         return {}
@@ -41,11 +39,10 @@ def spent(run: RunRecord) -> dict[str, float]:
 
 
 def as_long_run(run: RunRecord | None) -> dict[str, float]:
-    """Seconds of a run in training and in evaluation, as they would be divided in a long one; empty where it doesn't
-    tell.
+    """A run's seconds in training and in evaluation, as a long run would divide them; empty where it doesn't tell.
 
-    Training is all its steps, as long as those took that were measured: the first ones compile, which takes as long as
-    all others of a short run, and nobody trains for so short a time in earnest.
+    Training counts all steps at the measured steps' speed. The first steps compile, which takes as long as all others
+    of a short run.
     """
     told: Mapping[str, Any] = run.metrics if run is not None else {}
     phases, steps, evaluate = (
@@ -61,17 +58,16 @@ def as_long_run(run: RunRecord | None) -> dict[str, float]:
 
 
 def evaluation_share(run: RunRecord) -> float | None:
-    """The share of evaluation in the time of training and evaluation together, as figure 9 of Rawat and Kapoor 2021
-    draws it: it depends on neither how long a process takes to start nor how long it trains. None where a run doesn't
-    tell."""
+    """Evaluation's share of the time of training and evaluation, as in figure 9 of Rawat and Kapoor 2021. It depends
+    neither on a process's start nor on the length of the training. None where a run doesn't tell."""
     parts = spent(run)
     work = sum(parts.get(name, 0.0) for name in ("training", WAIT, "evaluation"))
     return parts.get("evaluation", 0.0) / work if work > 0 else None
 
 
 def _first_steps(run: RunRecord, trained: float) -> float:
-    """Seconds of the first steps, which aren't measured: what the measured ones of the slowest rank, and telling of all
-    of them, leave of the seconds that it `trained`. 0 where the run doesn't tell."""
+    """Seconds of the first steps, which aren't measured: the seconds that the slowest rank `trained`, without its
+    measured steps and the time to tell of all steps. 0 where the run doesn't tell."""
     phases, telling = (run.metrics.get(name) for name in ("phases", "telling_share"))
     if not isinstance(phases, Mapping) or not _seconds(telling):
         return 0.0

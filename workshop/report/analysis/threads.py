@@ -1,7 +1,7 @@
-"""What the threads of a run's ranks have done: how many there are of each kind, how many worked, on how many cores.
+"""The threads of a run's ranks: how many of each kind, how many worked, and on how many cores.
 
-Threads that sleep cost memory and nothing else. What hurts is more of them ready to work than there are cores: then
-they take turns, and each turn costs a change of threads and what was in the cache.
+Sleeping threads only cost memory. More working threads than cores are slow: they take turns, and each turn costs a
+switch of threads and the contents of the cache.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def crews(run: RunRecord) -> list[Crew]:
 
 
 def sentences(run: RunRecord) -> list[str]:
-    """What there is to say of each host's threads, for instance "Rank 0 has 24 threads for 2 cores. 2 threads worked:
-    2 TensorFlow intra-op (Eigen). That is not too many. …"; empty where the run tells nothing of them."""
+    """Sentences on each host's threads, such as "Rank 0 has 24 threads for 2 cores. 2 threads worked: 2 TensorFlow
+    intra-op (Eigen). That is not too many. …"; empty where the run tells nothing of them."""
     found = crews(run)
     return [sentence(crew, several=len(found) > 1) for crew in found]
 

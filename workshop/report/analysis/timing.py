@@ -1,12 +1,12 @@
-"""Findings of how ranks spent their time: waiting for one of them, moving data, reading input."""
+"""Verdicts on how ranks spent their time: waiting for one rank, moving data, reading input."""
 
 from __future__ import annotations
 
 from workshop.core import words
 from workshop.report.analysis.balance import Balance
 from workshop.report.analysis.findings import Facts, Finding
-from workshop.report.analysis.placing import BIND, CHATTY
-from workshop.report.analysis.waiting import Waiting, sentence, waiting
+from workshop.report.analysis.placement import BIND, CHATTY
+from workshop.report.analysis.waiting import WaitingTime, sentence, waiting
 
 STRAGGLER = 0.15  # load imbalance from which one rank holds up the others
 RESTLESS = 0.15  # share of waiting from which it is worth a word although the ranks computed the same
@@ -51,7 +51,7 @@ def straggling(facts: Facts) -> Finding | None:
     return Finding(f"Rank {slow} holds up the others.", why, following, of_times=True)
 
 
-def _held_up(facts: Facts, told: Waiting, times: Balance) -> Finding:
+def _held_up(facts: Facts, told: WaitingTime, times: Balance) -> Finding:
     """The same of a run that told of every step who came last."""
     who = words.numbered("rank", told.late)
     why = f"{sentence(told)} Waiting is {words.percent(told.share)} of the ranks' time."
@@ -72,11 +72,11 @@ def _held_up(facts: Facts, told: Waiting, times: Balance) -> Finding:
     return Finding(f"{words.capital(who)} {_hold(told)} up the others.", why, following, of_times=True)
 
 
-def _are(told: Waiting) -> str:
+def _are(told: WaitingTime) -> str:
     return "is" if len(told.late) == 1 else "are"
 
 
-def _hold(told: Waiting) -> str:
+def _hold(told: WaitingTime) -> str:
     return "holds" if len(told.late) == 1 else "hold"
 
 
@@ -109,7 +109,7 @@ def talking(facts: Facts) -> Finding | None:
 
 
 def _gradients(facts: Facts, why: str) -> Finding:
-    """The same where gradients are what is moved."""
+    """The same for runs that move gradients."""
     told = facts.metrics
     way, messages, size = told["exchange"], told.get("messages_per_step"), told.get("bytes_per_step")
     if messages and size:

@@ -1,4 +1,4 @@
-"""What a training run came to, and where it went on from."""
+"""What a training run came to, where it went on from, and whether evaluation took most of its time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from workshop.core import words
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number
+from workshop.report.analysis.spent import evaluation_share
 from workshop.report.analysis.timing import shares
 
 BASELINE = "Keep it as the baseline, and compare it with more ranks: how much sooner do they reach the target?"
@@ -42,7 +43,7 @@ def reached(facts: Facts, following: Callable[[Facts], str] | None = None) -> Fi
 
 
 def remarks(facts: Facts) -> list[str]:
-    """What else is to be known of it: where it went on from, what was used in place of what was asked for."""
+    """Other facts: the earlier run that it went on from, and replacements for requested settings."""
     told, params = facts.metrics, facts.run.params
     said = []
     if resumed := told.get("resumed"):
@@ -154,3 +155,47 @@ def _cut_short(facts: Facts) -> bool:
         return False
     made: int = told["updates"] - ((told.get("resumed") or {}).get("update") or 0)
     return bool(epochs < params["epochs"]) and made >= steps
+
+
+MUCH = 0.25  # share of training and evaluation from which it is worth a word
+
+
+def evaluating(facts: Facts) -> Finding | None:
+    """Evaluation that takes a good part of the time, of runs that can choose how often and by whom."""
+    told, params = facts.metrics, facts.run.params
+    every, evaluations = params.get("evaluate_every"), told.get("evaluations")
+    if not isinstance(every, int) or not isinstance(evaluations, int) or not evaluations:
+        return None
+    share = evaluation_share(facts.run)
+    if share is None or share < MUCH:
+        return None
+    alone = params.get("evaluate_by") == "rank0" and facts.ranks > 1
+    by_images = params.get("evaluate_unit") == "images" and facts.ranks > 1
+    often = f"{words.count(evaluations, 'evaluation')} in {words.count(told.get('updates', 0), 'iteration')}"
+    why = f"There {'was' if evaluations == 1 else 'were'} {often}"
+    why += f", as they go by the images that all {facts.ranks} ranks read" if by_images else ""
+    why += f"; rank 0 made them alone{_waited(told.get('evaluate_wait'))}." if alone else "."
+    if alone:
+        following = "Let all ranks share the held-out images (--evaluate-by all)"
+        following += (
+            " and count iterations (--evaluate-unit iterations), and compare." if by_images else ", and compare."
+        )
+    elif by_images:
+        following = "Evaluate after iterations, however many ranks there are (--evaluate-unit iterations), and compare."
+    elif evaluations > 1:
+        following = f"Evaluate less often (--evaluate-every {2 * every}), and compare."
+    else:
+        following = f"Train for longer, or evaluate fewer images{_fewer(told.get('held_out_images'))}, and compare."
+    return Finding(f"Evaluation takes {words.percent(share)} of the time.", why, following)
+
+
+def _fewer(images: Any) -> str:
+    """The setting that takes half as many."""
+    return f" (--evaluate-images {images // 2})" if isinstance(images, int) and images > 1 else ""
+
+
+def _waited(waited: Any) -> str:
+    """How long the other ranks have waited for it, on average."""
+    if not isinstance(waited, Sequence) or len(waited) < 2:
+        return ""
+    return f", for which the others waited {words.seconds(sum(waited[1:]) / (len(waited) - 1))}"

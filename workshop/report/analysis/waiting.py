@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Literal
 
 from workshop.core import words
-from workshop.report.analysis.oversubscription import Crowd, oversubscription, threads_of
+from workshop.report.analysis.oversubscription import Oversubscription, oversubscription, threads_of
 from workshop.store.records import RunRecord
 
 HARDLY = 0.03  # of a step: waiting below that is how much steps differ anyway
@@ -22,7 +22,7 @@ LATE = ("last", "late_by")  # metrics: in how many steps each rank came last, an
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingTime:
     """Seconds are means over the measured steps; lists are in rank order.
 
     An exchange ends when the last rank has come to it. How late that rank was, against the next but last, is what it
@@ -52,7 +52,7 @@ class Waiting:
         return tuple(rank for rank in range(len(self.waited)) if rank not in self.late)
 
 
-def waiting(run: RunRecord) -> Waiting | None:
+def waiting(run: RunRecord) -> WaitingTime | None:
     """Who waited for whom; None where the run doesn't tell, has one rank, or ranks that don't exchange anything."""
     told, steps = run.metrics, run.metrics.get("measured_steps")
     phases = told.get("phases")
@@ -69,7 +69,7 @@ def waiting(run: RunRecord) -> Waiting | None:
     step = sum(sum(part) for part in parts) / ranks / steps
     waited = tuple(seconds / steps for seconds in parts[-1])
     costs = [count * late for count, late in zip(last, late_by, strict=True)]
-    hardly = Waiting(step, waited, tuple(last), (), "unknown", "", "")
+    hardly = WaitingTime(step, waited, tuple(last), (), "unknown", "", "")
     if hardly.hardly:
         return hardly
     late = _late(costs, waited)
@@ -78,7 +78,7 @@ def waiting(run: RunRecord) -> Waiting | None:
     reports = [report for report in (run.rank_map or {}).get("ranks") or [] if report["rank"] in late]
     cores = {core for report in reports for core in report["cores"]}
     places = words.numbered("core", sorted(cores)) if cores else ""
-    return Waiting(step, waited, tuple(last), late, kind, cause, places)
+    return WaitingTime(step, waited, tuple(last), late, kind, cause, places)
 
 
 def waiting_sentence(run: RunRecord) -> str | None:
@@ -88,8 +88,8 @@ def waiting_sentence(run: RunRecord) -> str | None:
     return sentence(found) if found is not None else None
 
 
-def sentence(found: Waiting) -> str:
-    """The same of a run whose waiting has been looked at."""
+def sentence(found: WaitingTime) -> str:
+    """A sentence on a run's waiting time."""
     step = words.seconds(found.step)
     if found.hardly:
         return f"The ranks hardly waited for each other: {words.seconds(fmean(found.waited))} of a step of {step}."
@@ -158,14 +158,14 @@ def _cause(run: RunRecord, late: tuple[int, ...], inputs: Sequence[float], waite
     return "unknown", ""
 
 
-def _cores(run: RunRecord, crowd: Crowd) -> list[int]:
+def _cores(run: RunRecord, crowd: Oversubscription) -> list[int]:
     """The cores in which a crowd's units lie; the units' own numbers where the machine isn't known."""
     rows = (run.machine or {}).get("units") or []
     core_of = {row["unit"]: row["core"] for row in rows} if (run.machine or {}).get("host") == crowd.host else {}
     return sorted({core_of.get(unit, unit) for unit in crowd.units})
 
 
-def _sharing(crowd: Crowd, late: tuple[int, ...], cores: list[int]) -> str:
+def _sharing(crowd: Oversubscription, late: tuple[int, ...], cores: list[int]) -> str:
     where = words.numbered("core", cores)
     others = [rank for rank in crowd.ranks if rank not in late]
     verb = "share" if len(late) > 1 else "shares"

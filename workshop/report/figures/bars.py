@@ -77,7 +77,7 @@ def grouped(
     published: str = "",
     height: int = 380,
 ) -> go.Figure:
-    """Upright bars in groups: for each of `names` one bar of every contender, whose points are in the names' order."""
+    """Upright bars in groups: for each of `names` one bar of each contender, whose points are in the same order."""
     every = [point for points in groups.values() for point in points]
     if not any(point.values for point in every):
         return theme.nothing_yet(NOTHING, height)

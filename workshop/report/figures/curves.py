@@ -87,7 +87,7 @@ def overlay(
 
 
 def by_time(figure: go.Figure) -> go.Figure:
-    """The same figure over seconds; as it is where it doesn't know them."""
+    """The same figure over seconds, or unchanged where it has no times."""
     if not figure.data or not all(trace.meta for trace in figure.data):
         return figure
     turned = go.Figure(figure)
@@ -184,8 +184,7 @@ def number(value: float) -> str:
 
 
 def deviation(value: float, of: float) -> str:
-    """A deviation with three digits, in the unit that `number` takes for what it is the deviation of: 4400 of 43920 is
-    4.4 k."""
+    """A deviation with three digits, in the unit of its value: 4400 of 43920 is 4.4 k."""
     factor, letter = _unit(of)
     return f"{Decimal(f'{value / factor:.3g}'):f}{letter}"
 
@@ -199,8 +198,7 @@ def _unit(value: float) -> tuple[float, str]:
 
 
 def _values(series: Sequence[Series]) -> dict[str, object]:
-    """The axis of values: percentages for shares, powers of ten in the common way (12k) for what is large, whole
-    numbers for few of them."""
+    """The axis of values: percentages for shares, short forms such as 12k for large values, whole numbers for a few."""
     told = [value for one in series for value in one.means if math.isfinite(value)]
     if series and all(_is_share(one) for one in series):
         return {"nticks": 6, "tickformat": ".0%" if not told or max(told) - min(told) > 0.05 else ".1%"}

@@ -1,4 +1,4 @@
-"""What a class has guessed, as bars, with what was measured among them."""
+"""A class's guesses as bars, with the measured value among them."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def heatmap(
 
 
 def legend(points: Mapping[tuple[Any, Any], Point]) -> str:
-    """In a sentence, what the marks of a heat map mean; only of those that it has."""
+    """A sentence on the meaning of the marks that a heat map has."""
     said = ["The darker, the faster; the best cell is framed."]
     if any(_is(point, FAILED) for point in points.values()):
         said.append("White with a cross: failed.")
@@ -97,7 +97,7 @@ def _words(
     unit: str,
     columns: int,
 ) -> go.Scatter:
-    """What is written in the cells, as marks without colour: those can be pointed and clicked at."""
+    """The cells' words as marks without colour, because marks can be pointed and clicked at."""
     texts, colours = [], []
     for _, _, where in cells:
         text, colour = _text(points[where], ends)
@@ -122,7 +122,7 @@ def _words(
 
 
 def _text(point: Point, ends: tuple[float, float]) -> tuple[str, str]:
-    """What stands in a cell, and its colour."""
+    """A cell's words and their colour."""
     if point.values:
         value, (low, high) = point.value or 0.0, ends
         dark = high == low or (value - low) / (high - low) > DARK
@@ -137,7 +137,7 @@ def _short(value: float) -> str:
 
 
 def _hatched(where: Sequence[tuple[int, int]]) -> list[go.Scatter]:
-    """Squares that are filled with stripes; one trace for all of them."""
+    """Squares with stripes, in one trace."""
     if not where:
         return []
     half = 0.48

@@ -139,7 +139,7 @@ def _ideal(along: Sequence[float], points: Sequence[Point], ideal: Ideal) -> go.
 
 
 def _room(along: Sequence[Any], kind: str) -> dict[str, Any]:
-    """An axis that ends a little beyond the outer points, whose marks would be cut off."""
+    """An axis that ends a little beyond the outer points, so that their marks aren't cut off."""
     if kind == "category":
         return {"range": [-0.4, len(along) - 0.6]}
     ends = [math.log10(value) for value in (min(along), max(along))] if kind == "log" else [min(along), max(along)]

@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from workshop.core import topology, words
-from workshop.report.analysis.oversubscription import Crowd, oversubscription
+from workshop.report.analysis.oversubscription import Oversubscription, oversubscription
 from workshop.report.figures import theme
 from workshop.report.figures.boxes import GAP, Box, arrange
 from workshop.report.figures.units import (
@@ -38,10 +38,9 @@ def machine_picture(
 ) -> go.Figure:
     """Hosts, packages, NUMA nodes or caches, cores and units as nested boxes.
 
-    A unit has the colour of the rank that may run there; of several ranks, stripes of all. Units that ranks can't help
-    sharing have a thick red outline. Without a rank map the empty machine is drawn. `meant` is the predicted rank map:
-    ranks that run where they weren't meant to are marked, and where they were meant to run is a dashed frame of
-    their colour. Its hosts should have the names of those that are drawn.
+    A unit has the colour of the rank that may run there, or stripes for several ranks. Units that ranks have to share
+    have a thick red outline. Without a rank map the empty machine is drawn. `meant` is the predicted rank map, with the
+    same names of hosts: a misplaced rank is marked, and a dashed frame shows its predicted place.
     """
     hosts = _hosts(machine, rank_map)
     if not hosts:
@@ -92,8 +91,8 @@ def machine_picture(
     )
 
 
-def sharing_words(crowds: Iterable[Crowd]) -> list[str]:
-    """What is crowded, a sentence for each crowd."""
+def sharing_words(crowds: Iterable[Oversubscription]) -> list[str]:
+    """A sentence for each group of ranks that have to share."""
     said = []
     for crowd in crowds:
         where, who = words.numbered("unit", crowd.units), words.numbered("rank", crowd.ranks)
@@ -103,7 +102,7 @@ def sharing_words(crowds: Iterable[Crowd]) -> list[str]:
 
 
 def _hosts(machine: Mapping[str, Any] | None, rank_map: Mapping[str, Any] | None) -> dict[str, list[Mapping[str, Any]]]:
-    """The units of each host. Of a host whose machine isn't known, those that ranks may run on."""
+    """The units of each host. For an unknown machine, the units where ranks may run."""
     hosts = {host: list(one["units"]) for host, one in topology.machines(machine).items() if one.get("units")}
     guessed: dict[str, set[int]] = defaultdict(set)
     for report in (rank_map or {}).get("ranks") or []:
@@ -117,7 +116,7 @@ def _hosts(machine: Mapping[str, Any] | None, rank_map: Mapping[str, Any] | None
 def _units(
     hosts: Mapping[str, list[Mapping[str, Any]]],
     rank_map: Mapping[str, Any] | None,
-    crowds: Iterable[Crowd],
+    crowds: Iterable[Oversubscription],
     meant: Mapping[str, Any] | None,
 ) -> dict[tuple[str, int], Unit]:
     ranks: dict[tuple[str, int], list[int]] = defaultdict(list)
@@ -158,7 +157,7 @@ def _host_box(
         ]
 
     def groups(some: list[Mapping[str, Any]], kinds: tuple[tuple[str, str], ...] = GROUPS) -> list[Box]:
-        """NUMA nodes and last-level caches where there are several of them, the fewer ones outside; in them cores."""
+        """NUMA nodes and last-level caches where there are several, the fewer ones outside; in them cores."""
         parts = {key: split(some, key) for key, _ in kinds}
         several = sorted((kind for kind in kinds if len(parts[kind[0]]) > 1), key=lambda kind: len(parts[kind[0]]))
         if not several:

@@ -1,4 +1,4 @@
-"""What was measured at a point of a study, as figures take it, and what all figures of points have in common."""
+"""A measured point of a study as figures take it, and the common parts of all figures with points."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ AXIS = 62  # pixels of an axis' ticks and title
 
 @dataclass(frozen=True)
 class Point:
-    """One setting and the repeats that were measured with it.
+    """One setting with its measured repeats.
 
-    Every figure gives its marks the place of their point in what it was given (`customdata`), so that a page knows
-    which one was clicked at.
+    Each mark carries its point's position (`customdata`), so that a page knows the clicked point.
     """
 
     name: str
@@ -42,7 +41,7 @@ class Point:
         return median(self.values) if self.values else None
 
     def words(self, unit: str) -> str:
-        """All there is to say, for whoever points at it."""
+        """All details of a point, for the box that appears beside the mouse."""
         if self.values:
             spread = ""
             if len(self.values) > 1:
@@ -77,16 +76,16 @@ def interval(points: Sequence[Point], colour: str) -> dict[str, Any]:
 
 
 def safe(text: str, but: str = "") -> str:
-    """Somebody's words for a place where Plotly reads tags; `but` is a tag that stays."""
+    """Somebody's words for a place where Plotly reads tags; the tag `but` stays."""
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return escaped.replace(but.replace("<", "&lt;").replace(">", "&gt;"), but) if but else escaped
 
 
 def cited(figure: go.Figure, words: str) -> go.Figure:
-    """The same figure with what others have published written below it.
+    """The figure with published results below it.
 
-    As words, not as a mark: it was measured on other hardware and other work, and on our axis it would look as if the
-    two could be compared.
+    They are words, not marks: they come from other hardware and other work, so marks on our axis would suggest a
+    comparison.
     """
     if not words:
         return figure

@@ -28,7 +28,7 @@ def shares(parts: Mapping[str, float], title: str = "", height: int = 320) -> go
 
 
 def compared(wholes: Mapping[str, Mapping[str, float]], height: int = 320) -> go.Figure:
-    """A ring for each whole, beside each other; a part has the same colour in all of them."""
+    """Several rings beside each other, with the same colours for the same parts."""
     told = {title: _positive(parts) for title, parts in wholes.items()}
     told = {title: parts for title, parts in told.items() if parts}
     if not told:

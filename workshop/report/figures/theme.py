@@ -105,7 +105,7 @@ def figure(traces: list[Any] | None = None, **layout: Any) -> go.Figure:
 
 
 def on_paper(drawn: go.Figure) -> go.Figure:
-    """A figure on white, for files and notebooks: its letters are dark, and what is behind it may be dark, too."""
+    """A figure on white, for files and notebooks, whose own background may be dark."""
     return go.Figure(drawn).update_layout(paper_bgcolor=PAPER, plot_bgcolor=PAPER)
 
 

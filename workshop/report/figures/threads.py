@@ -1,4 +1,4 @@
-"""Threads of the ranks by kind, how many of them worked, and the cores they had for that."""
+"""The ranks' threads by kind, the threads that worked, and the cores that they had."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ CORES = "its cores"
 
 
 def rank_threads(censuses: Sequence[Mapping[str, Any]], cores: Sequence[int] = ()) -> go.Figure:
-    """Two stacked bars for each rank, the threads that it has and those that worked, by kind; and a mark at the cores
-    on which it may run, as far as these are known. `censuses` are a run's metric `threads`, see `engine.threads`."""
+    """Two stacked bars for each rank by kind, for all threads and for the ones that worked, and a mark at its known
+    cores. `censuses` are a run's metric `threads`, see `engine.threads`."""
     if not censuses:
         return theme.nothing_yet(NOTHING)
     names = [f"rank {rank}{what}" for rank in range(len(censuses)) for what in ("", ", worked")]

@@ -1,4 +1,4 @@
-"""How many images each rank went through in a second, and all of them together."""
+"""Images per second of each rank and of all ranks together."""
 
 from __future__ import annotations
 

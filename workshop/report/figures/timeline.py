@@ -123,7 +123,7 @@ def _window(spans: Iterable[Span], ranks: int) -> list[int]:
 
 
 def _horovod(events: Iterable[Mapping[str, Any]], row: int, zero: float, end: float) -> list[Span]:
-    """Horovod's negotiations and reductions in the window, those of all tensors that overlap drawn together."""
+    """Horovod's negotiations and reductions in the window; overlapping ones of several tensors are one bar."""
     merged: list[Span] = []
     for name, (phase, _) in HOROVOD.items():
         found = sorted(
@@ -162,7 +162,7 @@ def _bars(name: str, spans: list[Span], zero: float) -> go.Bar:
 
 
 def _last(spans: Iterable[Span], zero: float) -> go.Scatter:
-    """A mark over the exchange of whoever came last, in steps in which somebody waited for it."""
+    """A mark over the last rank's exchange, in steps with waiting."""
     waited: dict[int, float] = defaultdict(float)
     spent: dict[int, float] = defaultdict(float)  # on rank 0, in the step
     for span in spans:

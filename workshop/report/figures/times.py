@@ -50,7 +50,7 @@ def stacked(
     lowest: int,
 ) -> go.Figure:
     """Horizontal bars, the first name on top; `phases` holds the lengths of each phase's parts, from left to right.
-    `said` is what stands in a part of that length, `hover` what plotly shows of it; `lowest` is the least height."""
+    `said` is the text in a part, `hover` the text that Plotly shows for it, `lowest` the least height."""
     traces = [
         go.Bar(
             y=names,

@@ -1,4 +1,4 @@
-"""A processing unit in the machine picture: its colours, its words, and what it says when one points at it."""
+"""A processing unit in the machine picture: its colours, its words, and the text beside the mouse."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Scale(NamedTuple):
 
 @dataclass(frozen=True)
 class Unit:
-    """A processing unit: who may run on it, how many of their threads were seen there, and, where a prediction is
-    drawn with it, who of them wasn't meant to run here and who was meant to but may not."""
+    """A processing unit: the ranks that may run on it, and how many of their threads were seen there. With a prediction
+    also the ranks that weren't meant to run here, and the ones that were meant to but may not."""
 
     host: str
     number: int

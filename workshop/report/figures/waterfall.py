@@ -18,7 +18,7 @@ SMALL = 0.18  # share of the axis below which a bar has no room for its words
 
 
 @dataclass(frozen=True)
-class Step:
+class WaterfallStep:
     """One change, and the work per second after it; `sure` is whether the repeats tell it from no change."""
 
     name: str
@@ -27,7 +27,7 @@ class Step:
 
 
 def waterfall(
-    start: Step, steps: Sequence[Step], unit: str, published: str = "", height: int | None = None
+    start: WaterfallStep, steps: Sequence[WaterfallStep], unit: str, published: str = "", height: int | None = None
 ) -> go.Figure:
     """Bars from left to right and from top to bottom: what there was at the start, what each step added or took and
     by which factor, and what there is in the end, with the factor of all."""

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from workshop.extension import Panel, Section, load
 from workshop.report.cards import Card
-from workshop.report.panels import outcome, predicted, ranks, told, training
+from workshop.report.panels import outcome, prediction, ranks, run_metrics, training
 from workshop.report.predictions import PREDICTIONS
 from workshop.report.snapshot import Snapshot
 
@@ -42,7 +42,7 @@ GENERAL = (
     Panel("again", outcome.again, _files),
     Panel("verdict", outcome.verdict, lambda snapshot: (_told(snapshot), snapshot.run.verdict)),
     Panel("conditions", training.conditions, _metrics, beside=training.conditions),
-    Panel("curves", told.told, _told, "learning", beside=told.times),
+    Panel("curves", run_metrics.told, _told, "learning", beside=run_metrics.times),
     Panel("memory", ranks.memory, lambda snapshot: snapshot.totals.get(ranks.MEMORY), "time"),
     Panel("spent", training.spent, lambda snapshot: (snapshot.run.status, snapshot.run.metrics), "time"),
     Panel("throughput", training.throughput, _metrics, "time", beside=training.throughput),
@@ -55,7 +55,7 @@ GENERAL = (
     Panel("misclassified", training.misclassified, lambda snapshot: snapshot.version(training.MISCLASSIFIED), "time"),
     Panel("threads", ranks.threads, lambda snapshot: (snapshot.run.metrics, snapshot.run.rank_map), "placement"),
     Panel("machine", outcome.machine, _placed, "placement", beside=outcome.machine),
-    Panel("predicted", predicted.predicted, _predicted, "placement"),
+    Panel("predicted", prediction.predicted, _predicted, "placement"),
     Panel("metrics", outcome.came_out, _metrics, "files"),
     Panel("files", outcome.files, _files, "files"),
 )
@@ -73,5 +73,5 @@ def panels(snapshot: Snapshot) -> Sequence[Panel]:
 
 
 def side_by_side(snapshot: Snapshot) -> list[Card]:
-    """The cards of a run that are worth seeing beside those of another run."""
+    """A run's cards that are shown beside another run's cards."""
     return [card for panel in panels(snapshot) if panel.beside is not None for card in panel.beside(snapshot)]

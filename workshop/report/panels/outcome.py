@@ -10,9 +10,8 @@ from workshop.report.cards import Card, Part, fold, line, link, links, tiles, wo
 from workshop.report.machine_picture import machine_card
 from workshop.report.panels import training
 from workshop.report.snapshot import Snapshot
-from workshop.report.tracebacks import shortened
 from workshop.report.verdict import verdict as verdict_of
-from workshop.report.wording import LONGEST_VALUE, metrics_of
+from workshop.report.wording import LONGEST_VALUE, metrics_of, short_traceback
 
 SETTLED = 3  # steps before a running run's verdict says anything
 CHECKPOINT = "checkpoint.npz"
@@ -26,7 +25,7 @@ def error(snapshot: Snapshot) -> list[Card]:
     where = "" if failure.get("rank") is None else f"Rank {failure['rank']} on {failure['host']}: "
     parts: list[Part] = [words(line(f"{where}{failure['type']}: {failure['message']}", tone="message"))]
     if failure.get("traceback"):
-        parts.append(fold("Traceback", shortened(failure["traceback"])))
+        parts.append(fold("Traceback", short_traceback(failure["traceback"])))
     return [Card("error", "What went wrong", tuple(parts), tone="error")]
 
 

@@ -22,7 +22,7 @@ ABOUT_THREADS = (
 
 
 def threads(snapshot: Snapshot) -> list[Card]:
-    """What there is to say of the threads, how many of them each rank has, and what each kind did."""
+    """Sentences on the threads, how many each rank has, and what each kind did."""
     told = snapshot.metric("threads", list)
     if not told or not all(isinstance(census, Mapping) for census in told):
         return []

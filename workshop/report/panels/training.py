@@ -1,5 +1,4 @@
-"""What a training run shows beside its curves: under which conditions it trained, how fast, who waited for whom, and
-what it has not learned."""
+"""A training run's cards beside its curves: conditions, speed, waiting, and wrongly classified images."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ TOLD_HERE = frozenset(
 
 
 def conditions(snapshot: Snapshot) -> list[Card]:
-    """On what it trained, and how gradients were exchanged: what `auto` came to, in words."""
+    """The training data and the exchange of gradients, with the meaning of `auto` in this run."""
     told, lines = snapshot.run.metrics, []
     if data := snapshot.metric("data", str):
         held_out = snapshot.metric("held_out_images", int)

@@ -1,7 +1,7 @@
-"""What a forked process takes on to be the rank that a launcher has started: all that a new program would have got.
+"""Turns a forked process into a rank, with everything that the launcher would give a new program.
 
-Libraries that were imported before the fork have read their variables already. Those by which they take their number
-of threads are applied here; a placement with other variables that libraries read gets no forked ranks (`forkable`).
+Libraries that were imported before the fork have read their variables already. The variables for numbers of threads are
+applied here. A placement with other variables that libraries read gets no forked ranks (`forkable`).
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class RankServer:
         return FORKED, {stub.SERVER: str(self._folder / (TRAINING if trains else RANKS))}
 
     def parent(self, trains: bool) -> psutil.Process | None:
-        """The process that ranks are forked from, whose end they don't outlive; None where that is gone."""
+        """The process that forks ranks, whose end they don't survive; None where it is gone."""
         number = (trains and self._trainer) or (self._process.pid if self._process is not None else None)
         try:
             return psutil.Process(number) if number is not None else None
@@ -146,7 +146,7 @@ class RankServer:
 
 
 def _listening(folder: Path, name: str) -> socket.socket:
-    """A socket in that folder, whose path may be longer than a socket's may be."""
+    """A socket in that folder, whose path may be longer than a socket's limit."""
     (folder / name).unlink(missing_ok=True)
     at = os.open(folder, os.O_PATH | os.O_DIRECTORY)
     try:

@@ -29,7 +29,7 @@ from importlib import import_module
 from pathlib import Path
 
 from workshop.core.parent_death import end_with_parent
-from workshop.engine.lean import lean
+from workshop.engine.tensorflow import lean
 from workshop.runtime.fork import child, request
 from workshop.runtime.fork.request import Request
 
@@ -41,7 +41,7 @@ FIRST = ("ipyparallel.serialize", "workshop.engine.cells", "workshop.engine.host
 LIBRARIES = ("tensorflow", "keras")
 
 
-class Server:
+class ForkServer:
     """Forks what stubs ask for, until its parent is gone."""
 
     def __init__(
@@ -65,7 +65,7 @@ class Server:
         self._awake, self._waker = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
     def serve(self) -> Request:
-        """Returns in children only, each of which has taken on a request."""
+        """Serve requests. Returns only in children, each with its request."""
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         while True:
@@ -130,7 +130,7 @@ class Server:
         self._say(line, b"+")
         return None
 
-    def _train(self) -> Server | None:
+    def _train(self) -> ForkServer | None:
         """Fork the child that imports what training needs; returns its own server there."""
         here, there = os.pipe2(os.O_CLOEXEC)
         parent = os.getpid()
@@ -149,7 +149,7 @@ class Server:
                 import_module(name)
         settle()
         os.write(there, b"+")
-        return Server(self._listening[-1:], self._token)
+        return ForkServer(self._listening[-1:], self._token)
 
     def _hear(self) -> None:
         """What the child says that has the libraries of training: that it is ready, or nothing more."""
@@ -175,7 +175,7 @@ class Server:
                     self._forget(pid)
 
     def _look(self) -> None:
-        """Tell stubs how their ranks have ended, and collect those that nobody needs to read about any more."""
+        """Tell stubs how their ranks have ended, and collect all other ended processes."""
         for pid, line in list(self._ranks.items()):
             ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if ended is not None:
@@ -233,7 +233,7 @@ def main() -> None:
     def tell(pid: int) -> None:
         os.write(1, WORD.pack(pid))
 
-    Server(listening, Path(sys.argv[4]).read_bytes(), 0, tell).serve()
+    ForkServer(listening, Path(sys.argv[4]).read_bytes(), 0, tell).serve()
     from workshop.engine import host
 
     host.main()

@@ -1,9 +1,9 @@
-"""What a launcher starts as a rank, where a server of ranks is near: it has that server fork the rank, and waits.
+"""The program that a launcher starts as a rank where a server forks ranks: it has the server fork the rank, and waits.
 
-Run as `python -I -S stub.py ARGUMENTS…`, without site and with hardly any import, so that it starts in some
-milliseconds. The server (`runtime.fork.server`) gets all that the launcher gave: descriptors, variables, folder and
-cores. The rank's end is this process's end: the same exit code or signal. A signal that asks a process to end goes on
-to the rank; when this process is killed, the server kills the rank. Where no server answers, this becomes the rank.
+Run as `python -I -S stub.py ARGUMENTS…`, without site and with few imports, so that it starts in some milliseconds. The
+server (`runtime.fork.server`) gets everything from the launcher: descriptors, variables, folder and cores. This process
+ends as the rank does, with the same exit code or signal. A signal that asks it to end goes on to the rank; when it is
+killed, the server kills the rank. Where no server answers, this process becomes the rank.
 """
 
 import _socket
@@ -41,7 +41,7 @@ def request(token: bytes, numbers: list[int]) -> bytes:
 
 
 def connected(folder: str, name: str) -> _socket.socket:
-    """A line to the server, by a short path: that of a socket has but 107 bytes."""
+    """A connection to the server, by a short path: a socket's path may have only 107 bytes."""
     at = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)

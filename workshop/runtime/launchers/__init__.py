@@ -1,5 +1,5 @@
 """Where ranks are started: on this machine, on several hosts over ssh (`ssh`), by Slurm (`slurm`). `site` describes
-what each of them has."""
+their common interface."""
 
 from __future__ import annotations
 

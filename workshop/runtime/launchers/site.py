@@ -60,7 +60,7 @@ class Launch:
 
 
 class Site:
-    """This machine. Other kinds say what is different there."""
+    """This machine, and the base of all other sites."""
 
     here = True  # whether all ranks run on this machine, as children of a launcher here
 
@@ -72,8 +72,8 @@ class Site:
         self.clocks: dict[str, float] = {}  # host -> seconds by which its clock is ahead of ours, where that is known
 
     def prepare(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> None:
-        """Make it ready to start ranks; `say` tells people what it waits for. May take long, and ends soon after
-        `give_up` says so. Raises WorkshopError, BadInput for what a person has to change."""
+        """Make the site ready to start ranks; `say` tells people the reason for a wait. May take long, and ends soon
+        after `give_up` says so. Raises WorkshopError, BadInput where a person has to change something."""
 
     @property
     def reach(self) -> Reach:
@@ -96,8 +96,8 @@ class Site:
         return None
 
     def kills(self) -> int:
-        """How many processes the kernels of other hosts had ended for want of memory when they were last heard of, as
-        far as anybody tells; after `lost` was asked with infinite silence, that is now."""
+        """How many processes the other hosts' kernels had ended for want of memory at the last answer. A call of `lost`
+        with infinite silence asks the hosts again."""
         return 0
 
     def close(self) -> None:
@@ -108,22 +108,22 @@ class Site:
 
 
 def exported(placement: Placement, variables: Mapping[str, str]) -> set[str]:
-    """Names of all variables that ranks on other machines get; an allow-list, since what leaves this machine with a
-    launcher is not encrypted."""
+    """The variables that ranks on other machines get. They are listed by name, because launchers send them without
+    encryption."""
     inherited = [name for name in os.environ if name in INHERITED or name.startswith(NETWORK)]
     return {"WORKSHOP_HOME", *placement.rank_environment(), *variables, *inherited, *IPYPARALLEL}
 
 
 def with_only(names: Iterable[str], prefixes: tuple[str, ...] = ()) -> list[str]:
-    """What to put before a launcher's command so that it has no other variables of ours than these, the basic ones and
-    those that begin with `prefixes`: launchers send all that they have to their daemons."""
+    """The words before a launcher's command that leave it only these variables, the basic ones, and names that begin
+    with `prefixes`. Launchers send all their variables to their daemons."""
     kept = {*names, *BASIC, processes.UP_TAG}
     others = [name for name in sorted(os.environ) if name not in kept and not name.startswith((*LAUNCHERS, *prefixes))]
     return ["env", *(word for name in others for word in ("-u", name))] if others else []
 
 
 def of(options: Mapping[str, Any], folder: Path, placement: Placement) -> Site:
-    """The site of that kind."""
+    """The site for these options."""
     site: Site = _module(options).Site(options, folder, placement)
     return site
 

@@ -1,8 +1,8 @@
 """Sessions on several hosts, over ssh: mpirun starts a daemon on each, and the daemons start the ranks.
 
-Every other host gets an agent, which answers for it before ranks start (`preflight`), as long as they run, and cleans
-up after them. All hosts see the session's folder, through which ranks find their conductor; no secret goes over a
-command line.
+Each other host gets an agent, which checks the host before ranks start (`preflight`), answers while they run, and
+cleans up afterwards. All hosts see the session's folder, where ranks find their conductor. Command lines contain no
+secret.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Host, Placement
 from workshop.mpi import openmpi
 from workshop.runtime import preflight
-from workshop.runtime.agent_client import SSH, Post, close_all, ssh_options
+from workshop.runtime.agent_client import SSH, AgentClient, close_all, ssh_options
 from workshop.runtime.launchers import site
 from workshop.runtime.launchers.site import Launch, Reach
 
@@ -65,24 +65,24 @@ def check_placement(options: Mapping[str, Any], placement: Placement) -> None:
     mpi.of(placement.mpi).check(placement, topology.allowed_cores(topology.machine()))
 
 
-def trial(options: Mapping[str, Any]) -> preflight.Findings:
+def trial(options: Mapping[str, Any]) -> preflight.PreflightFindings:
     """What a session on these hosts would find, without starting one. Raises BadInput."""
     with tempfile.TemporaryDirectory(dir=config.home(), prefix="trial-") as folder:
-        tried = Site(options, Path(folder), Placement())
+        tried = SshSite(options, Path(folder), Placement())
         try:
             return tried.look(lambda _: None, lambda: False)
         finally:
             tried.close()
 
 
-class Site(site.Site):
-    """Several hosts, of which this may be one."""
+class SshSite(site.Site):
+    """Several hosts; this machine may be one of them."""
 
     here = False
 
     def __init__(self, options: Mapping[str, Any], folder: Path, placement: Placement) -> None:
         super().__init__(options, folder, placement)
-        self._posts: list[Post] = []
+        self._posts: list[AgentClient] = []
         self._names: dict[str, str] = {}  # what a host calls itself -> what it is called here
         self._reach = Reach()
         self._closing = threading.Event()
@@ -100,12 +100,12 @@ class Site(site.Site):
         self._read_clocks()
         threading.Thread(target=self._keep_asking, name="hosts", daemon=True).start()
 
-    def look(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> preflight.Findings:
-        """Reach every host and say what it finds there. Raises BadInput where it can't even try."""
+    def look(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> preflight.PreflightFindings:
+        """Reach every host and report on it. Raises BadInput where that isn't possible at all."""
         slots = {host["name"]: host["slots"] for host in self.options["hosts"]}
         others = [name for name in slots if not is_here(name)]
         if not others:
-            return preflight.Findings()
+            return preflight.PreflightFindings()
         say(f"checking {', '.join(others)}")
         given = self.options["address"]
         address = numeric(given) if given else address_towards(others)
@@ -114,7 +114,7 @@ class Site(site.Site):
         if shutil.which(self.options["ssh"]) is None:
             raise BadInput(f"{self.options['ssh']} can't be found; install an ssh client.")
         tag = os.environ.get(processes.TAG, "")
-        self._posts = [Post(name, self.options["ssh"], tag) for name in others]
+        self._posts = [AgentClient(name, self.options["ssh"], tag) for name in others]
         self._reach = Reach(bind=address, address=address)
         return preflight.check(self._posts, slots, self.folder, address, give_up)
 
@@ -152,7 +152,7 @@ class Site(site.Site):
         }
 
     def lost(self, silent: Mapping[str, float]) -> str | None:
-        """Which host is gone: its agent, its line or all of its ranks have fallen silent."""
+        """Which host is gone: its agent, its connection or all of its ranks have fallen silent."""
         if any(math.isinf(seconds) for seconds in silent.values()):
             self._last_call()
         now = time.monotonic()
@@ -172,8 +172,8 @@ class Site(site.Site):
         return sum(post.kills for post in self._posts)
 
     def _last_call(self) -> None:
-        """Give hosts the time to answer, or their lines the time to break: the launcher has ended, perhaps because
-        one of them has."""
+        """Wait until the hosts answer or their connections break, because the launcher has ended, perhaps with a
+        host."""
         asked = time.monotonic()
         for post in self._posts:
             post.ping()
@@ -183,7 +183,7 @@ class Site(site.Site):
             time.sleep(0.02)
 
     def close(self) -> None:
-        """Hang up; the agents clean up behind the ranks."""
+        """Hang up; the agents clean up after the ranks."""
         self._closing.set()
         close_all(self._posts)
         self._posts = []
@@ -223,8 +223,8 @@ def numeric(host: str) -> str:
 
 
 def address_towards(hosts: Sequence[str]) -> str:
-    """The address of this host from which packets to the others leave, which is where they can answer. Raises BadInput
-    where none of them has an IPv4 address."""
+    """This host's address towards the other hosts, at which they can answer. Raises BadInput where none of them has an
+    IPv4 address."""
     for host in hosts:
         try:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -236,3 +236,6 @@ def address_towards(hosts: Sequence[str]) -> str:
         f"None of {', '.join(hosts)} has an IPv4 address that this host knows; correct the hosts, or give the address "
         "of this host with --address where ssh knows them by other names."
     )
+
+
+Site = SshSite  # a launcher module has a `Site`, see `workshop.extension.Launcher`

@@ -184,4 +184,4 @@ async def _picture(request: Request) -> Response:
 
 
 def _status(error: WorkshopError) -> int:
-    return 409 if isinstance(error, StartedOver) else 429 if isinstance(error, limits.TooMany) else 400
+    return 409 if isinstance(error, StartedOver) else 429 if isinstance(error, limits.TooManyRequests) else 400

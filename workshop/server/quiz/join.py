@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from workshop.core.errors import BadInput
 from workshop.server import auth, limits
 from workshop.server.auth_middleware import client_address, set_cookie
-from workshop.server.code_form import CodeForm, Words
+from workshop.server.code_form import CodeForm, FormWords
 from workshop.server.login_attempts import Attempts
 from workshop.server.quiz.rooms import Rooms
 from workshop.server.quiz.seats import MOST_PLAYERS
@@ -24,7 +24,7 @@ from workshop.store.store import Store
 class Joining(CodeForm):
     """Into a live round, or in one sentence why not."""
 
-    words = Words(
+    words = FormWords(
         title="Join a quiz",
         heading="Join a quiz",
         welcome="Come in with the code on the projector. Others see your nickname in the ranking.",

@@ -8,7 +8,7 @@ from typing import Any
 from workshop.core.errors import BadInput
 from workshop.extension import Workload
 from workshop.notebook.asking import on_top
-from workshop.notebook.planning import Wanted, params_of, parted_for, whole
+from workshop.notebook.planning import PlannedStudy, params_of, parted_for, whole
 from workshop.runtime import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
@@ -29,7 +29,7 @@ _GRID = (
 )
 
 
-def plan(store: Store, session: SessionRecord, chosen: Workload, asked: dict[str, Any]) -> Wanted:
+def plan(store: Store, session: SessionRecord, chosen: Workload, asked: dict[str, Any]) -> PlannedStudy:
     from workshop.study.estimate import seconds_each
     from workshop.study.grid import plan as grids
 

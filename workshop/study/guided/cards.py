@@ -13,7 +13,7 @@ from workshop.report.figures.line import line as drawn_line
 from workshop.report.figures.memory import memory
 from workshop.report.figures.points import Point
 from workshop.report.figures.shares import compared
-from workshop.report.figures.waterfall import Step as Stage
+from workshop.report.figures.waterfall import WaterfallStep as Stage
 from workshop.report.figures.waterfall import waterfall
 from workshop.store.records import RunRecord
 from workshop.store.store import Store

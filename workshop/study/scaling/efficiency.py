@@ -18,7 +18,7 @@ from typing import Any
 
 from workshop.report.analysis.balance import PHASES, Balance, Totals
 from workshop.report.analysis.findings import facts
-from workshop.report.analysis.oversubscription import Crowd, asked_threads
+from workshop.report.analysis.oversubscription import Oversubscription, asked_threads
 from workshop.report.analysis.waiting import sentence, waiting
 from workshop.store.records import RunRecord
 
@@ -35,7 +35,7 @@ class Measurement:
     seconds: Mapping[str, float] = field(default_factory=dict)  # of all ranks together, by phase
     late: tuple[int, ...] = ()  # ranks that the others waited for
     waited: str = ""  # who waited for whom, in a sentence
-    crowds: tuple[Crowd, ...] = ()
+    crowds: tuple[Oversubscription, ...] = ()
     cores: int = 0  # of the machine; 0 where it isn't known
 
 
@@ -50,7 +50,7 @@ class Row:
     shares: Mapping[str, float]  # of the ranks' time, by phase; empty where it wasn't told
     late: tuple[int, ...]  # ranks for which the others waited in all repeats
     waited: str  # who waited for whom in the repeat nearest to the median
-    crowds: tuple[Crowd, ...]
+    crowds: tuple[Oversubscription, ...]
     cores: int
     runs: tuple[int, ...]
     base: Row | None = None  # what it is compared with; None: nothing has been measured

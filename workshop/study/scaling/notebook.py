@@ -6,14 +6,14 @@ from typing import Any
 
 from workshop.extension import Workload
 from workshop.notebook.asking import on_top
-from workshop.notebook.planning import Wanted, parted_for, whole
+from workshop.notebook.planning import PlannedStudy, parted_for, whole
 from workshop.notebook.session import cores_of
 from workshop.runtime import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
 
-def plan(store: Store, session: SessionRecord, chosen: Workload, asked: dict[str, Any]) -> Wanted:
+def plan(store: Store, session: SessionRecord, chosen: Workload, asked: dict[str, Any]) -> PlannedStudy:
     from workshop.study.scaling.plan import default_ranks
     from workshop.study.scaling.plan import plan as planned
 

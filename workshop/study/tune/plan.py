@@ -10,7 +10,7 @@ from typing import Any
 
 from workshop.core import words
 from workshop.core.errors import BadInput
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.core.placement import MPI, Placement, default_for
 from workshop.extension import Tuning, Workload
 from workshop.registry import workloads
@@ -62,7 +62,7 @@ class TuneStudy:
 def plan(
     workload: Workload,
     given: Mapping[str, Any],
-    described: Described,
+    described: MachineDescription,
     *,
     offer: Offer | None = None,
     placement: Mapping[str, Any] | None = None,

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.core.machines import Described
+from workshop.core.machines import MachineDescription
 from workshop.core.placement import MPI, Placement
 from workshop.mpi import mapper, rules
 
@@ -48,7 +48,7 @@ def numbers_of_ranks(cores: int, slots: int | None = None) -> list[int]:
 
 
 def spots(
-    described: Described,
+    described: MachineDescription,
     ranks: Sequence[int],
     mpis: Sequence[MPI],
     base: Mapping[str, Any],
@@ -78,7 +78,9 @@ def spots(
     return list(found.values()), left_out
 
 
-def _layouts(described: Described, ranks: Sequence[int], mpis: Sequence[MPI], hosts: int) -> Iterator[dict[str, Any]]:
+def _layouts(
+    described: MachineDescription, ranks: Sequence[int], mpis: Sequence[MPI], hosts: int
+) -> Iterator[dict[str, Any]]:
     """What there is to ask for, the plainest first: that is kept of two that come to the same. Each of the hosts is
     like the machine."""
     cores = described.cores
@@ -104,7 +106,9 @@ def _layout(mpi: MPI, ranks: int, map_by: str, bind_to: str, own: int = 1) -> di
     return {"mpi": mpi, "ranks": ranks, "map_by": map_by, "bind_to": bind_to, "cores_per_rank": own}
 
 
-def _where(placement: Placement, described: Described, takes: Callable[[Placement], None]) -> tuple[str | None, str]:
+def _where(
+    placement: Placement, described: MachineDescription, takes: Callable[[Placement], None]
+) -> tuple[str | None, str]:
     """The places of the ranks as a text that is the same for the same places; None and the reason where they can't be
     had."""
     try:

@@ -13,9 +13,9 @@ from workshop.core import topology
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.core.words import percent, seconds
-from workshop.mpi import listing, prefix
+from workshop.mpi import inventory, prefix
 from workshop.workloads.allreduce import AllReduceParams
-from workshop.workloads.allreduce.verdict import Curve, message, rate
+from workshop.workloads.allreduce.verdict import AllReduceCurve, message, rate
 
 MPIS = ("openmpi", "mpich", "intelmpi")
 MEMORY = "memory_bandwidth"
@@ -51,7 +51,7 @@ def run(
     wanted = params or AllReduceParams.model_validate({})
     with measuring_lock():
         where = bench.machine(("numpy", "mpi4py"))
-        found = {name: about for name, about in listing.mpis().items() if name in mpis}
+        found = {name: about for name, about in inventory.mpis().items() if name in mpis}
         where["versions"] |= {name: about["version"] for name, about in found.items() if about["where"]}
         there = [name for name in mpis if found[name]["where"]]
         results = _measure(there, ranks, wanted, repeats, progress)
@@ -103,20 +103,22 @@ def _rows(name: str, method: str, sizes: Sequence[int], ranks: int, answers: Seq
     rows = []
     for number, size in enumerate(sizes):
         row = bench.row(f"{name}_{method}_{size}B", [one["seconds"][number] for one in answers], "s")
-        curve = Curve(method, (size,), (row["value"],), ranks)
+        curve = AllReduceCurve(method, (size,), (row["value"],), ranks)
         facts = {"mpi": name, "method": method, "bytes": size, "ranks": ranks}
         rows.append(row | facts | {"algorithm_bandwidth": curve.algorithm[0], "bus_bandwidth": curve.bus[0]})
     return rows
 
 
-def curves(rows: Sequence[Mapping[str, Any]]) -> list[Curve]:
+def curves(rows: Sequence[Mapping[str, Any]]) -> list[AllReduceCurve]:
     """A bench's rows as curves, one for each MPI and method."""
     told: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         if "bytes" in row:
             told.setdefault((row["mpi"], row["method"]), []).append(row)
     return [
-        Curve(method, tuple(row["bytes"] for row in some), tuple(row["value"] for row in some), some[0]["ranks"], name)
+        AllReduceCurve(
+            method, tuple(row["bytes"] for row in some), tuple(row["value"] for row in some), some[0]["ranks"], name
+        )
         for (name, method), some in told.items()
     ]
 

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from workshop.core.words import seconds
 from workshop.report.figures import theme
-from workshop.workloads.allreduce.verdict import Curve, message, rate
+from workshop.workloads.allreduce.verdict import AllReduceCurve, message, rate
 
 NOTHING = "No all-reduce has been measured yet"
 METHODS = ("own", "ring", "parameter-server", "horovod")  # each has its colour, whichever are there
@@ -19,7 +19,7 @@ RATES = {10.0**power: rate(10.0**power) for power in range(3, 12)}
 HEIGHT = 420
 
 
-def latency(curves: Sequence[Curve], height: int = HEIGHT) -> go.Figure:
+def latency(curves: Sequence[AllReduceCurve], height: int = HEIGHT) -> go.Figure:
     """Seconds over bytes, both logarithmic: level where latency counts, rising with the size where bandwidth does. A
     colour for each method, a dash for each MPI."""
     if not curves:
@@ -28,8 +28,9 @@ def latency(curves: Sequence[Curve], height: int = HEIGHT) -> go.Figure:
     return _by_size(traces, SECONDS, height)
 
 
-def bandwidth(curves: Sequence[Curve], possible: float | None = None, height: int = HEIGHT) -> go.Figure:
-    """Bus bandwidth over bytes, and as a line what is possible: what a rank copies in memory, or sends to another."""
+def bandwidth(curves: Sequence[AllReduceCurve], possible: float | None = None, height: int = HEIGHT) -> go.Figure:
+    """Bus bandwidth by size, with a line for the possible one: each rank's copies in memory, or its messages to another
+    host."""
     several = [curve for curve in curves if curve.ranks > 1]
     if not several:
         return theme.nothing_yet("One rank has nothing to exchange" if curves else NOTHING, height)
@@ -49,14 +50,16 @@ def bandwidth(curves: Sequence[Curve], possible: float | None = None, height: in
     return _by_size(traces, RATES, height)
 
 
-def page(curves: Sequence[Curve], possible: float | None = None) -> str:
+def page(curves: Sequence[AllReduceCurve], possible: float | None = None) -> str:
     """Both figures as one web page that needs nothing else."""
     first = latency(curves).to_html(full_html=False, include_plotlyjs=True)
     second = bandwidth(curves, possible).to_html(full_html=False, include_plotlyjs=False)
     return f'<!doctype html><meta charset="utf-8"><title>All-reduce by message size</title>{first}{second}'
 
 
-def _line(curves: Sequence[Curve], number: int, values: Sequence[float], say: Callable[[float], str]) -> go.Scatter:
+def _line(
+    curves: Sequence[AllReduceCurve], number: int, values: Sequence[float], say: Callable[[float], str]
+) -> go.Scatter:
     curve = curves[number]
     mpis = list(dict.fromkeys(one.mpi for one in curves))
     known = METHODS.index(curve.method) if curve.method in METHODS else len(METHODS) + number

@@ -10,7 +10,7 @@ from workshop.extension import Panel
 from workshop.report.cards import Card, Part, figure, line, table, words
 from workshop.report.snapshot import Snapshot
 from workshop.workloads.allreduce.figures import bandwidth, latency
-from workshop.workloads.allreduce.verdict import Curve, message, rate
+from workshop.workloads.allreduce.verdict import AllReduceCurve, message, rate
 
 LATENCY, BANDWIDTH = "latency ", "bandwidth "  # begin the names of events, before that of the method
 MESSAGE = "message"
@@ -43,7 +43,7 @@ def _about(text: str) -> Part:
     return words(line(text, tone="about"))
 
 
-def _summary(curves: Sequence[Curve]) -> Part:
+def _summary(curves: Sequence[AllReduceCurve]) -> Part:
     sizes = max((curve.sizes for curve in curves), key=len)
     rows = [
         [
@@ -63,7 +63,7 @@ def _left_out(snapshot: Snapshot) -> list[Part]:
     return [words(*(line(f"{name}: {why}.", "Left out", "note") for name, why in left_out.items()))] if left_out else []
 
 
-def told(snapshot: Snapshot) -> list[Curve]:
+def told(snapshot: Snapshot) -> list[AllReduceCurve]:
     """What rank 0 has told so far, a curve for each method, in the order in which they were measured."""
     if MESSAGE not in snapshot.totals:
         return []
@@ -71,7 +71,7 @@ def told(snapshot: Snapshot) -> list[Curve]:
     size_of = {number: round(size) for number, size in zip(messages.steps, messages.means, strict=True)}
     measured = [series for name in snapshot.totals if name.startswith(LATENCY) for series in snapshot.series(name)[:1]]
     return [
-        Curve(
+        AllReduceCurve(
             series.name.removeprefix(LATENCY),
             tuple(size_of[number] for number in series.steps),
             tuple(series.means),

@@ -9,7 +9,7 @@ from typing import Any
 
 from workshop.core import words
 from workshop.extension import Verdict
-from workshop.report.analysis import placing
+from workshop.report.analysis import placement
 from workshop.report.analysis.findings import Facts, Finding
 
 NAMES = {
@@ -19,12 +19,12 @@ NAMES = {
     "parameter-server": "the parameter server",
 }
 # What else can be wrong with a run that measures nothing but all-reduces.
-LOOKS = (placing.on_one_host, placing.oversubscribed, placing.unbound)
+LOOKS = (placement.on_one_host, placement.oversubscribed, placement.unbound)
 SAME = 1.1  # times from which one method counts as slower than another
 
 
 @dataclass(frozen=True)
-class Curve:
+class AllReduceCurve:
     """Seconds of a method's all-reduce by message size in bytes, the smallest first; medians. `mpi` says on which MPI
     where several are compared."""
 
@@ -36,13 +36,13 @@ class Curve:
 
     @property
     def algorithm(self) -> tuple[float, ...]:
-        """Bytes per second, as whoever waits for the sum sees it."""
+        """Bytes per second, as the caller of the all-reduce sees it."""
         return tuple(size / took for size, took in zip(self.sizes, self.seconds, strict=True))
 
     @property
     def bus(self) -> tuple[float, ...]:
         """Bytes per second that each rank has to send at least: times 2 (n - 1) / n (NVIDIA, nccl-tests,
-        doc/PERFORMANCE.md). It compares with what memory or a link can carry, whatever the number of ranks."""
+        doc/PERFORMANCE.md). It compares with memory's or a link's bandwidth, for any number of ranks."""
         return tuple(rate * 2 * (self.ranks - 1) / self.ranks for rate in self.algorithm)
 
     @property
@@ -53,13 +53,13 @@ class Curve:
         return next(size for size, rate in zip(self.sizes, self.algorithm, strict=True) if rate >= best / 2)
 
 
-def curves(metrics: Mapping[str, Any], ranks: int, mpi: str = "") -> list[Curve]:
+def curves(metrics: Mapping[str, Any], ranks: int, mpi: str = "") -> list[AllReduceCurve]:
     """The curves of a run; empty where it measured none, or says so in no form that can be read."""
     sizes, seconds = metrics.get("sizes"), metrics.get("seconds")
     if not isinstance(sizes, Sequence) or not isinstance(seconds, Mapping) or "bus_bandwidth" not in metrics:
         return []
     return [
-        Curve(method, tuple(sizes[: len(took)]), tuple(took), ranks, mpi)
+        AllReduceCurve(method, tuple(sizes[: len(took)]), tuple(took), ranks, mpi)
         for method, took in seconds.items()
         if isinstance(took, Sequence) and took and all(_positive(value) for value in took)
     ]
@@ -100,7 +100,7 @@ def measured(facts: Facts) -> Finding | None:
     )
 
 
-def _of_what_is_possible(facts: Facts, curve: Curve) -> str:
+def _of_what_is_possible(facts: Facts, curve: AllReduceCurve) -> str:
     link, memory = facts.metrics.get("link_bandwidth"), facts.metrics.get("memory_bandwidth")
     if _positive(link):
         return f", {words.percent(curve.bus[-1] / link)} of what a rank can send to another at the same time"
@@ -109,7 +109,7 @@ def _of_what_is_possible(facts: Facts, curve: Curve) -> str:
     return ""
 
 
-def _compared(found: Mapping[str, Curve], chosen: Curve) -> list[str]:
+def _compared(found: Mapping[str, AllReduceCurve], chosen: AllReduceCurve) -> list[str]:
     """How the other methods do against one, at both ends."""
     told = []
     for method, curve in found.items():

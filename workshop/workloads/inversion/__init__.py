@@ -1,4 +1,4 @@
-"""What an update gives away: a curious aggregator makes an institution's images out of what it sends. This file only
+"""An attack on privacy: a curious aggregator reconstructs an institution's images from its update. This file only
 describes it."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PROTECTION = {"part": "How the update is protected"}
 
 
 class InversionParams(Params):
-    """Whose update is read, how, and what protects it."""
+    """The attacked update, the way of the attack, and the protection."""
 
     data: Data = "auto"
     model: Literal["cnn", "dense"] = Field(

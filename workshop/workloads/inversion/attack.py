@@ -16,10 +16,10 @@ Digits = NDArray[np.int32]  # [n]
 
 
 @dataclass(frozen=True)
-class Seen:
-    """All that a curious aggregator has: the shared `model` (Keras, with the weights that it has sent around), the
-    `update` that came back, float32 [parameters], how many `images` are behind it, how many `steps` of which `rate`
-    were taken. All but the update it has asked for itself."""
+class AttackInput:
+    """Everything that a curious aggregator knows: the shared `model` (Keras, with the sent weights), the `update` that
+    came back, float32 [parameters], and the numbers of `images`, of `steps` and of their `rate`. It has chosen all of
+    it except the update."""
 
     model: Any
     update: Vector
@@ -37,7 +37,7 @@ class Seen:
         return found
 
 
-def digits(seen: Seen) -> Digits:
+def digits(seen: AttackInput) -> Digits:
     """What the images show, from the gradient of the last layer's bias, in rising order.
 
     For one image that gradient is softmax(logits) - onehot(label), so that its only negative value is at the label
@@ -61,7 +61,7 @@ def digits(seen: Seen) -> Digits:
 
 
 def _expected(model: Any) -> NDArray[np.float64]:
-    """The probabilities [digits] that a model gives to pictures of which nothing is known."""
+    """The probabilities [digits] that a model gives to unknown pictures."""
     flat = np.linspace(0, 1, 3, dtype=np.float32)[:, None, None, None] * np.ones(
         (1, *model.input_shape[1:]), np.float32
     )

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.engine.data.digits import SIDE
-from workshop.workloads.inversion.attack import Digits, Pictures, Seen, digits
+from workshop.workloads.inversion.attack import AttackInput, Digits, Pictures, digits
 
 ALIKE = 1e-2  # mean difference of pixels up to which two neurons show the same picture
 SILENT = 1e-6  # share of the largest bias gradient below which a neuron tells nothing
 
 
-def recover(seen: Seen) -> tuple[Pictures, Digits]:
+def recover(seen: AttackInput) -> tuple[Pictures, Digits]:
     """Pictures [images, 28, 28, 1] and what each shows, out of the gradients of a model of two dense layers."""
     weights, biases, following, _ = (one.astype(np.float64) for one in seen.gradients())
     if seen.images == 1:

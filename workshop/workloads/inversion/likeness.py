@@ -1,4 +1,4 @@
-"""How like an image a picture of it is. Only the run knows the images, to tell how far the attack came; the attacker
+"""Compares recovered pictures with the true images. Only the run knows these, to measure the attack; the attacker
 doesn't."""
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def psnr(image: NDArray[np.float32], picture: NDArray[np.float32]) -> float:
 
 
 def correlation(image: NDArray[np.float32], picture: NDArray[np.float32]) -> float:
-    """Pearson's correlation of their pixels: 1 where one is the other but for brightness and contrast, 0 where they
-    have nothing in common, or one of them is of a single grey."""
+    """Pearson's correlation of the pixels: 1 where only brightness and contrast differ, 0 for independent pictures and
+    for one of a single grey."""
     return float(_standard(image.reshape(1, -1))[0] @ _standard(picture.reshape(1, -1))[0])
 
 
@@ -35,8 +35,8 @@ def _standard(rows: NDArray) -> NDArray[np.float64]:
 
 
 def matched(images: NDArray[np.float32], pictures: NDArray[np.float32]) -> list[int]:
-    """For each image, which picture is of it: pairs of the least squared difference first, each picture once. Whoever
-    recovers several has them in no order."""
+    """The picture of each image: pairs with the least squared difference first, each picture once. An attacker recovers
+    pictures in no order."""
     flat, others = (one.reshape(len(one), -1).astype(np.float64) for one in (images, pictures))
     apart = ((flat[:, None] - others[None]) ** 2).sum(axis=2)
     found = [-1] * len(images)
@@ -49,9 +49,8 @@ def matched(images: NDArray[np.float32], pictures: NDArray[np.float32]) -> list[
 
 @dataclass(frozen=True)
 class Nearest:
-    """Which of all images a picture correlates with most: its position, and whether that is the true one (or one that
-    is the same pixel by pixel). `true` and `other` are the correlations with the true image and with the best of all
-    others."""
+    """The image that a picture correlates with most: its position, and whether it is the true one (or equal to it).
+    `true` and `other` are the correlations with the true image and with the best other one."""
 
     position: int
     is_true: bool

@@ -17,15 +17,15 @@ NOISE, ROUNDING = 92, 93  # streams of a seed
 
 
 @dataclass(frozen=True)
-class Sent:
-    """What the aggregator sees, float32 [parameters]; and, in dB, how much of it is what learning has made of it (None
-    where it is all of it)."""
+class ProtectedUpdate:
+    """The update that the aggregator sees, float32 [parameters], and the share of it in dB that comes from learning
+    (None: all of it)."""
 
     update: Vector
     signal_to_noise: float | None = None
 
 
-def protected(params: InversionParams, updates: Sequence[Vector], rank: int) -> Sent:
+def protected(params: InversionParams, updates: Sequence[Vector], rank: int) -> ProtectedUpdate:
     """What is sent of the update of one institution, or of the updates of all whose sum the aggregator sees.
 
     The sum is that of a secure aggregation, whose masks cancel (Bonawitz et al. 2017, Practical secure aggregation for
@@ -34,17 +34,17 @@ def protected(params: InversionParams, updates: Sequence[Vector], rank: int) -> 
     """
     first = updates[0]
     if params.protect == "sum":
-        return Sent(np.mean(updates, axis=0, dtype=np.float64).astype(np.float32))
+        return ProtectedUpdate(np.mean(updates, axis=0, dtype=np.float64).astype(np.float32))
     if params.protect == "clip-noise":
         kept, _ = clipped(first, params.clip)
         noise = params.noise * params.clip * stream([params.seed, NOISE, rank]).standard_normal(len(kept))
         sent = (kept + noise).astype(np.float32)
-        return Sent(sent, signal_to_noise(kept, sent))
+        return ProtectedUpdate(sent, signal_to_noise(kept, sent))
     if params.protect in ("topk", "8bit"):
         codec = TopK(len(first), params.keep) if params.protect == "topk" else EightBit(len(first))
         sent = codec.decode(codec.encode(first, np.random.RandomState([ROUNDING, params.seed, rank])))
-        return Sent(sent, signal_to_noise(first, sent))
-    return Sent(first)
+        return ProtectedUpdate(sent, signal_to_noise(first, sent))
+    return ProtectedUpdate(first)
 
 
 def signal_to_noise(meant: Vector, sent: Vector) -> float | None:

@@ -20,12 +20,11 @@ from workshop.engine.tensorflow import tensorflow
 from workshop.workloads.federated.aggregate import usable
 from workshop.workloads.federated.local import Learner
 from workshop.workloads.inversion import InversionParams, exact, search
-from workshop.workloads.inversion.attack import Digits, Pictures, Seen, digits
+from workshop.workloads.inversion.attack import AttackInput, Digits, Pictures, digits
 from workshop.workloads.inversion.likeness import matched, nearest, psnr
-from workshop.workloads.inversion.models import build
-from workshop.workloads.inversion.protect import Sent, protected
-from workshop.workloads.inversion.victim import Private, private, updates
-from workshop.workloads.inversion.watch import Watch
+from workshop.workloads.inversion.protect import ProtectedUpdate, protected
+from workshop.workloads.inversion.victim import Private, build_model, private, updates
+from workshop.workloads.inversion.watch import SearchMonitor
 from workshop.workloads.mnist import models
 
 START = 94  # stream of a seed: where searches begin
@@ -52,7 +51,7 @@ def run(ctx: RankContext, params: InversionParams) -> Mapping[str, Any]:
         "images_behind": params.behind,
     }
     ctx.known(**known)
-    watch = Watch(ctx, true, params.iterations if params.model == "cnn" else 1, params.pace)
+    watch = SearchMonitor(ctx, true, params.iterations if params.model == "cnn" else 1, params.pace)
     there = time.perf_counter()
     pictures, read = _attack(params, seen, watch, ctx.rank)
     watch.end(pictures)
@@ -69,9 +68,9 @@ def run(ctx: RankContext, params: InversionParams) -> Mapping[str, Any]:
     return told | ({"notices": [found.notice]} if found.notice else {})
 
 
-def _seen(params: InversionParams, true: Private, rank: int) -> tuple[Seen, Sent]:
+def _seen(params: InversionParams, true: Private, rank: int) -> tuple[AttackInput, ProtectedUpdate]:
     """What the aggregator has, and what protecting it cost. Nothing of the images but the update goes on from here."""
-    model = build(params.model, params.seed)
+    model = build_model(params.model, params.seed)
     learner = Learner(model, models.loss_of(model), models.correct, params.rate)
     start = learner.vector()
     steps = params.steps if params.protect == "epochs" else 1
@@ -83,14 +82,14 @@ def _seen(params: InversionParams, true: Private, rank: int) -> tuple[Seen, Sent
         )
     sent = protected(params, made, rank)
     learner.load(start)  # the model as it was sent around
-    return Seen(model, sent.update, params.behind, params.rate, steps), sent
+    return AttackInput(model, sent.update, params.behind, params.rate, steps), sent
 
 
-def _attack(params: InversionParams, seen: Seen, watch: Watch, rank: int) -> tuple[Pictures, Digits]:
-    """Whatever the aggregator can make of what it has seen: pictures, and what each of them shows."""
+def _attack(params: InversionParams, seen: AttackInput, watch: SearchMonitor, rank: int) -> tuple[Pictures, Digits]:
+    """The aggregator's best result: pictures, and their digits."""
     if params.model == "dense":
         pictures, read = exact.recover(seen)
-        matching = search.Matching(seen, read)
+        matching = search.GradientMatch(seen, read)
         matching(pictures.ravel())
         watch.knows(read)
         watch.look(1, matching.distance, pictures)
@@ -113,7 +112,7 @@ def _attack(params: InversionParams, seen: Seen, watch: Watch, rank: int) -> tup
 def _of_each(
     params: InversionParams, rank: int, true: Private, pictures: Pictures, read: Digits, among: Any
 ) -> list[dict[str, Any]]:
-    """What came of each image behind what was sent."""
+    """The result for each image behind the update."""
     return [
         {
             "rank": rank,

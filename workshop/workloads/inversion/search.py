@@ -1,4 +1,4 @@
-"""The search: pictures whose gradient points where the one that was seen does."""
+"""The search for pictures with the same gradient direction as the seen one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, minimize
 
 from workshop.engine.tensorflow import tensorflow
-from workshop.workloads.inversion.attack import Digits, Pictures, Seen
+from workshop.workloads.inversion.attack import AttackInput, Digits, Pictures
 
 Look = Callable[[int, float, Pictures], bool]
 """`(iterations, distance, pictures)`: is shown how far the search is, and says whether it may go on."""
@@ -21,15 +21,15 @@ SOFT = 1e-3  # difference of pixels below which total variation is smooth
 
 
 def recover(
-    seen: Seen, digits: Digits, look: Look, *, iterations: int, starts: int, smooth: float, seed: Sequence[int]
+    seen: AttackInput, digits: Digits, look: Look, *, iterations: int, starts: int, smooth: float, seed: Sequence[int]
 ) -> Pictures:
     """Pictures [images, 28, 28, 1] from 0 to 1 that show these digits, after at most so many iterations in all.
 
-    What is minimised is `Matching`, by L-BFGS as Zhu et al. 2019 do (arXiv:1906.08935, section 4), with bounds (Byrd et
+    `GradientMatch` is minimised by L-BFGS as Zhu et al. 2019 do (arXiv:1906.08935, section 4), with bounds (Byrd et
     al. 1995, SIAM Journal on Scientific Computing 16(5)). It finds the nearest minimum, so that several random
     beginnings are tried for a few iterations each; the one that came farthest goes on.
     """
-    matching = Matching(seen, digits, smooth)
+    matching = GradientMatch(seen, digits, smooth)
     random = np.random.default_rng(seed)
     search = _Search(matching, look)
     begun = [random.uniform(0, 1, matching.size) for _ in range(starts)]
@@ -40,7 +40,7 @@ def recover(
     return matching.pictures(search.go(pixels, iterations - search.done))
 
 
-class Matching:
+class GradientMatch:
     """1 - cos(g, s) + smooth TV of pixels [images * 28 * 28] and its gradient; g is the gradient of the loss that they
     would make with these digits, s the one that was seen (Geiping et al. 2020, arXiv:2003.14053, equation 4).
 
@@ -48,7 +48,7 @@ class Matching:
     that were not sent, exactly zero, are left out of both.
     """
 
-    def __init__(self, seen: Seen, digits: Digits, smooth: float = 0.0) -> None:
+    def __init__(self, seen: AttackInput, digits: Digits, smooth: float = 0.0) -> None:
         tf = tensorflow()
         self.shape = (seen.images, *seen.model.input_shape[1:])
         self.size = int(np.prod(self.shape))
@@ -96,7 +96,7 @@ def _variation(tf: Any, pictures: Any) -> Any:
 class _Search:
     """Parts of a search one after the other, `done` iterations in all."""
 
-    def __init__(self, matching: Matching, look: Look) -> None:
+    def __init__(self, matching: GradientMatch, look: Look) -> None:
         self.matching, self.look = matching, look
         self.done, self.over = 0, False
 

@@ -18,8 +18,8 @@ Picture = Mapping[str, Any]
 
 
 def outcome(picture: Picture) -> str:
-    """Recovered: more like the true image than like any other that there is, and by 20 dB at least. Told apart: only
-    the former, so that whoever has the images knows which of them it was. Lost: neither."""
+    """ "Recovered": most like the true image among all images, by at least 20 dB. "Told apart": only the former, so the
+    owner of the images knows which one it was. "Lost": neither."""
     if not picture["nearest"]:
         return LOST
     return RECOVERED if picture["likeness"] >= GOOD else TOLD_APART
@@ -78,7 +78,7 @@ def _labels(facts: Facts, pictures: Sequence[Picture]) -> str:
 
 
 def _how(facts: Facts, came: Sequence[str]) -> str:
-    """By what the attack found what it found."""
+    """The way in which the attack succeeded."""
     if RECOVERED not in came:
         return ""
     if facts.metrics.get("model") == "dense":

@@ -1,16 +1,19 @@
-"""The institution's side: which images it has, and the update that it makes of them."""
+"""The institution's side: its images, its network, and the update that it makes of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workshop.engine.data.images import Images
 from workshop.engine.data.shards import order
+from workshop.engine.tensorflow import tensorflow
 from workshop.workloads.federated.local import Learner, Vector
 from workshop.workloads.inversion import InversionParams, first_digits
+from workshop.workloads.mnist import models
 from workshop.workloads.mnist.heldout import as_inputs
 
 DRAW = 91  # stream of a seed
@@ -18,7 +21,7 @@ DRAW = 91  # stream of a seed
 
 @dataclass(frozen=True)
 class Private:
-    """Images float32 [n, 28, 28, 1] from 0 to 1, what they show [n], and their positions among all that there are."""
+    """Images float32 [n, 28, 28, 1] from 0 to 1, their digits [n], and their positions among all images."""
 
     images: NDArray[np.float32]
     labels: NDArray[np.int32]
@@ -29,8 +32,8 @@ class Private:
 
 
 def private(params: InversionParams, found: Images, rank: int, ranks: int) -> Private:
-    """All images behind what a rank's aggregator sees, those of its first institution first. The very first one shows
-    the rank's own digit, the others whatever is drawn; no image comes twice."""
+    """All images behind the update that a rank's aggregator sees, the first institution's first. The very first one
+    shows the rank's own digit, the others are random; no image occurs twice."""
     shuffled = order(len(found.train_labels), [params.seed, DRAW, rank])
     digit = first_digits(params, ranks)[rank]
     first = shuffled[np.flatnonzero(found.train_labels[shuffled] == digit)[0]]
@@ -50,3 +53,29 @@ def updates(params: InversionParams, learner: Learner, start: Vector, all_of_the
         learner.train(own.images, own.labels, [np.arange(params.images)] * steps)
         made.append(learner.vector() - start)
     return made
+
+
+FILTERS, STRIDES = 12, (2, 2, 1)  # of three convolutions
+WIDE = 0.5  # weights begin between minus and plus this
+
+
+def build_model(name: str, seed: int) -> Any:
+    """A Keras model for images [n, 28, 28, 1] from 0 to 1 that gives ten logits each, with weights drawn from a seed.
+
+    `dense` is the workloads' own, whose first layer is dense. `cnn` is the one that Zhu et al. attack (Deep leakage
+    from gradients, arXiv:1906.08935, section 4): convolutions with strides and sigmoids in place of pooling and ReLU,
+    because the search needs the gradient's own gradient, and weights that begin uniformly between -0.5 and 0.5.
+    """
+    keras = tensorflow().keras
+    keras.utils.set_random_seed(seed)
+    if name == "dense":
+        return models.build("dense", {})
+
+    def wide() -> dict[str, Any]:
+        uniform = keras.initializers.RandomUniform
+        return {"kernel_initializer": uniform(-WIDE, WIDE), "bias_initializer": uniform(-WIDE, WIDE)}
+
+    layers = keras.layers
+    convolutions = [layers.Conv2D(FILTERS, 5, stride, "same", activation="sigmoid", **wide()) for stride in STRIDES]
+    last = [layers.Flatten(), layers.Dense(models.CLASSES, **wide())]
+    return keras.Sequential([layers.Input(models.SHAPE), *convolutions, *last])

@@ -1,27 +1,77 @@
-"""What is told while ranks search: each its distance and its likeness, and rank 0 a picture of all."""
+"""Events during the search: each rank's distance and likeness, and from rank 0 a picture of all results."""
 
 from __future__ import annotations
 
+import io
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
 
 from workshop.engine.context import RankContext
+from workshop.engine.data.digits import SIDE
 from workshop.workloads.inversion.attack import Digits, Pictures
 from workshop.workloads.inversion.likeness import correlation, matched, psnr
-from workshop.workloads.inversion.pictures import Shown, drawn
 from workshop.workloads.inversion.victim import Private
+
+SCALE = 3  # by which pixels are enlarged
+COLUMNS, MOST = 8, 32  # digits beside each other, and in all
+GAP, TEXT = 8, 18  # pixels
+NAMES = 100  # pixels for the words beside the rows
+INK, PAPER = 40, 255
+WORDS = ("true", "recovered")
+
+
+@dataclass(frozen=True)
+class ImagePair:
+    """An image and its recovered picture, [28, 28] from 0 (paper) to 1 (ink), with the words below them."""
+
+    image: NDArray[np.float32]
+    recovered: NDArray[np.float32]
+    words: str
+
+
+def drawn(shown: Sequence[ImagePair]) -> bytes:
+    """A PNG of the first pairs: rows of true digits, each with the recovered ones and labels below."""
+    shown = shown[:MOST]
+    side = SIDE * SCALE
+    rows = [shown[at : at + COLUMNS] for at in range(0, len(shown), COLUMNS)]
+    height = 2 * (side + GAP) + TEXT + GAP
+    width = NAMES + min(len(shown), COLUMNS) * (side + GAP)
+    canvas = Image.new("L", (width, max(len(rows), 1) * height), PAPER)
+    pen, font = ImageDraw.Draw(canvas), ImageFont.load_default(14)
+    for number, row in enumerate(rows):
+        top = number * height + GAP // 2
+        for below, word in enumerate(WORDS):
+            pen.text((GAP, top + below * (side + GAP) + side // 2), word, INK, font, anchor="lm")
+        for column, one in enumerate(row):
+            left = NAMES + column * (side + GAP)
+            for below, pixels in enumerate((one.image, one.recovered)):
+                canvas.paste(_enlarged(pixels), (left, top + below * (side + GAP)))
+            pen.text((left + side // 2, top + 2 * (side + GAP)), one.words, INK, font, anchor="ma")
+    file = io.BytesIO()
+    canvas.save(file, "PNG")
+    return file.getvalue()
+
+
+def _enlarged(pixels: NDArray[np.float32]) -> Image.Image:
+    """Pixels stay sharp, ink is white as in the data."""
+    grey = np.rint(255 * np.clip(np.nan_to_num(pixels), 0, 1)).astype(np.uint8)
+    return Image.fromarray(np.kron(grey, np.ones((SCALE, SCALE), np.uint8)))
+
 
 EVERY = 5  # iterations between two looks
 SECONDS = 1.0  # at least between two pictures
 RECOVERED = "recovered.png"
 
 
-class Watch:
-    """One rank's. Ranks look together every few iterations until the last one has ended; who is done before the others
-    takes part in their looks. To make one and `end` are collective, and `look` is in every `EVERY`th iteration."""
+class SearchMonitor:
+    """One rank's monitor. Ranks look together every few iterations until the last one has ended; a rank that is done
+    still takes part. Making one and `end` are collective, and `look` is in every `EVERY`th iteration."""
 
     def __init__(self, ctx: RankContext, true: Private, total: int, pace: float = 0.0) -> None:
         self.ctx, self.true, self.total, self.pace = ctx, true, total, pace
@@ -92,7 +142,7 @@ class Watch:
         for true, (found, read) in zip(self._everybody, gathered, strict=True):
             for number, at in enumerate(matched(true.images, found)):
                 words = f"{true.labels[number]}, read {read[at]}"
-                shown.append(Shown(_flat(true.images[number]), _flat(found[at]), words))
+                shown.append(ImagePair(_flat(true.images[number]), _flat(found[at]), words))
         self.ctx.artifact(RECOVERED, drawn(shown), "image/png")
 
 

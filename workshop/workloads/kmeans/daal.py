@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from workshop.core import config
 from workshop.core.errors import BadInput
-from workshop.engine.context import RankContext
-from workshop.engine.library import library
+from workshop.engine.context import RankContext, library
 from workshop.mpi import prefix
 
 if TYPE_CHECKING:
-    from workshop.workloads.kmeans.lloyd import Step
+    from workshop.workloads.kmeans.lloyd import LloydStep
 
 # daal4py with what it loads; not its dependency on scikit-learn, which the environment has.
 PACKAGES = ("scikit-learn-intelex==2026.2.0", "daal==2026.2.0", "tbb==2023.2.0", "tcmlib==1.6.0")
@@ -60,7 +59,7 @@ def path() -> str | None:
 
 
 def check_here() -> None:
-    """Raises BadInput where this machine can't run it, whatever the MPI."""
+    """Raises BadInput where this machine can't run the backend with any MPI."""
     if platform.machine() != "x86_64":
         raise BadInput(f"daal4py runs on x86-64 alone, this is {platform.machine()}; choose the backend numba.")
     if path() is None:
@@ -97,13 +96,13 @@ def load(ctx: RankContext, points: int, clusters: int) -> Any:
 
 def lloyd(
     daal4py: Any, ctx: RankContext, points: NDArray[np.floating], centroids: NDArray[np.floating], tolerance: float
-) -> Iterator[Step]:
+) -> Iterator[LloydStep]:
     """Iterations from the given centroids (k, features) over all ranks' `points` (n, features), as `lloyd.lloyd`.
 
     One call for each, so that each can be seen; what ranks exchange is within that call, and counts as computing.
     Labels are not told.
     """
-    from workshop.workloads.kmeans.lloyd import Step  # not above: who submits a run never touches MPI
+    from workshop.workloads.kmeans.lloyd import LloydStep  # not above: who submits a run never touches MPI
 
     settings = {"fptype": NUMBERS[points.dtype.name], "accuracyThreshold": 0, "assignFlag": False, "distributed": True}
     number = 0
@@ -115,4 +114,4 @@ def lloyd(
             before, centroids = centroids, np.asarray(found.centroids)
             shift = np.square(centroids.astype(np.float64) - before).sum(axis=1)
         inertia, moved = float(np.ravel(found.objectiveFunction)[0]), int(np.count_nonzero(shift))
-        yield Step(number, centroids, inertia, moved, None, float(shift.sum()) <= tolerance)
+        yield LloydStep(number, centroids, inertia, moved, None, float(shift.sum()) <= tolerance)

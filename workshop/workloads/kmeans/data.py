@@ -12,7 +12,7 @@ SIDE = 10.0  # the blobs' centres lie in a cube of this side; each blob has vari
 
 
 class Source(Protocol):
-    """Points by number, readable piece by piece; `size` of them, each with `features`."""
+    """Numbered points, which can be read in parts: `size` points with `features` each."""
 
     size: int
     features: int

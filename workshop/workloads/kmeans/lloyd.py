@@ -1,6 +1,7 @@
-"""Lloyd's algorithm over all ranks: each labels its own points, one all-reduce adds up what the labels make.
+"""Lloyd's algorithm over all ranks: each rank labels its own points, and one all-reduce adds up the sums of all labels.
 
-Semantics are scikit-learn's: what happens to empty clusters, when it has converged.
+`online` takes batches of a stream instead, seen once, which move the centroids a little each (Sculley, 2010).
+Empty clusters and convergence are treated as scikit-learn treats them.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
+from workshop.engine.data.shards import shard
+from workshop.workloads.kmeans.data import Source
 from workshop.workloads.kmeans.shards import Shard, centre, mean_variance
 
 AT_ONCE = 65_536  # points whose distances are looked at together
 
 
 @dataclass(frozen=True)
-class Step:
+class LloydStep:
     """What all ranks know after an iteration; the same on each."""
 
     number: int  # from 1
@@ -30,7 +33,7 @@ class Step:
     converged: bool
 
 
-def lloyd(ctx: RankContext, shard: Shard, centroids: NDArray[np.floating], tolerance: float) -> Iterator[Step]:
+def lloyd(ctx: RankContext, shard: Shard, centroids: NDArray[np.floating], tolerance: float) -> Iterator[LloydStep]:
     """Iterations from the given centroids (k, features), for as long as they are asked for.
 
     `converged` is told when no label changed, or when the squared moves of all centroids add up to at most
@@ -51,7 +54,7 @@ def lloyd(ctx: RankContext, shard: Shard, centroids: NDArray[np.floating], toler
             before, centroids = centroids, means.astype(centroids.dtype)
             shift = np.square(centroids.astype(np.float64) - before).sum(axis=1)
         converged = changed == 0 or float(shift.sum()) <= tolerance
-        yield Step(number, centroids, inertia, int(np.count_nonzero(shift)), changed, converged)
+        yield LloydStep(number, centroids, inertia, int(np.count_nonzero(shift)), changed, converged)
 
 
 def fit(
@@ -141,3 +144,32 @@ def _farthest(shard: Shard, centroids: NDArray[np.floating], count: int) -> NDAr
 def _distances(shard: Shard, centroids: NDArray[np.floating], index: NDArray[np.integer]) -> NDArray[np.float64]:
     """Squared distances of points of this rank from the centroids of their labels."""
     return np.square(shard.rows(index).astype(np.float64) - centroids[shard.labels[index]]).sum(axis=1)
+
+
+def online(
+    ctx: RankContext,
+    kernel: type[Shard],
+    stream: Source,
+    batch: int,
+    centre: NDArray[np.floating],
+    centroids: NDArray[np.floating],
+) -> Iterator[LloydStep]:
+    """One step per batch of `batch` points, of which each rank reads its part; the last batch may be smaller.
+
+    Every centroid is the mean of the points that it has been given so far: the more it has seen, the less it moves.
+    `centroids` (k, features) are relative to `centre`; a step's inertia is that of its batch before they move.
+    """
+    seen = np.zeros(len(centroids))
+    exact = centroids.astype(np.float64)
+    for number, first in enumerate(range(0, stream.size, batch), 1):
+        begin, end = shard(min(batch, stream.size - first), ctx.size, ctx.rank)
+        with ctx.phase("read"):
+            arrived = stream.read(first + begin, first + end)
+        with ctx.phase("compute"):
+            points = kernel(arrived, centre)
+        sums, counts, inertia, changed = assign(ctx, points, exact.astype(centroids.dtype))
+        with ctx.phase("compute"):
+            seen += counts
+            move = (sums - counts[:, None] * exact) / np.maximum(seen, 1)[:, None]
+            exact += move
+        yield LloydStep(number, exact.astype(centroids.dtype), inertia, int(move.any(axis=1).sum()), changed, False)

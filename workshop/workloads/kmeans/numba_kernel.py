@@ -123,7 +123,7 @@ def _distances(blocks, centroids, found):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _update(blocks, size, centroids, half, labels, sums, counts, narrow):
-    """Label all points; correct sums and counts by those whose label changed; returns how many did."""
+    """Label all points, correct sums and counts by the changed labels, and return the number of changes."""
     best = np.empty(BLOCK, blocks.dtype)
     label = np.empty(BLOCK, np.int32)
     total = 0

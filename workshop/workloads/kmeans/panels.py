@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import plotly.graph_objects as go
 
 from workshop.core.words import size
 from workshop.extension import Panel
 from workshop.report.cards import Card, Part, figure, picture, pictures
+from workshop.report.figures import theme
 from workshop.report.snapshot import Snapshot
-from workshop.workloads.kmeans.figures import palette_strip
 
 PREVIEW = "preview.png"  # of a run that goes on
 BEFORE = ("original.png", "input/photo")
@@ -16,7 +19,7 @@ AFTER = ("quantised.png", PREVIEW)
 
 
 def photo(snapshot: Snapshot) -> list[Card]:
-    """Photos as far as they are there."""
+    """The photo's pictures that exist already."""
     shown = [
         *_picture(snapshot, BEFORE, "Before", "bytes_before"),
         *_picture(snapshot, AFTER, "After", "bytes_after"),
@@ -42,3 +45,33 @@ def _made_of(snapshot: Snapshot) -> Any:
 
 
 PANELS = (Panel("photo", photo, _made_of, beside=photo),)
+
+
+def palette_strip(palette: Sequence[str], sizes: Sequence[int] | None = None) -> go.Figure:
+    """Colours side by side, the commonest first; widths are shares of pixels where `sizes` tells them.
+
+    `palette` holds colours as "#rrggbb"; `sizes` the pixels of each, in the same order.
+    """
+    weights = list(sizes) if sizes and len(sizes) == len(palette) else [1] * len(palette)
+    total = sum(weights) or 1
+    traces = [
+        go.Bar(
+            x=[weight / total],
+            y=[""],
+            orientation="h",
+            marker={"color": colour, "line": {"width": 0}},
+            hovertemplate=f"{colour}<br>{weight / total:.1%} of the pixels<extra></extra>",
+        )
+        for weight, colour in sorted(zip(weights, palette, strict=True), reverse=True)
+    ]
+    hidden = {"visible": False}
+    return theme.figure(
+        traces,
+        barmode="stack",
+        bargap=0,
+        height=56,
+        showlegend=False,
+        xaxis={**hidden, "range": [0, 1]},
+        yaxis=hidden,
+        margin={"l": 0, "r": 0, "t": 0, "b": 0},
+    )

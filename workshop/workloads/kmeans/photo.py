@@ -73,7 +73,7 @@ def _bytes(path: Path, where: str) -> bytes:
 
 
 def pixels(data: bytes, where: str = "The photo") -> NDArray[np.uint8]:
-    """A photo's colours, (height, width, 3), turned as its camera says. Raises BadInput for what is none."""
+    """A photo's colours, (height, width, 3), turned as its camera says. Raises BadInput for other files."""
     try:
         with warnings.catch_warnings():
             # Pillow's own guard warns at other sizes; ours follows before anything is decoded.
@@ -125,8 +125,8 @@ def _grey(image: Image.Image, opened: Image.Image) -> NDArray[np.uint8]:
 
 
 def _bare(data: bytes, decoded: NDArray[np.uint8]) -> bytes:
-    """A photo without what else is in its file (where and when it was taken, by which camera, comments, a preview): of
-    a JPEG the same pixels in the same bytes, of other formats a PNG of them."""
+    """A photo's file without place, time, camera, comments and preview: a JPEG with the same bytes of pixels, other
+    formats as PNG."""
     if not data.startswith(b"\xff\xd8"):
         return encode(decoded)
     with Image.open(io.BytesIO(data), formats=["JPEG"]) as opened:
@@ -167,7 +167,7 @@ def _segments(data: bytes) -> Iterator[bytes]:
 
 
 def _end_of_scan(data: bytes, start: int) -> int:
-    """Where the pixels of a scan that begin at `start` end: at the first marker that isn't part of them."""
+    """The end of a scan's pixels that begin at `start`: the first marker that isn't part of them."""
     found = _MARKER.search(data, start)
     return found.start() if found else len(data)
 

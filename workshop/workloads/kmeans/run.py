@@ -16,9 +16,8 @@ from workshop.engine.context import RankContext
 from workshop.engine.data.shards import shard
 from workshop.workloads.kmeans import KMeansParams, daal, photo, start
 from workshop.workloads.kmeans.data import Blobs, Pixels, Source
-from workshop.workloads.kmeans.lloyd import Step, inertia_of, lloyd
+from workshop.workloads.kmeans.lloyd import LloydStep, inertia_of, lloyd, online
 from workshop.workloads.kmeans.numpy_kernel import nearest
-from workshop.workloads.kmeans.online import online
 from workshop.workloads.kmeans.shards import Shard, centre, compile_for, kernel, mean_variance
 
 TOLD = 4096  # numbers of centroids that metrics carry
@@ -127,12 +126,12 @@ def _compile(ctx: RankContext, shards: type[Shard], point: NDArray[np.floating])
 
 def _iterate(
     ctx: RankContext,
-    steps: Iterator[Step],
+    steps: Iterator[LloydStep],
     most: int,
     points: int,
     pace: float,
-    preview: Callable[[Step], None] | None,
-) -> tuple[Step, bool, float]:
+    preview: Callable[[LloydStep], None] | None,
+) -> tuple[LloydStep, bool, float]:
     """Go through at most `most` steps, each of so many points. Returns the last one, whether a stop was asked for, and
     the seconds that the steps took without pauses and previews."""
     seconds = 0.0
@@ -194,12 +193,12 @@ def _colours(centroids: NDArray[np.floating]) -> NDArray[np.uint8]:
     return np.clip(np.rint(centroids * 255), 0, 255).astype(np.uint8)
 
 
-def _preview(ctx: RankContext, picture: NDArray[np.uint8], middle: NDArray[np.floating]) -> Callable[[Step], None]:
+def _preview(ctx: RankContext, picture: NDArray[np.uint8], middle: NDArray[np.floating]) -> Callable[[LloydStep], None]:
     """What shows a step of a paced run: rank 0 paints a small copy of the photo with the present palette."""
     small = photo.smaller(picture)
     points = small.reshape(-1, 3) / np.float32(255) - middle
 
-    def show(step: Step) -> None:
+    def show(step: LloydStep) -> None:
         if ctx.rank == 0:
             labels = nearest(points, step.centroids).reshape(small.shape[:2])
             image = photo.encode_quantised(labels, _colours(step.centroids + middle))

@@ -88,7 +88,7 @@ def _inputs(params: MnistParams, artifacts: Artifacts) -> Mapping[str, bytes]:
 def _fits(params: MnistParams, inputs: Mapping[str, bytes], ranks: int) -> None:
     """Refuse a batch that is larger than a rank's share. Raises BadInput."""
     from workshop.engine.data import images
-    from workshop.workloads.mnist.batching import batches
+    from workshop.workloads.mnist.epochs import batches
 
     batches(params, len(images.read(inputs).train_labels), ranks)
 

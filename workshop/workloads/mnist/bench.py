@@ -79,9 +79,9 @@ def run(
         where = bench.machine((*PACKAGES, *(["horovod"] if version else [])))
         placement = default_for(topology.allowed_cores(where))
         chosen = [name for name in names if version or name not in NEED_HOROVOD]
-        work = Work(folder, placement, steps)
+        work = BenchWork(folder, placement, steps)
         with private_session(store, placement) as session:
-            ours = Session(store, session, work)
+            ours = SessionContender(store, session, work)
             turns = {name: ours.turn if name == "session" else ours.idle_during(work.turn(name)) for name in chosen}
             results = bench.interleaved(turns, repeats, progress, mirrored=True, warm_up=warm_up)
     return _document(where, placement, results, [name for name in names if name not in chosen])
@@ -120,7 +120,7 @@ def _document(
 
 
 @dataclass(frozen=True)
-class Work:
+class BenchWork:
     """What all contenders do: `steps` that count on the images in `folder`."""
 
     folder: Path
@@ -183,10 +183,10 @@ class Work:
         return {**shape, **answer}
 
 
-class Session:
+class SessionContender:
     """The contender with a session; also looks what the session costs the others."""
 
-    def __init__(self, store: Store, session: SessionRecord, work: Work) -> None:
+    def __init__(self, store: Store, session: SessionRecord, work: BenchWork) -> None:
         self.store = store
         self.session = session
         self.work = work

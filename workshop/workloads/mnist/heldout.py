@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.engine.data.images import Images
-from workshop.engine.data.pictures import png
+from workshop.engine.data.images import Images, png
 from workshop.engine.data.shards import shard
 from workshop.engine.training.step import PerExample, evaluation
 
@@ -18,8 +17,8 @@ SHOWN = 24  # misclassified images that are kept
 
 
 @dataclass(frozen=True)
-class Score:
-    """Loss and accuracy over all held-out images, and on each rank's share of them."""
+class MnistScore:
+    """Loss and accuracy over all held-out images, and on each rank's share."""
 
     loss: float
     accuracy: float
@@ -27,7 +26,7 @@ class Score:
     accuracies: list[float]
 
 
-class HeldOut:
+class MnistHeldOut:
     """The held-out images of this rank. Its methods are collective."""
 
     def __init__(self, comm: Any, images: Images, model: Any, loss: PerExample) -> None:
@@ -38,7 +37,7 @@ class HeldOut:
         self._evaluate = evaluation(model, loss)
         self._outputs = np.zeros((0, 10), np.float32)
 
-    def score(self) -> Score:
+    def score(self) -> MnistScore:
         losses, outputs = [], []
         for at in range(0, len(self.labels), AT_ONCE):
             pictures = as_inputs(self.pixels[at : at + AT_ONCE])
@@ -52,10 +51,11 @@ class HeldOut:
         total = of_all.sum(axis=0)
         with np.errstate(invalid="ignore"):  # a rank without images has no score
             each = of_all[:, :2] / of_all[:, 2:]
-        return Score(total[0] / total[2], total[1] / total[2], each[:, 0].tolist(), each[:, 1].tolist())
+        return MnistScore(total[0] / total[2], total[1] / total[2], each[:, 0].tolist(), each[:, 1].tolist())
 
     def misclassified(self) -> tuple[int, list[dict[str, Any]]]:
-        """How many images the last `score` got wrong, and on rank 0 those of which the network was surest."""
+        """The number of images that the last `score` got wrong, and on rank 0 the images with the surest wrong
+        answers."""
         read = self._outputs.argmax(axis=1)
         wrong = np.flatnonzero(read != self.labels)
         likely = _probabilities(self._outputs)[wrong, read[wrong]] if len(wrong) else np.zeros(0)
@@ -84,7 +84,7 @@ def as_inputs(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def _probabilities(outputs: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Logits as probabilities; outputs of a softmax stay what they are."""
+    """Logits as probabilities; a softmax's outputs stay as they are."""
     if len(outputs) and (outputs >= 0).all() and np.allclose(outputs.sum(axis=1), 1, atol=1e-3):
         return outputs
     raised = np.exp(outputs - outputs.max(axis=1, keepdims=True))

@@ -38,7 +38,7 @@ def inputs(params: MnistParams, artifacts: Artifacts) -> Mapping[str, bytes]:
 
 
 def _kept(params: MnistParams, artifacts: Artifacts) -> Callable[[str], bytes | None]:
-    """What the run that this one goes on from was given, by name; None for what it wasn't. Raises BadInput."""
+    """The earlier run's inputs by name; None for missing ones. Raises BadInput."""
     if not is_run_number(params.resume):
         raise BadInput(
             f"data or model is {EARLIER}, but resume names no run from which to take it; give the number of one."
@@ -64,7 +64,7 @@ def _read(given: str, right: str) -> bytes:
 
 
 def _model(given: str) -> bytes:
-    """A file that Keras has saved: a ZIP archive with the model's configuration. What is in it, ranks will see."""
+    """A file that Keras has saved: a ZIP archive with the model's configuration. The ranks check its contents."""
     right = "it should be cnn, dense or a file saved by model.save('name.keras')"
     data = _read(given, right)
     try:

@@ -70,7 +70,7 @@ def _check(model: Any) -> Any:
 
 
 def loss_of(model: Any) -> PerExample:
-    """Cross entropy of each example, for models that end in a softmax and for those that give logits."""
+    """Each example's cross entropy, for models with a softmax at the end and for models that give logits."""
     tf = tensorflow()
     last = model.outputs[0]._keras_history.operation
     softmax = (

@@ -13,17 +13,16 @@ import numpy as np
 from workshop.engine.context import LARGEST_ARTIFACT, RankContext
 from workshop.engine.data import images
 from workshop.engine.tensorflow import tensorflow
-from workshop.engine.training import checkpoint, rates, report, running
+from workshop.engine.training import checkpoint, rates, report, training_run
 from workshop.engine.training.exchange import Exchange
-from workshop.engine.training.loop import Loop
-from workshop.engine.training.reading import Reading
-from workshop.engine.training.running import OnTrace
+from workshop.engine.training.loop import Loop, StepReader
 from workshop.engine.training.step import supervised
-from workshop.engine.training.telling import Telling
+from workshop.engine.training.step_report import StepReporter
+from workshop.engine.training.training_run import OnTrace
 from workshop.engine.training.weights import average, digest, spread
 from workshop.workloads.mnist import MnistParams, models
-from workshop.workloads.mnist.batching import batches
-from workshop.workloads.mnist.heldout import HeldOut, Score, as_inputs
+from workshop.workloads.mnist.epochs import batches
+from workshop.workloads.mnist.heldout import MnistHeldOut, MnistScore, as_inputs
 
 DIVERGED = 10 * math.log(models.CLASSES)  # a mean loss ten times that of guessing: it won't come back
 RECIPE = ("rate", "scale", "warmup", "shard", "divide")  # what decides on the weights that come out
@@ -36,10 +35,12 @@ def run(ctx: RankContext, params: MnistParams) -> Mapping[str, Any]:
     each epoch: `held-out loss`, `held-out accuracy`, `spread` and `learning rate` by rank 0, `memory` by every rank.
     Artifacts: checkpoint.npz, timeline.json, misclassified.json, with Horovod its own timeline.
     """
-    return running.run(ctx, params.exchange, lambda exchange, on_trace: Training(ctx, params, exchange, on_trace))
+    return training_run.run(
+        ctx, params.exchange, lambda exchange, on_trace: MnistTraining(ctx, params, exchange, on_trace)
+    )
 
 
-class Training:
+class MnistTraining:
     """One rank's training: a model, its data, and the steps of the recipe that are switched on. All collective."""
 
     def __init__(self, ctx: RankContext, params: MnistParams, exchange: Exchange, on_trace: OnTrace) -> None:
@@ -75,10 +76,10 @@ class Training:
             exchange.broadcast(self.optimizer.variables)
         self.spread = spread(ctx.comm, self.model.trainable_variables)
         loss = models.loss_of(self.model)
-        self.held_out = HeldOut(ctx.comm, self.images, self.model, loss)
-        self.telling = Telling(ctx, params.average)
+        self.held_out = MnistHeldOut(ctx.comm, self.images, self.model, loss)
+        self.telling = StepReporter(ctx, params.average)
         left = (params.epochs - self.epoch) * self.batches.steps
-        self.reading = Reading(self.batches, ctx.rank, self._reader(), alone=exchange.name == "none")
+        self.reading = StepReader(self.batches, ctx.rank, self._reader(), alone=exchange.name == "none")
         self.loop = Loop(
             ctx,
             supervised(self.model, self.optimizer, loss, models.correct, exchange, self.batches.uneven),
@@ -90,7 +91,7 @@ class Training:
             trace=params.trace,
             on_trace=on_trace,
         )
-        self.score: Score | None = None
+        self.score: MnistScore | None = None
         self.written = {"written": 0, "kept": 0, "bytes": 0, "differ": False}
         self.too_large = False  # for checkpoints to be kept
         self.notices = [self.images.notice] if self.images.notice else []
@@ -158,8 +159,8 @@ class Training:
                 ctx.emit("held-out accuracy", self.score.accuracy, self.loop.updates)
 
     def _keep_checkpoint(self) -> bool:
-        """Rank 0 writes; with the switch off all do, under the same name: whoever comes last stays. Returns whether
-        there is one now."""
+        """Rank 0 writes the checkpoint. With the switch off all ranks do, under one name, and the last one stays.
+        Returns whether it exists now."""
         if self.too_large:
             return False
         everybody = self.params.checkpoint == "every-rank"
@@ -192,7 +193,7 @@ class Training:
         return True
 
     def _setting(self) -> dict[str, Any]:
-        """What has to be the same for a run that goes on to end as one that never stopped."""
+        """The settings that have to stay the same, so that a continued run ends like an uninterrupted one."""
         return {
             "ranks": self.ctx.size,
             "seed": self.params.seed,
@@ -204,7 +205,7 @@ class Training:
         }
 
     def conditions(self) -> dict[str, Any]:
-        """What is known before the first step."""
+        """The metrics that are known before the first step."""
         return {
             "data": self.images.words,
             "data_digest": self.images.digest,
@@ -221,7 +222,7 @@ class Training:
         }
 
     def finish(self) -> dict[str, Any]:
-        """What the network came to; artifacts of the end. The same on all ranks, but for what only rank 0 is given."""
+        """The network's results, and the artifacts of the end. The same on all ranks, except for rank 0's own data."""
         ctx, params, score = self.ctx, self.params, self.score
         wrong, shown = self.held_out.misclassified() if score is not None else (None, [])
         if ctx.rank == 0 and score is not None:

@@ -28,7 +28,7 @@ class Scans(Params):
     )
 
 
-class Dealt(Params):
+class PatientParams(Params):
     """Who has which patients."""
 
     partition: Literal["iid", "shift", "unequal"] = Field(
@@ -47,7 +47,7 @@ class Dealt(Params):
 
 
 class Net(Params):
-    """What outlines the lesions, and what it is trained on."""
+    """The network that outlines lesions, and its training."""
 
     loss: Literal["dice", "jaccard", "tversky"] = Field(
         "dice", description="what training makes small: 1 minus one of these overlaps", json_schema_extra=LOSS
@@ -84,7 +84,7 @@ class Net(Params):
     )
 
 
-class SegmentationParams(Learning, Net, Dealt, Together, Scans):
+class SegmentationParams(Learning, Net, PatientParams, Together, Scans):
     """Who has which patients, and how institutions learn from them. Where the digits have other defaults, this network
     needs them: Adam, as the gradients of overlaps are small, and small batches of few patients."""
 
@@ -102,7 +102,7 @@ class SegmentationParams(Learning, Net, Dealt, Together, Scans):
 
 def _fits(params: SegmentationParams, inputs: Mapping[str, bytes], ranks: int) -> None:
     """Any number of ranks will do; but there have to be patients for all institutions."""
-    from workshop.workloads.segmentation.dealing import dealt
+    from workshop.workloads.segmentation.patients import dealt
 
     dealt(params)
 

@@ -31,14 +31,14 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ScoredMask:
     """A model's mask of an example, and its Dice coefficient."""
 
     mask: Mask
     dice: float
 
 
-def sheet(examples: Sequence[Example], answers: Mapping[str, Sequence[Answer]]) -> bytes:
+def sheet(examples: Sequence[Example], answers: Mapping[str, Sequence[ScoredMask]]) -> bytes:
     """A PNG with a row for each example: CT, PET (dark where much was taken up, as is the custom), and for each column
     of `answers`, by its title, CT with both outlines. The true one is solid and blue, the model's dashed and orange."""
     times = max(TILE // len(examples[0].ct), 1)
@@ -76,7 +76,7 @@ def outlined(pixels: NDArray[np.uint8], true: Mask, found: Mask) -> NDArray[np.u
 
 
 def outline(mask: Mask) -> Mask:
-    """The pixels of a mask that lie on its edge: those from which a step of `LINE` pixels leads out of it."""
+    """The pixels on a mask's edge, from which a step of `LINE` pixels leads out of it."""
     framed = np.pad(mask, LINE)
     inner = mask.copy()
     for down in (-LINE, 0, LINE):

@@ -91,7 +91,7 @@ def by_size(snapshot: Snapshot) -> list[Card]:
 
 
 def scanners(snapshot: Snapshot) -> list[Card]:
-    """Each institution's scanners, where a run has told of them."""
+    """Each institution's scanners, if the run tells of them."""
     found = [one.get("scanners") for one in snapshot.metric("institutions", list) or [] if isinstance(one, Mapping)]
     if not found or not all(isinstance(one, Mapping) for one in found):
         return []

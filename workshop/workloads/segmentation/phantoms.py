@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.workloads.segmentation.anatomy import Anatomy, anatomy, painted
-from workshop.workloads.segmentation.scanners import CT_GRAIN, PET_GRAIN, UNIT, Scanner
+from workshop.workloads.segmentation.scanners import CT_GRAIN, PET_GRAIN, UNIT, ScannerModel
 from workshop.workloads.segmentation.shapes import Blob, Grid, Plane, wavy
 
 ANATOMY, FINDINGS, NOISE = 52, 53, 54  # streams of a seed
@@ -38,7 +38,7 @@ APART = 1.25  # times their radii, the least that two findings are from each oth
 
 
 @dataclass(frozen=True)
-class Finding:
+class Abnormality:
     """Something in the body by which it differs from a healthy one: how much denser and how much hotter it is."""
 
     shape: Blob
@@ -52,13 +52,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Patient:
-    """Somebody's body, and what is found in it; the same one at any size of the image and on any scanner."""
+    """A body with its lesions and other abnormalities, the same at any image size and on any scanner."""
 
     anatomy: Anatomy
-    findings: tuple[Finding, ...]
+    findings: tuple[Abnormality, ...]
 
     @property
-    def lesions(self) -> list[Finding]:
+    def lesions(self) -> list[Abnormality]:
         return [one for one in self.findings if one.lesion]
 
     def mask(self, size: int) -> NDArray[np.bool_]:
@@ -67,7 +67,7 @@ class Patient:
         return np.any([np.zeros((size, size), bool), *(one.shape.mask(grid) for one in self.lesions)], axis=0)
 
     def slices(self, size: int) -> tuple[Plane, Plane]:
-        """Density and uptake [size, size], as they are before a scanner sees them."""
+        """Density and uptake [size, size] before the scanner."""
         grid = Grid(size)
         density, uptake = painted(self.anatomy.parts, grid)
         for one in self.findings:
@@ -77,7 +77,7 @@ class Patient:
         return density, uptake
 
 
-def patient(key: Sequence[int], scanner: Scanner) -> Patient:
+def patient(key: Sequence[int], scanner: ScannerModel) -> Patient:
     """The patient of a key (a seed and numbers): the body is drawn from that alone; how large findings are is the
     institution's, too."""
     body = anatomy(np.random.RandomState([ANATOMY, *key]))
@@ -85,16 +85,16 @@ def patient(key: Sequence[int], scanner: Scanner) -> Patient:
     lesions = int(np.searchsorted(np.cumsum(LESIONS), stream.uniform(), side="right"))
     kinds = [(1, 1)] * min(lesions, len(LESIONS) - 1)
     kinds += [(1, 0)] * BENIGN[stream.randint(len(BENIGN))] + [(0, 1)] * HOT[stream.randint(len(HOT))]
-    found: list[Finding] = []
+    found: list[Abnormality] = []
     for dense, hot in (kinds[at] for at in stream.permutation(len(kinds))):  # who comes last finds less room
         shape = _place(stream, body, scanner, [one.shape for one in found])
         denser, hotter = stream.uniform(*DENSER), stream.uniform(*HOTTER)
         if shape is not None:
-            found.append(Finding(shape, dense * denser, hot * hotter))
+            found.append(Abnormality(shape, dense * denser, hot * hotter))
     return Patient(body, tuple(found))
 
 
-def _place(stream: np.random.RandomState, body: Anatomy, scanner: Scanner, others: Sequence[Blob]) -> Blob | None:
+def _place(stream: np.random.RandomState, body: Anatomy, scanner: ScannerModel, others: Sequence[Blob]) -> Blob | None:
     """A shape somewhere in the body where nothing else is, the smaller the longer it is looked for; None where no room
     was found."""
     drawn = scanner.radius * np.exp(scanner.spread * stream.standard_normal())
@@ -111,7 +111,7 @@ def _place(stream: np.random.RandomState, body: Anatomy, scanner: Scanner, other
 
 
 def scans(
-    patients: Sequence[Patient], keys: Sequence[Sequence[int]], scanners: Sequence[Scanner], size: int
+    patients: Sequence[Patient], keys: Sequence[Sequence[int]], scanners: Sequence[ScannerModel], size: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Images [n, size, size, 2] (CT, PET) of patients on their scanners, values from 0 to 1, and masks
     [n, size, size, 1], 1 where there is a lesion. A patient's noise is that of the key."""

@@ -42,7 +42,7 @@ class Detector:
 
 
 @dataclass(frozen=True)
-class Scanner:
+class ScannerModel:
     """An institution's CT and PET, and the lesions that it sees: the median of their radii, in 64ths of the image's
     width, and the standard deviation of the radii's logarithm."""
 
@@ -59,10 +59,10 @@ class Scanner:
 
 
 # In the middle of all ranges: what everybody has where institutions don't differ.
-COMMON = Scanner(Detector(0.78, 0.11, 0.028, 0.5), Detector(0.78, 0.06, 0.026, 1.7), 4.4, 0.25)
+COMMON = ScannerModel(Detector(0.78, 0.11, 0.028, 0.5), Detector(0.78, 0.06, 0.026, 1.7), 4.4, 0.25)
 
 
-def scanner(institution: int, seed: int) -> Scanner:
+def scanner(institution: int, seed: int) -> ScannerModel:
     """An institution's own."""
     stream = np.random.RandomState([SCANNER, seed, institution])
 
@@ -72,7 +72,7 @@ def scanner(institution: int, seed: int) -> Scanner:
     contrast = between(0.55, 1.0)
     ct = Detector(contrast, between(0, 1 - contrast), between(0.01, 0.045), between(0.0, 1.0))
     pet = Detector(between(0.5, 1.05), between(0, 0.12), between(0.012, 0.04), between(1.1, 2.3))
-    return Scanner(ct, pet, between(3.2, 5.6), between(0.15, 0.35))
+    return ScannerModel(ct, pet, between(3.2, 5.6), between(0.15, 0.35))
 
 
 @cache

@@ -58,7 +58,7 @@ class Blob:
         return np.clip((1 - self.level(*grid.xy)) * pixels + 0.5, 0, 1)
 
     def mask(self, grid: Grid) -> NDArray[np.bool_]:
-        """The pixels whose centre is inside."""
+        """The pixels with their centre inside."""
         return self.level(*grid.xy) <= 1
 
     def scaled(self, factor: float) -> Blob:

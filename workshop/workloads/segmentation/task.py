@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
 from workshop.workloads.federated.task import Look, See, Silo, Task
-from workshop.workloads.segmentation import CHANNELS, SegmentationParams, dealing, overlap
-from workshop.workloads.segmentation.dealing import Dealt, Patients
-from workshop.workloads.segmentation.overlays import Answer, Example, sheet
+from workshop.workloads.segmentation import CHANNELS, SegmentationParams, overlap, patients
+from workshop.workloads.segmentation.overlays import Example, ScoredMask, sheet
+from workshop.workloads.segmentation.patients import Patients, PatientSplit
 from workshop.workloads.segmentation.unet import unet
 
 PICTURE, FIGURES = "overlays.png", "overlays.json"  # the artifacts
@@ -29,8 +29,8 @@ AT_ONCE = 64  # images that are tested together: the activations of more take mu
 
 def segmentation(ctx: RankContext, params: SegmentationParams, kept: Sequence[int]) -> Task:
     """The task of a run, with the images of the institutions `kept`."""
-    channels, dealt = CHANNELS[params.modality], dealing.dealt(params)
-    tested = dealing.held_out(params)
+    channels, dealt = CHANNELS[params.modality], patients.dealt(params)
+    tested = patients.held_out(params)
     net = unet(params.size, len(channels), depth=params.depth, filters=params.filters, norm=params.norm)
     return Task(
         model=net,
@@ -47,26 +47,26 @@ def segmentation(ctx: RankContext, params: SegmentationParams, kept: Sequence[in
     )
 
 
-def _silo(params: SegmentationParams, dealt: Dealt, institution: int) -> Silo:
+def _silo(params: SegmentationParams, dealt: PatientSplit, institution: int) -> Silo:
     channels = CHANNELS[params.modality]
     parts: list[NDArray[np.float32]] = []
     for numbers in (dealt.train[institution], dealt.own[institution]):
-        found = dealing.patients(params, institution, numbers)
+        found = patients.patients(params, institution, numbers)
         parts += [found.images[..., channels], found.masks]
     return Silo(*parts)
 
 
-def _about(params: SegmentationParams, dealt: Dealt, one: int) -> dict[str, Any]:
-    """How many patients an institution has, and what it sees them with."""
+def _about(params: SegmentationParams, dealt: PatientSplit, one: int) -> dict[str, Any]:
+    """The number of an institution's patients, and its scanner."""
     return {
         "images": len(dealt.train[one]),
         "validation": len(dealt.own[one]),
-        "scanners": dealing.scanner_of(params, one).as_json(),
+        "scanners": patients.scanner_of(params, one).as_json(),
     }
 
 
 def _look(ctx: RankContext, params: SegmentationParams, tested: Patients) -> Look:
-    """What models make of some held-out patients, as a picture and in figures; at the end, of all of them."""
+    """The models' results on some held-out patients as a picture and as numbers; at the end on all patients."""
     shown = chosen([len(one.lesions) for one in tested.people])
     seen, masks = tested.images[..., CHANNELS[params.modality]], tested.masks
     about = [{"institution": at % params.institutions + 1, "lesions": len(tested.people[at].lesions)} for at in shown]
@@ -79,7 +79,7 @@ def _look(ctx: RankContext, params: SegmentationParams, tested: Patients) -> Loo
         answers = {}
         for way, logits in see(seen[shown], masks[shown]).items():
             scores = overlap.dice(masks[shown], logits).numpy().tolist()
-            answers[way] = [Answer(one[..., 0] > 0, score) for one, score in zip(logits, scores, strict=True)]
+            answers[way] = [ScoredMask(one[..., 0] > 0, score) for one, score in zip(logits, scores, strict=True)]
         picture = sheet(examples, {COLUMNS[way]: given for way, given in answers.items()})
         told = [
             {**one, "dice": {way: given[at].dice for way, given in answers.items()}} for at, one in enumerate(about)

@@ -23,7 +23,7 @@ Infer = Callable[[NDArray[np.uint8]], NDArray[np.float32]]  # images [n, 28, 28]
 
 
 @dataclass(frozen=True)
-class Score:
+class SganScore:
     """Loss and accuracy over all images that were evaluated, and the accuracy of each rank's; NaN where it has none."""
 
     loss: float
@@ -31,7 +31,7 @@ class Score:
     accuracies: list[float]
 
 
-class HeldOut:
+class SganHeldOut:
     """The held-out images that this rank evaluates. Its methods are collective.
 
     `seconds` and `waited` add up what this rank has spent on evaluating, and on waiting for others that were at it.
@@ -52,8 +52,8 @@ class HeldOut:
         for length in {min(AT_ONCE, len(mine)), len(mine) % AT_ONCE} - {0}:  # compiled before anything is timed
             self.infer(self.pixels[:length])
 
-    def score(self) -> Score:
-        """Evaluate the classifier as it is now; its phases are "evaluate" and "wait"."""
+    def score(self) -> SganScore:
+        """Evaluate the present classifier; the phases are "evaluate" and "wait"."""
         spent = self.ctx.phase_seconds  # what is added up here is what the phases' events tell
         evaluated, waited = spent.get("evaluate", 0.0), spent.get("wait", 0.0)
         with self.ctx.phase("evaluate"):
@@ -65,7 +65,7 @@ class HeldOut:
         loss, right, count = of_all.sum(axis=0)
         with np.errstate(invalid="ignore"):
             each = of_all[:, 1] / of_all[:, 2]
-        return Score(float(loss / count), float(right / count), each.tolist())
+        return SganScore(float(loss / count), float(right / count), each.tolist())
 
     def _mine(self) -> NDArray[np.float64]:
         """The sum of the losses, how many were right and how many there were."""

@@ -1,11 +1,11 @@
-"""The two nets: a generator of digits from noise, and a discriminator whose ten outputs are both of its heads."""
+"""The two nets: a generator of digits from noise, and a discriminator whose ten outputs serve as both of its heads."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from workshop.engine.data.datasets import CLASSES
 from workshop.engine.data.digits import SIDE
-from workshop.engine.data.labelled import CLASSES
 from workshop.engine.tensorflow import tensorflow
 from workshop.workloads.sgan.noise import Noise
 

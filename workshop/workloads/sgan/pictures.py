@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from workshop.engine.data.digits import SIDE
-from workshop.engine.data.pictures import png
+from workshop.engine.data.images import png
 from workshop.engine.tensorflow import tensorflow
 from workshop.workloads.sgan.models import LATENT
 

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
+from workshop.engine.data.datasets import CLASSES
 from workshop.engine.data.images import Images
-from workshop.engine.data.labelled import CLASSES
 from workshop.engine.data.shards import order
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ LABELLED, UNLABELLED = 1, 2  # rows of their own
 
 
 @dataclass(frozen=True)
-class Row:
-    """`count` images in shuffled order, again and again, of which every step of `size` ranks takes the next."""
+class ImageOrder:
+    """`count` images in shuffled order, repeated; each step of `size` ranks takes the next ones."""
 
     count: int
     batch: int  # of each rank
@@ -52,14 +52,14 @@ def _shuffled(count: int, seed: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class Plan:
+class LabelPlan:
     """Which images are `labelled` and `unlabelled` (numbers among those to train on, int64 [n]), and how they are
     read."""
 
     labelled: NDArray[np.int64]
     unlabelled: NDArray[np.int64]
-    labelled_row: Row
-    unlabelled_row: Row
+    labelled_row: ImageOrder
+    unlabelled_row: ImageOrder
     supervised: bool
 
     def take(self, step: int, rank: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -68,8 +68,8 @@ class Plan:
         return self.labelled[self.labelled_row.take(step, rank)], self.unlabelled[unlabelled]
 
 
-def plan(params: SganParams, labels: NDArray[np.int64], size: int) -> Plan:
-    """The plan for images with these labels on `size` ranks. Raises BadInput for what they are too few for."""
+def plan(params: SganParams, labels: NDArray[np.int64], size: int) -> LabelPlan:
+    """The plan for images with these labels on `size` ranks. Raises BadInput for too few images."""
     counts = np.bincount(labels, minlength=CLASSES)
     if (fewest := int(counts.argmin())) >= 0 and counts[fewest] < params.labels:
         raise BadInput(
@@ -81,11 +81,11 @@ def plan(params: SganParams, labels: NDArray[np.int64], size: int) -> Plan:
     chosen = [np.flatnonzero(labels == digit)[order(counts[digit], (params.seed, digit))] for digit in range(CLASSES)]
     labelled = np.concatenate([some[: params.labels] for some in chosen])
     unlabelled = np.setdiff1d(np.arange(len(labels)), labelled)
-    return Plan(
+    return LabelPlan(
         labelled,
         unlabelled,
-        Row(len(labelled), labelled_batch(params.batch), size, (params.seed, LABELLED)),
-        Row(max(len(unlabelled), 1), params.batch, size, (params.seed, UNLABELLED)),
+        ImageOrder(len(labelled), labelled_batch(params.batch), size, (params.seed, LABELLED)),
+        ImageOrder(max(len(unlabelled), 1), params.batch, size, (params.seed, UNLABELLED)),
         params.method == "supervised",
     )
 

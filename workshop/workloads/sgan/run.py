@@ -13,15 +13,15 @@ import numpy as np
 from workshop.engine.context import RankContext
 from workshop.engine.data import images
 from workshop.engine.tensorflow import tensorflow
-from workshop.engine.training import rates, report, running
+from workshop.engine.training import rates, report, training_run
 from workshop.engine.training.exchange import Exchange
-from workshop.engine.training.loop import Given, Loop, Step
-from workshop.engine.training.running import OnTrace
-from workshop.engine.training.telling import Telling
+from workshop.engine.training.loop import Loop, Step, StepInput
+from workshop.engine.training.step_report import StepReporter
+from workshop.engine.training.training_run import OnTrace
 from workshop.engine.training.weights import digest, spread
 from workshop.workloads.sgan import SganParams
 from workshop.workloads.sgan import step as steps
-from workshop.workloads.sgan.heldout import HeldOut, Score, due
+from workshop.workloads.sgan.heldout import SganHeldOut, SganScore, due
 from workshop.workloads.sgan.models import CLASSES, RATE, Discriminator, generator, optimizer
 from workshop.workloads.sgan.pictures import generated
 from workshop.workloads.sgan.plan import plan
@@ -39,10 +39,12 @@ def run(ctx: RankContext, params: SganParams) -> Mapping[str, Any]:
     `memory`, `time.evaluate` and `time.wait` by every rank. Artifacts: generated.json, timeline.json, with Horovod its
     own timeline.
     """
-    return running.run(ctx, params.exchange, lambda exchange, on_trace: Training(ctx, params, exchange, on_trace))
+    return training_run.run(
+        ctx, params.exchange, lambda exchange, on_trace: SganTraining(ctx, params, exchange, on_trace)
+    )
 
 
-class Training:
+class SganTraining:
     """One rank's training: two nets, or the classifier alone, and its images. All methods are collective."""
 
     def __init__(self, ctx: RankContext, params: SganParams, exchange: Exchange, on_trace: OnTrace) -> None:
@@ -64,7 +66,7 @@ class Training:
         for one in self.optimizers:
             exchange.broadcast(one.variables)
         curves = steps.CURVES if self.generator else steps.SUPERVISED_CURVES
-        self.telling = Telling(ctx, curves=curves, sums=steps.TOLD)
+        self.telling = StepReporter(ctx, curves=curves, sums=steps.TOLD)
         self.loop = Loop(
             ctx,
             self._step(),
@@ -75,11 +77,11 @@ class Training:
             trace=params.trace,
             on_trace=on_trace,
         )
-        self.held_out = HeldOut(ctx, params, self.images, self.discriminator.model)
+        self.held_out = SganHeldOut(ctx, params, self.images, self.discriminator.model)
         self.memory = report.Resident(ctx)
         self.seconds = {"evaluate": 0.0, "pictures": 0.0}
         self.evaluations = 0
-        self.score: Score | None = None
+        self.score: SganScore | None = None
         self.to_target: tuple[float, int] | None = None  # seconds and iterations
         self.diverged = False
 
@@ -90,7 +92,7 @@ class Training:
         return steps.adversarial(self.discriminator, self.generator, *given)
 
     def _set_rate(self, number: int) -> None:
-        """The learning rate of both nets, for the step of that number: it falls to nothing in the second half."""
+        """Set both nets' learning rate for a step; it falls to nothing in the second half."""
         wanted = rates.cooled(self.rate, COOLING, number / self.params.iterations)
         if wanted != self._rate_now:
             self._rate_now = wanted
@@ -99,8 +101,8 @@ class Training:
 
     _rate_now = math.nan
 
-    def _give(self, number: int) -> Given:
-        """What the step of that number, over all of the run, works on."""
+    def _give(self, number: int) -> StepInput:
+        """The data of a step, numbered over the whole run."""
         tf, rank = tensorflow(), self.ctx.rank
         labelled, unlabelled = self.plan.take(number, rank)
         pixels, labels = self.images.train_images, self.images.train_labels
@@ -108,7 +110,7 @@ class Training:
         if self.generator is not None:
             given.append(tf.constant(pixels[unlabelled]))
         numbers = np.array([number, rank * self.plan.labelled_row.batch, rank * self.plan.unlabelled_row.batch])
-        return Given((*given, tf.constant(numbers)), len(labelled) + len(unlabelled))
+        return StepInput((*given, tf.constant(numbers)), len(labelled) + len(unlabelled))
 
     def train(self) -> None:
         """Train until all iterations are done, a stop is asked for, or a loss has grown beyond all bounds."""
@@ -154,7 +156,7 @@ class Training:
         self.seconds["pictures"] += time.perf_counter() - began
 
     def conditions(self) -> dict[str, Any]:
-        """What is known before the first step."""
+        """The metrics that are known before the first step."""
         params, made = self.params, self.plan
         nets = {"classifier": self.discriminator.model, "generator": self.generator}
         return {

@@ -17,7 +17,7 @@ from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.loop import Step
 from workshop.engine.training.step import exchanged
-from workshop.engine.training.telling import SUMS, Curve
+from workshop.engine.training.step_report import SUMS, StepCurve
 from workshop.workloads.sgan.models import LATENT, LATENT_DRAW, Discriminator
 from workshop.workloads.sgan.noise import Noise
 from workshop.workloads.sgan.pictures import as_inputs
@@ -25,10 +25,10 @@ from workshop.workloads.sgan.pictures import as_inputs
 # What a step tells: a rank's mean losses (1 each, so that ranks count alike), labelled images and how many were right.
 LOSS, GENERATOR_LOSS, ONE, RIGHT, LABELLED = range(SUMS, SUMS + 5)
 TOLD = 5
-CURVES: Mapping[str, Curve] = {
-    "loss": Curve(LOSS, ONE),
-    "accuracy": Curve(RIGHT, LABELLED),
-    "generator loss": Curve(GENERATOR_LOSS, ONE),
+CURVES: Mapping[str, StepCurve] = {
+    "loss": StepCurve(LOSS, ONE),
+    "accuracy": StepCurve(RIGHT, LABELLED),
+    "generator loss": StepCurve(GENERATOR_LOSS, ONE),
 }
 SUPERVISED_CURVES = {name: CURVES[name] for name in ("loss", "accuracy")}
 ENTROPY = 1.0  # weight of the unlabelled images' entropy

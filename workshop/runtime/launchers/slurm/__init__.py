@@ -27,9 +27,9 @@ from workshop.core.placement import Placement
 from workshop.mpi import openmpi
 from workshop.runtime.launchers.site import Launch, Reach, SiteLost, exported, with_only
 from workshop.runtime.launchers.site import Site as _Site
-from workshop.runtime.launchers.slurm import commands, nodes, outcomes, placements, queue, script
+from workshop.runtime.launchers.slurm import commands, nodes, queue, script
 from workshop.runtime.launchers.slurm.commands import Job
-from workshop.runtime.launchers.slurm.placements import check_placement
+from workshop.runtime.launchers.slurm.script import check_placement
 from workshop.runtime.launchers.ssh import address_towards
 
 JOB = "slurm-job.json"  # the session's file that says which job is its own, for whoever comes after a killed conductor
@@ -49,7 +49,7 @@ LAUNCHERS = {
 }
 
 
-class Site(_Site):
+class SlurmSite(_Site):
     """An allocation of Slurm."""
 
     here = False
@@ -141,7 +141,7 @@ class Site(_Site):
         # Nor does it get what another allocation has told, inside of which the session was started.
         names = exported(placement, variables) | environment.keys() | {"SLURM_CONF"}
         command = [*with_only(names), chosen.launcher()]
-        return Launch(command, placements.arguments(self.options, placement, self._machine), environment)
+        return Launch(command, script.arguments(self.options, placement, self._machine), environment)
 
     def _told(self) -> dict[str, str]:
         """What a launcher has to be told to start its daemons in the allocation."""
@@ -194,7 +194,7 @@ class Site(_Site):
                     self._looked = time.monotonic()
                 if job is not None and job.state == "RUNNING":
                     break
-                unclear = job is not None and job.state == "COMPLETING" and job.reason not in outcomes.REASONS
+                unclear = job is not None and job.state == "COMPLETING" and job.reason not in queue.REASONS
                 if unclear and time.monotonic() < deadline:
                     time.sleep(AGAIN)
                 else:
@@ -202,7 +202,7 @@ class Site(_Site):
             return self._lost
 
     def _ending(self, job: Job | None) -> str:
-        return outcomes.sentence(self._job or "", job, self.options["time"], self._last_line())
+        return queue.why_ended(self._job or "", job, self.options["time"], self._last_line())
 
     def _last_line(self) -> str:
         """Of what the job printed."""
@@ -240,3 +240,6 @@ def _write(file: Path, known: Mapping[str, Any]) -> None:
     new = file.with_suffix(".new")
     new.write_text(json.dumps(known))
     new.rename(file)
+
+
+Site = SlurmSite  # a launcher module has a `Site`, see `workshop.extension.Launcher`

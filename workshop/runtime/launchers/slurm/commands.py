@@ -1,4 +1,4 @@
-"""Slurm's commands, and what they say: sbatch, squeue, scancel, sinfo, scontrol. Each call has a limit."""
+"""Slurm's commands and their answers: sbatch, squeue, scancel, sinfo, scontrol. Each call has a time limit."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ PASSED = ("PYTHONPATH", "SLURM_CONF", "MODULEPATH", "MODULESHOME", "LOADEDMODULE
 PREFIXES = ("LC_", "SBATCH_", "LMOD_", "_ModuleTable", "BASH_FUNC_")
 
 
-class Unanswered(WorkshopError):
-    """Slurm's controller can't be asked now; that may change."""
+class SlurmUnavailable(WorkshopError):
+    """Slurm's controller doesn't answer now, but may answer later."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _answer(*command: str) -> str:
     """The lines that a command answers, in one; nothing where it doesn't."""
     try:
         return ", ".join(dict.fromkeys(_ask(command).stdout.split("\n"))).strip(", ")
-    except Unanswered:
+    except SlurmUnavailable:
         return ""
 
 
@@ -128,31 +128,31 @@ def job(number: str) -> Job | None:
     if asked.returncode != 0:
         if "invalid job id" in asked.stderr.lower():
             return None
-        raise Unanswered(f"Slurm does not answer: {refusal(asked.stderr)}")
+        raise SlurmUnavailable(f"Slurm does not answer: {refusal(asked.stderr)}")
     lines = asked.stdout.strip().splitlines()
     return read_job(lines[0]) if lines else None
 
 
 def named(name: str) -> list[str]:
-    """The numbers of this user's jobs of that name that have not ended. Raises Unanswered."""
+    """The numbers of this user's unfinished jobs with that name. Raises SlurmUnavailable."""
     asked = _ask(["squeue", "-h", "-o", "%i", "-n", name, "-u", str(os.geteuid())])
     if asked.returncode != 0:
-        raise Unanswered(f"Slurm does not answer: {refusal(asked.stderr)}")
+        raise SlurmUnavailable(f"Slurm does not answer: {refusal(asked.stderr)}")
     return asked.stdout.split()
 
 
 def cancel(number: str) -> None:
-    """End a job, whether it waits or runs; one that has ended is none of our business. Raises Unanswered."""
+    """End a waiting or running job; an ended job is no error. Raises SlurmUnavailable."""
     asked = _ask(["scancel", number])
     if asked.returncode != 0 and "invalid job id" not in asked.stderr.lower():
-        raise Unanswered(f"Slurm does not answer: {refusal(asked.stderr)}")
+        raise SlurmUnavailable(f"Slurm does not answer: {refusal(asked.stderr)}")
 
 
 def hostnames(nodes: str) -> list[str]:
     """The names behind Slurm's short form, n[1-3]. Raises Unanswered."""
     asked = _ask(["scontrol", "show", "hostnames", nodes])
     if asked.returncode != 0 or not asked.stdout.split():
-        raise Unanswered(f"Slurm does not tell the names of {nodes}: {refusal(asked.stderr)}")
+        raise SlurmUnavailable(f"Slurm does not tell the names of {nodes}: {refusal(asked.stderr)}")
     return asked.stdout.split()
 
 
@@ -161,7 +161,7 @@ def address(node: str) -> str:
     asked = _ask(["scontrol", "show", "node", node])
     found = re.search(r"\bNodeAddr=(\S+)", asked.stdout)
     if asked.returncode != 0 or found is None:
-        raise Unanswered(f"Slurm does not tell where its node {node} is: {refusal(asked.stderr)}")
+        raise SlurmUnavailable(f"Slurm does not tell where its node {node} is: {refusal(asked.stderr)}")
     return found[1]
 
 
@@ -179,8 +179,8 @@ def slots(tasks_per_node: str, cores_per_task: int) -> str:
 
 
 def environment(without: set[str] | frozenset[str] = frozenset()) -> dict[str, str]:
-    """What Slurm's commands get of this process's environment, without `without`: no secret, nor what an allocation
-    that it is in would tell them."""
+    """The variables for Slurm's commands: no secrets, none of an allocation around this process, and none in
+    `without`."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -198,4 +198,4 @@ def _ask(
     except FileNotFoundError:
         raise BadInput(f"Slurm's {command[0]} is not on this machine's PATH.") from None
     except subprocess.TimeoutExpired:
-        raise Unanswered(f"Slurm's {command[0]} has not answered within {SECONDS:.0f} s") from None
+        raise SlurmUnavailable(f"Slurm's {command[0]} has not answered within {SECONDS:.0f} s") from None

@@ -31,16 +31,18 @@ print(json.dumps(found), flush=True)
 
 
 @dataclass
-class Found:
-    """What nodes have answered: sentences on what makes them unfit, on what people should know, and the machine of the
-    smallest of them; None where none has answered."""
+class NodeFindings:
+    """The nodes' answers: sentences on faults, sentences for people, and the smallest node's machine; None without an
+    answer."""
 
     failures: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     machine: dict[str, Any] | None = None
 
 
-def check(allocation: Mapping[str, str], count: int, folder: Path, address: str, give_up: Callable[[], bool]) -> Found:
+def check(
+    allocation: Mapping[str, str], count: int, folder: Path, address: str, give_up: Callable[[], bool]
+) -> NodeFindings:
     """Ask all nodes at once, in one step of the job.
 
     `allocation` are Slurm's variables for the job with its `count` nodes, `folder` is the session's, which all of them
@@ -58,10 +60,10 @@ def check(allocation: Mapping[str, str], count: int, folder: Path, address: str,
             began = time.time()
             done = _run(command, commands.environment() | dict(allocation), give_up)
     except TimeoutError:
-        return Found([f"The nodes have not answered within {SECONDS:.0f} s; is their file system well?"])
+        return NodeFindings([f"The nodes have not answered within {SECONDS:.0f} s; is their file system well?"])
     except OSError as error:
         words = f"This machine can't listen at {address} ({error.strerror}); give another address with --address."
-        return Found([words])
+        return NodeFindings([words])
     finally:
         nonce.unlink()
     answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -70,12 +72,12 @@ def check(allocation: Mapping[str, str], count: int, folder: Path, address: str,
         said = commands.refusal(done.stderr) if done.stderr else f"srun ended with {done.returncode}"
         failures.append(f"{len(answers)} of {count} nodes have answered ({said}).")
     machines = sorted((answer["machine"] for answer in answers), key=lambda machine: len(machine["units"]))
-    return Found(failures, clocks(answers, began, time.time()), machines[0] if machines else None)
+    return NodeFindings(failures, clocks(answers, began, time.time()), machines[0] if machines else None)
 
 
 def clocks(answers: Iterable[Mapping[str, Any]], began: float, ended: float) -> list[str]:
-    """Which nodes' clocks are certainly wrong: what they show is from before they were asked, or from after they have
-    answered (both by our clock)."""
+    """The nodes with a clock that is certainly wrong: it shows a time before the question or after the answer, by our
+    clock."""
     told = []
     for answer in answers:
         behind, ahead = began - answer["clock"], answer["clock"] - ended

@@ -1,4 +1,4 @@
-"""The sbatch script of a session: what somebody asks Slurm for, and the template that it is written with.
+"""The sbatch script of a session: what somebody asks Slurm for, its template, and which placements it carries.
 
 A template is an sbatch script with placeholders in braces. A #SBATCH line whose placeholder has no value is left out,
 so that Slurm's own default holds. What the user gives is checked, and can't add a line of its own.
@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from workshop import mpi
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
+from workshop.runtime.launchers.site import RANKS_PER_CORE
 
 DEFAULT = Path(__file__).with_name("template.sh")
 LARGEST = 100_000  # characters of a template
@@ -50,8 +52,8 @@ def options(
     template: Path | None = None,
     address: str | None = None,
 ) -> dict[str, Any]:
-    """The site of a session on Slurm, from what somebody typed; `time` and `wait` are in minutes, `address` is this
-    machine's, as the nodes reach it. The template is read here, with the rights of whoever calls. Raises BadInput."""
+    """The site of a session on Slurm, from the user's options; `time` and `wait` are in minutes, `address` is this
+    machine's for the nodes. The template is read here, with the caller's rights. Raises BadInput."""
     if placement.hosts:
         raise BadInput(CHOOSES)
     text = DEFAULT.read_text() if template is None else _read(template)
@@ -74,7 +76,7 @@ def options(
 
 
 def placeholders(template: str) -> set[str]:
-    """What stands in braces in a template. Raises BadInput for what is unknown or missing, with its line."""
+    """The placeholders of a template. Raises BadInput, with the line, for unknown and missing ones."""
     if not template.startswith("#!"):
         raise BadInput("Line 1 of the template should name the shell, as in #!/bin/bash; sbatch wants that.")
     found = set()
@@ -146,3 +148,32 @@ def _number(option: str, given: str | None, most: int, unit: str) -> int | None:
     if not re.fullmatch(r"[0-9]{1,9}", given, re.ASCII) or not 1 <= int(given) <= most:
         raise BadInput(f"{option} is {given!r}: it should be a whole number from 1 to {most} ({unit}).")
     return int(given)
+
+
+def check_placement(options: Mapping[str, Any], placement: Placement) -> None:
+    """Refuse a placement that is too large for the session's allocation, whatever its nodes are like. Raises
+    BadInput."""
+    mpi.of(placement.mpi).launcher()
+    if placement.hosts:
+        raise BadInput(CHOOSES)
+    cores = int(options["cores"])
+    if placement.ranks > RANKS_PER_CORE * cores:
+        raise BadInput(
+            f"ranks is {placement.ranks}: the session has asked Slurm for {cores} cores, which take at most "
+            f"{RANKS_PER_CORE * cores}, {RANKS_PER_CORE} per core; start one with more ranks."
+        )
+    arguments(options, placement, None)
+
+
+def arguments(options: Mapping[str, Any], placement: Placement, machine: Mapping[str, Any] | None) -> list[str]:
+    """The launcher's options for a placement. `machine` is a node's machine; None: one with enough of everything, so
+    that only impossible placements are refused. Raises BadInput."""
+    chosen, cores = mpi.of(placement.mpi), int(options["cores"])
+    if placement.mpi == "openmpi":  # whose mapper looks for itself
+        return list(chosen.arguments(placement, cores))
+    return list(chosen.arguments(placement, cores, machine or _endless(placement.ranks)))
+
+
+def _endless(count: int) -> dict[str, Any]:
+    """A machine that has so many of everything."""
+    return {"units": [dict.fromkeys(("unit", "core", "package", "numa", "l3"), number) for number in range(count)]}

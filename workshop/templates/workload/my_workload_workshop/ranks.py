@@ -1,4 +1,4 @@
-"""What every rank does: it throws darts at a square, and counts those that hit the circle in it."""
+"""The function of every rank: it throws darts at a square, and counts hits of the circle in it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,90 @@
+"""The life of a training run on a rank: an exchange is chosen, something is trained over it, its timeline is kept."""
+
+from __future__ import annotations
+
+import json
+import socket
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from workshop.engine.context import RankContext
+from workshop.engine.tensorflow import tensorflow
+from workshop.engine.training import report, trace
+from workshop.engine.training.exchange import Exchange, choose
+from workshop.engine.training.loop import WARM, Loop
+
+HOROVOD_FILE = "horovod-timeline.json"
+OnTrace = Callable[[bool], None]
+
+
+class RankTraining(Protocol):
+    """What a workload trains, on one rank. All of its methods are collective."""
+
+    loop: Loop
+    seconds: dict[str, float]  # of its parts, by name
+
+    def conditions(self) -> dict[str, Any]:
+        """Metrics that are known before the first step."""
+
+    def train(self) -> None:
+        """Take the steps."""
+
+    def finish(self) -> dict[str, Any]:
+        """Metrics and artifacts of the end, besides what `report` tells of any training."""
+
+
+def run(ctx: RankContext, way: str, begin: Callable[[Exchange, OnTrace], RankTraining]) -> dict[str, Any]:
+    """Train over the exchange of that name and return the run's metrics; the artifact timeline.json is kept, with
+    Horovod its own as well. `begin` makes what is trained, with what its loop has to call where the kept steps begin
+    and end. Collective."""
+    began = time.perf_counter()
+    tensorflow()
+    exchange, why = choose(way, ctx.comm)
+    with ExitStack() as stack, tempfile.TemporaryDirectory(prefix="workshop-") as folder:
+        stack.callback(exchange.close)
+        recording = Path(folder) / HOROVOD_FILE
+        training = begin(exchange, lambda begins: exchange.record(recording) if begins else exchange.stop_recording())
+        training.seconds["prepare"] = time.perf_counter() - began
+        ctx.known(exchange=exchange.name, exchange_why=why, **training.conditions())
+        training.train()
+        if ctx.threads.looked:
+            ctx.threads.look()  # also at what they did since the last time
+        exchange.stop_recording()
+        metrics = {
+            **training.conditions(),
+            **report.of_steps(training.loop, exchange),
+            **training.finish(),
+            **report.of_speed(training.loop),
+            "exchange": exchange.name,
+            "exchange_why": why,
+        }
+        seconds = {"train": training.loop.seconds, **training.seconds}
+        metrics["seconds"] = {name: round(value, 6) for name, value in seconds.items()}
+        stack.close()  # what the exchange has recorded is complete now
+        metrics["horovod"] = _keep_timeline(ctx, training.loop, recording, exchange)
+    return metrics
+
+
+def _keep_timeline(ctx: RankContext, loop: Loop, recording: Path, exchange: Exchange) -> dict[str, Any] | None:
+    """Rank 0 keeps the timeline of all ranks, once the exchange is closed; returns what Horovod's own says."""
+    hosts = ctx.comm.gather(socket.gethostname())
+    if ctx.rank != 0 or not loop.telling.kept:
+        return None
+    horovod, told = None, None
+    if recording.exists():
+        horovod = trace.read_horovod(recording.read_text(errors="replace"))
+        ctx.artifact(HOROVOD_FILE, json.dumps(horovod).encode(), "application/json")
+        from importlib.metadata import version
+
+        told = {"allreduces": trace.allreduces(horovod), "version": version("horovod")}
+    first = loop.updates - loop.done + WARM
+    marks = np.concatenate(loop.telling.kept, axis=1)
+    document = trace.trace(marks, first, hosts, horovod, exchanged=exchange.name != "none")
+    ctx.artifact("timeline.json", json.dumps(document).encode(), "application/json")
+    return told

@@ -1,0 +1,271 @@
+"""One cell on all ranks, until it has ended: its output, the stop button, the time limit, and ranks that wait in a
+collective for somebody who won't come."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import FrameType
+from typing import Any, Literal
+
+import ipyparallel as ipp
+
+from workshop.core.words import count
+from workshop.engine import cells
+from workshop.mpi.reports.seats import ranges
+from workshop.notebook.output import PATIENT, Output
+from workshop.runtime.engine_client import Ranks
+
+WAITED = 5.0  # seconds for which ranks go on without one that has raised, before they are stopped
+DEAF = 2.0  # seconds within which a rank that is interrupted has to end; one in a collective is deaf
+LOOK = 0.01  # seconds between looks at the ranks
+CHECK = 1.0  # seconds between looks at their session
+LAST_WORDS = 1.0  # seconds within which output follows a rank's end
+MOST_KINDS = 6  # different errors that are told
+
+Why = Literal["", "stopped", "late", "left", "died"]
+
+
+class Stop:
+    """While it is entered, the stop button (SIGINT) only sets `pressed`: nothing of ours is broken off in its middle.
+    In a thread other than the main one the button means somebody else."""
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self._before: Any = None
+        self._mine = False
+
+    def __enter__(self) -> Stop:
+        self._mine = threading.current_thread() is threading.main_thread()
+        if self._mine:
+            self._before = signal.signal(signal.SIGINT, self._press)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._mine:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _press(self, _number: int, _frame: FrameType | None) -> None:
+        self.pressed = True
+
+    def __call__(self) -> bool:
+        return self.pressed
+
+
+@dataclass(frozen=True)
+class CellError:
+    """What ended a cell on a rank. `where` has the line, its code, the function that it is in ("": none), and whether
+    that is of an earlier cell; None where no line of a cell is to blame."""
+
+    type: str
+    message: str
+    where: Mapping[str, Any] | None = None
+    traceback: str = ""
+
+    @property
+    def line(self) -> int | None:
+        return self.where["line"] if self.where else None
+
+    def __str__(self) -> str:
+        what = f"{self.type}: {self.message}" if self.message else self.type
+        if self.type == cells.TOO_MUCH:
+            what = f"the cell {self.message} and was stopped"
+        return f"{what} ({place(self.where)})" if self.where else what
+
+
+@dataclass(frozen=True)
+class RankResult:
+    """The result of a cell on a rank, with its output. `value` is the return value of a called function."""
+
+    rank: int
+    ok: bool
+    error: CellError | None
+    output: str
+    value: Any = None
+
+
+@dataclass(frozen=True)
+class CallResult:
+    """The `results` of ranks that have ended, in rank order. `why` says why the cell was ended ("" for a normal end),
+    `own` are the ranks that had ended before, `deaf` the ranks that could not be interrupted, and `where` each rank
+    was."""
+
+    results: list[RankResult]
+    why: Why = ""
+    own: frozenset[int] = frozenset()
+    deaf: frozenset[int] = frozenset()
+    where: Mapping[int, Mapping[str, Any] | None] = field(default_factory=dict)
+
+
+def place(where: Mapping[str, Any], quote: str = "") -> str:
+    """A line of a cell in words: line 3: code."""
+    inside = f"in {where['function']}, " if where.get("earlier") and where["function"] else ""
+    of = " of an earlier cell" if where.get("earlier") else ""
+    return f"{inside}line {where['line']}{of}: {quote}{where['code']}{quote}"
+
+
+def these(ranks: Sequence[int], capital: bool = False) -> str:
+    """Ranks in words: rank 1, ranks 0-3."""
+    words = f"rank{'' if len(ranks) == 1 else 's'} {ranges(sorted(ranks)).replace(',', ', ')}"
+    return words.capitalize() if capital else words
+
+
+def errors(results: Sequence[RankResult]) -> list[str]:
+    """A line for each different error, with the ranks that had it."""
+    groups: dict[str, list[int]] = {}
+    for result in results:
+        if result.error is not None:
+            groups.setdefault(str(result.error), []).append(result.rank)
+    lines = [f"{these(ranks)}: {error}" for error, ranks in groups.items()]
+    more = len(lines) - MOST_KINDS
+    return lines if more <= 0 else [*lines[:MOST_KINDS], f"and {count(more, 'other error')}"]
+
+
+class CallMonitor:
+    """Watch a call on all ranks; `results` are ipyparallel's, in rank order."""
+
+    def __init__(
+        self, ranks: Ranks, results: Sequence[Any], output: Output, seconds: float, check: Callable[[], Any]
+    ) -> None:
+        self._ranks = ranks
+        self._results = results
+        self._output = output
+        self._seconds = seconds
+        self._check = check
+        self._ended: dict[int, RankResult] = {}
+        self._taken = [0] * len(results)
+        self._began = self._last = time.monotonic()
+        self._dead = False
+
+    def until_ended(self, stop: Callable[[], bool]) -> CallResult:
+        """Returns when all ranks have ended, or won't. Raises WorkshopError where their session is gone."""
+        why: Why = ""
+        asked, checked = 0.0, self._began
+        own: frozenset[int] = frozenset()
+        where: dict[int, Mapping[str, Any] | None] = {}
+        while True:
+            self._look()
+            now = time.monotonic()
+            if self._dead:  # the launcher ends the others
+                why = "died"
+            if len(self._ended) == len(self._results):
+                break
+            if self._dead and now - self._last > DEAF:
+                break
+            if not why and (why := self._reason(now, stop())):
+                asked, own = now, frozenset(self._ended)
+                where = {rank: self._output.ranks[rank].where for rank in self._running}
+                self._interrupt()
+            elif why in ("stopped", "late", "left") and now - asked > DEAF:
+                break
+            if now - checked > CHECK:
+                checked = now
+                self._check()
+                self._dead = self._dead or not self._ranks.alive
+            self._say(now)
+            time.sleep(LOOK if now - self._began > 0.5 else LOOK / 4)
+        deaf = frozenset(self._running)
+        if not deaf and not self._dead:
+            self._last_words()
+        return CallResult([self._ended[rank] for rank in sorted(self._ended)], why, own, deaf, where)
+
+    @property
+    def _running(self) -> list[int]:
+        return [rank for rank in range(len(self._results)) if rank not in self._ended]
+
+    def _look(self) -> None:
+        for rank in self._running:
+            if self._results[rank].ready():
+                self._ended[rank] = self._result(rank)
+                self._last = time.monotonic()
+        self._take()
+        self._output.draw()
+
+    def _take(self) -> None:
+        for rank, result in enumerate(self._results):
+            told = result.metadata["outputs"]  # its own: the client drops what it knows of a call that has ended
+            while self._taken[rank] < len(told):
+                content = told[self._taken[rank]]
+                told[self._taken[rank]] = None
+                self._taken[rank] += 1
+                self._output.ranks[rank].take(content)
+
+    def _reason(self, now: float, stopped: bool) -> Why:
+        if stopped:
+            return "stopped"
+        if now - self._began > self._seconds:
+            return "late"
+        failed = any(one.error is not None for one in self._ended.values())
+        return "left" if failed and now - self._last > WAITED else ""
+
+    def _interrupt(self) -> None:
+        self._ranks.interrupt([self._ranks.ids[rank] for rank in self._running])
+
+    def _say(self, now: float) -> None:
+        seconds = int(now - self._began)
+        if seconds < PATIENT:
+            return
+        running = self._running
+        done = f"; {these(sorted(self._ended))} ended" if self._ended else ""
+        text = f"{these(running, capital=True)} still running, {seconds} s{done}"
+        self._output.status = text
+
+    def _result(self, rank: int) -> RankResult:
+        told: Any
+        try:
+            told = self._results[rank].get(0)
+        except ipp.error.RemoteError as error:
+            told = {"type": error.ename, "message": error.evalue, "where": None, "traceback": ""}
+            self._dead = self._dead or error.ename == "EngineError"
+        except ipp.error.EngineError:
+            told = {"type": "EngineError", "message": "its process has ended", "where": None, "traceback": ""}
+            self._dead = True
+        except Exception as error:  # a value that can't be brought here
+            told = {"type": type(error).__name__, "message": str(error), "where": None, "traceback": ""}
+        value = None
+        if isinstance(told, Mapping) and "value" in told:
+            told, value = told["error"], told["value"]
+        error = None if told is None else CellError(told["type"], told["message"], told["where"], told["traceback"])
+        return RankResult(rank, error is None, error, "", value)
+
+    def _last_words(self) -> None:
+        """Take the output that is still on its way, also output that arrived late."""
+        until = time.monotonic() + LAST_WORDS
+        for result in self._results:
+            result.wait_for_output(max(until - time.monotonic(), 0))
+        self._take()
+        for rank, result in enumerate(self._results):
+            for name in ("stdout", "stderr"):
+                if late := result.metadata[name]:
+                    self._output.ranks[rank].write(late)
+        for rank, ended in self._ended.items():
+            printed = "".join(self._output.ranks[rank].printed)
+            self._ended[rank] = replace(ended, output=printed)
+
+
+def told(watched: CallResult, size: int, seconds: float) -> list[str]:
+    """What to say of a cell that didn't end well, line by line; nothing where all is well, or where a rank died."""
+    if watched.why == "died":
+        return []
+    if not watched.why:
+        return errors(watched.results)
+    own = [one for one in watched.results if one.rank in watched.own]
+    lines = errors(own)
+    groups: dict[str, list[int]] = {}
+    for rank in range(size):
+        if rank not in watched.own:
+            at = watched.where.get(rank)
+            groups.setdefault(f"in {place(at, '`')}" if at else "", []).append(rank)
+    if watched.why == "left":
+        how = "waited for others that no longer come" if watched.deaf else f"had not ended {WAITED:g} s later"
+        lines += [f"{these(ranks, capital=True)} {how}{', ' if at else ''}{at}." for at, ranks in groups.items()]
+        return lines
+    finished = [one.rank for one in own if one.ok]
+    were = [f"{these(finished)} had finished"] if finished else []
+    for at, ranks in groups.items():
+        were.append(f"{these(ranks)} {'was' if len(ranks) == 1 else 'were'} {at or 'still running'}")
+    what = "You stopped the cell" if watched.why == "stopped" else f"The cell had not ended after {seconds:g} s"
+    return [*lines, f"{what}: {'; '.join(were)}."]

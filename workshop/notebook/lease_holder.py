@@ -1,0 +1,176 @@
+"""The ranks of a notebook's cells: its own, started by the first cell, or leased ones of the shared session."""
+
+from __future__ import annotations
+
+import atexit
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.words import count
+from workshop.course import learner
+from workshop.notebook import own_ranks
+from workshop.notebook.output import Output
+from workshop.runtime import lease
+from workshop.runtime.engine_client import Ranks
+from workshop.runtime.lease import Held
+from workshop.store.records import SessionRecord
+
+if TYPE_CHECKING:
+    from workshop.notebook.session import Session
+
+FREE = 600.0  # seconds that a notebook waits for shared ranks
+GONE = "the names on them are gone, so run the cells above again"
+LATER = "The next cell has them as soon as they are up"  # of new ranks that nobody waits for
+
+
+class RanksFailed(WorkshopError):
+    """A cell did not end well on all ranks; says on which ones, and why."""
+
+
+class Grip:
+    """Held ranks, and the ones that were up last."""
+
+    def __init__(self, held: Held, check: Callable[[], object]) -> None:
+        self.held = held
+        self.check = check  # raises WorkshopError where they are gone with their session
+        self.ranks: Ranks | None = None
+        self.bound: Ranks | None = None  # those on which `rank`, `size` and `comm` are bound
+        self.anew = False  # whether `comm` may hold what a broken cell has sent
+
+    def look(self, output: Output, stop: Callable[[], bool]) -> Ranks:
+        """The ranks that are up now; says when they are new since the last cell. Raises RanksFailed where somebody
+        stops waiting for new ones, which start all the same."""
+        why = self.held.why_gone(0.0) if self.ranks is not None else ""
+        if self.ranks is not None and not self.ranks.alive:
+            output.status = "Waiting for new ranks…"
+            output.draw(now=True)
+        try:
+            now = self.held.up(stop)
+            output.status = ""
+        except WorkshopError:
+            if stop():
+                raise RanksFailed(f"You stopped the cell while ranks were being replaced. {LATER}.") from None
+            raise
+        if self.ranks is not None and now is not self.ranks:
+            reason = f" ({why})" if why else ""
+            output.note(f"The ranks were replaced since the last cell{reason}: {GONE}.")
+            self.anew = False
+        self.ranks = now
+        return now
+
+
+class LeaseHolder:
+    """At most one set of ranks of each kind."""
+
+    def __init__(self, session: Session) -> None:
+        self.mine: Grip | None = None
+        self._session = session
+        self._holder = f"{learner.name()}'s notebook"
+        self._own = own_ranks.Own(session.store, own_ranks.placement(session.placement), self._holder)
+        self._shared: Grip | None = None
+
+    @property
+    def shared_name(self) -> str:
+        """The session that everybody shares."""
+        return self._session.name
+
+    def ranks(self, output: Output, shared: bool, stop: Callable[[], bool]) -> tuple[Grip, Ranks]:
+        """The ranks for a cell, which `output` tells of; started, or waited for, where there are none yet."""
+        if shared:
+            grip = self.lend(output, stop)
+            name = self._session.name
+            output.note(f"On the ranks of session {name}, whose queue waits until session.release().")
+            return grip, grip.look(output, stop)
+        if self._shared is not None:
+            self.release()
+            output.note(f"The ranks of session {self._session.name} were given back; this cell runs on your own.")
+        for last in (False, True):
+            grip = self._start(output, stop)
+            try:
+                return grip, grip.look(output, stop)
+            except WorkshopError:  # they went just now
+                if last or stop():
+                    raise
+        raise AssertionError("the loop returns or raises")
+
+    def _start(self, output: Output, stop: Callable[[], bool]) -> Grip:
+        """This notebook's own ranks; started where there are none, or none any longer."""
+        try:
+            held, lost = self._own.held, ""
+        except lease.Gone as gone:
+            held, lost = None, str(gone)
+        if held is not None and self.mine is not None:
+            return self.mine
+        before = "Your ranks are gone, and the names on them. " if lost else ""
+        many = f"{count(self._own.placement.ranks, 'rank')} of this notebook's own"
+        output.note(f"{before}Starting {many}…")
+        began = time.monotonic()
+
+        def say(text: str) -> None:
+            output.status = text
+            output.draw()
+
+        try:
+            held = self._own.start(say, stop)
+        except WorkshopError:
+            if stop():
+                raise RanksFailed("You stopped the cell while its ranks were starting.") from None
+            raise
+        output.status = ""
+        output.note(f"{before}Started {many} in {time.monotonic() - began:.1f} s.", instead=True)
+        self.mine = Grip(held, self._own.check)
+        return self.mine
+
+    def lend(self, output: Output, stop: Callable[[], bool]) -> Grip:
+        """The shared session's ranks: the ones that this notebook has already, or newly leased ones."""
+        before = ""
+        if self._shared is not None:
+            try:
+                self._shared.held.check()
+                return self._shared
+            except lease.Gone as gone:
+                before = str(gone).partition(";")[0]
+            self.release()
+        name = self._session.name
+        if self._session.private:
+            raise BadInput(f"Session {name} is this notebook's own, nobody shares it; leave out --shared.")
+
+        def look(now: SessionRecord) -> None:
+            output.status = f"Waiting for the ranks of session {name} ({now.message or now.state})…"
+            output.draw()
+
+        try:
+            held = lease.take(
+                self._session.store,
+                self._session.record,
+                self._holder,
+                learner=learner.is_learner(),
+                on_look=look,
+                give_up=stop,
+                timeout=FREE,
+            )
+            output.status = ""
+            if before:
+                output.note(f"{before}. They were taken again: {GONE}.")
+        except WorkshopError:
+            if stop():
+                raise RanksFailed(f"You stopped waiting for the ranks of session {name}.") from None
+            raise
+        atexit.register(self.release)
+        self._shared = Grip(held, held.check)
+        return self._shared
+
+    def release(self) -> None:
+        """Give shared ranks back, if we have them."""
+        grip, self._shared = self._shared, None
+        if grip is not None:
+            atexit.unregister(self.release)
+            grip.held.release()
+
+    def close(self) -> None:
+        """End this notebook's own ranks, and give shared ones back."""
+        self.release()
+        self.mine = None
+        self._own.close()

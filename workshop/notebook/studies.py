@@ -1,0 +1,207 @@
+"""Studies from a notebook: planned as the command line plans them, run in the session that it holds, shown at the end.
+
+A study that was stopped goes on where it was when the same is asked for again.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from workshop.core import words as say
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.course import learner
+from workshop.extension import load
+from workshop.notebook import cards
+from workshop.notebook.asking import plain
+from workshop.notebook.cards import Piece
+from workshop.notebook.display import Shown, StatusLine, show
+from workshop.notebook.planning import PlannedStudy, check, missing, number
+from workshop.notebook.results import ShownVerdict
+from workshop.notebook.run_progress import CellStopped, dashboard
+from workshop.registry import studies
+from workshop.registry import workload as workload_of
+from workshop.report import html
+from workshop.store.records import Identity, SessionRecord, StudyRecord
+from workshop.store.store import Store
+from workshop.study import kinds, runner
+from workshop.study.cards import cards as cards_of
+from workshop.study.kinds import expected, title
+from workshop.study.place import check_place
+from workshop.study.trial_monitor import Progress
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from workshop.notebook.session import Session
+
+MINUTES = 30.0  # that one of its runs may take
+RECENT = 50  # studies among which one's own that was stopped is looked for
+
+
+def study(session: Session, kind: str, workload: str | None, names: Mapping[str, Any]) -> StudyShown:
+    """Run a study of a `kind` to its end.
+
+    "scaling" takes `workload`, `ranks` (a list), `weak`, `repeats`; "grid" `workload`, `vary` (name -> values),
+    `repeats`, `best` (cells to repeat), `best_repeats`, `sampler`, `trials`, `limit`, `seed`, `weak`, `compare`,
+    `seeds` and `title`; "ways" `seeds`. Each takes `minutes`, the longest time of a run, and beyond that the settings
+    of the workload and the fields of a placement, as `session.run` does. Raises BadInput, Stopped after the stop
+    button, WorkshopError where the session is gone.
+    """
+    wanted_kind = studies().get(kind)
+    if wanted_kind is None or not wanted_kind.plan:
+        there = f"there is no kind of study {kind!r}" if wanted_kind is None else f"{kind} isn't run in a notebook"
+        elsewhere = wanted_kind.elsewhere if wanted_kind is not None else ""
+        planned = sorted(one.name for one in studies().values() if one.plan)
+        way = f"it is {elsewhere}" if elsewhere else f"there are {', '.join(planned)}"
+        raise BadInput(f"{say.capital(there)}; {way}.")
+    record, store = session.up(), session.store
+    asked = {name: plain(value) for name, value in names.items()}
+    named = asked.pop("workload", None)
+    if workload is not None and named is not None:
+        raise BadInput(f"The workload is given twice: {workload} and {named}.")
+    chosen = workload_of(workload or named or wanted_kind.workload or missing(kind))
+    minutes = number("minutes", asked.pop("minutes", MINUTES), 0.01, 1440)
+    whose = learner.identity(store)
+    wanted = load(wanted_kind.plan)(store, record, chosen, asked)
+    check(store, record, chosen, wanted, whose)
+    mine = whose.nickname if whose else ""
+    kept = _stopped(store, kind, chosen.name, wanted, mine)
+    kept_as = (kept or store.create_study(kind, chosen.name, wanted.description(), wanted.trials(), mine)).id
+    return _run(store, record, kept_as, whose, minutes)
+
+
+class StudyShown(Shown):
+    """A study and its results so far."""
+
+    def __init__(self, store: Store, number: int) -> None:
+        self.store = store
+        self.id = number
+
+    @property
+    def record(self) -> StudyRecord:
+        return self.store.study(self.id)
+
+    @cached_property
+    def report(self) -> kinds.Report:
+        return kinds.report(self.store, self.record)
+
+    @property
+    def status(self) -> str:
+        return self.record.state
+
+    @property
+    def verdict(self) -> ShownVerdict:
+        return ShownVerdict(self.report.verdict)
+
+    @property
+    def table(self) -> DataFrame:
+        """A row for each of its runs."""
+        from pandas import read_csv
+
+        from workshop.study import export
+
+        return read_csv(io.StringIO(export.table(self.report)))
+
+    @property
+    def figures(self) -> list[str]:
+        """The names that `figure` takes; the first one is what it shows by default."""
+        return list(self._figures)
+
+    def figure(self, name: str | None = None) -> go.Figure:
+        """A figure of the study's page. Raises BadInput."""
+        if not self._figures:
+            raise BadInput(f"Study {self.id} has nothing yet that can be drawn.")
+        chosen = next(iter(self._figures)) if name is None else name
+        if chosen not in self._figures:
+            near = get_close_matches(str(chosen), self.figures, 1, 0.5)
+            right = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(self.figures)}."
+            raise BadInput(f"Study {self.id} has no figure {chosen!r}; {right}")
+        return go.Figure(self._figures[chosen])
+
+    def words(self) -> str:
+        return f"{self._title}\n{self.verdict}"
+
+    def head(self) -> str:
+        lines = [f"<div>{html.muted(self._title)}{self._link()}</div>", *self.verdict.lines()]
+        return html.box("".join(lines), "good" if self.status == "completed" else "nearly")
+
+    def pieces(self) -> Iterable[Piece]:
+        yield self.head()
+        yield from self.drawn()
+
+    def drawn(self) -> Iterable[Piece]:
+        if self._figures:
+            yield self.figure()
+
+    @property
+    def _title(self) -> str:
+        now, found = self.record, self.report
+        far = f"{now.done} of {say.count(expected(now, found.trials, found.runs), 'run')}"
+        failed = f", {now.failed} failed" if now.failed else ""
+        return f"Study {now.id}: {title(now)} · {now.state}, {far}{failed}"
+
+    def _link(self) -> str:
+        address = dashboard(f"/studies?study={self.id}")
+        return f" · {html.link(address, 'its page', target='_blank')}" if address else ""
+
+    @cached_property
+    def _figures(self) -> dict[str, go.Figure]:
+        return cards.figures(cards_of(self.report))
+
+
+def _run(store: Store, session: SessionRecord, number: int, whose: Identity | None, minutes: float) -> StudyShown:
+    line = StatusLine()
+
+    def look(now: Progress) -> None:
+        line.update(*_going_on(number, now))
+
+    try:
+        with runner.working_on(store, number) as me:
+            if waiting := runner.wanted(store, number):
+                check_place(number, waiting, runner.read(store, number)[1].values(), session)
+                runner.run_study(store, number, me, session, look, minutes * 60, whose)
+            else:
+                runner.finish(store, number, me)
+    except KeyboardInterrupt:
+        now = store.study(number)
+        said = f"Study {number} was stopped with {now.done} of {now.trials} runs done; the same call goes on with it."
+        line.last(said, html.box(html.line(said)))
+        raise CellStopped(said) from None
+    except BadInput:
+        raise
+    except WorkshopError as error:
+        raise WorkshopError(f"{error} In another session the same call goes on with study {number}.") from None
+    shown = StudyShown(store, number)
+    line.last(shown.words(), shown.head())
+    show("", shown.drawn())
+    shown.shown_here()
+    return shown
+
+
+def _going_on(number: int, now: Progress) -> tuple[str, str]:
+    share = 0.0
+    if now.run.progress and now.run.progress[1] > 0:
+        share = min(now.run.progress[0] / now.run.progress[1], 1.0)
+    state = "waits" if now.run.status == "queued" else say.percent(share)
+    left = "" if now.seconds_left is None else f", about {say.long(now.seconds_left)} left"
+    said = f"Study {number}: {now.done} of {now.total} runs done{left}"
+    what = f"run {now.run.id} ({now.trial.label}): {state}"
+    bar = f'<progress max="{max(now.total, 1)}" value="{now.done + share:.3f}"></progress>'
+    return f"{said}; {what}", html.box(f"{html.line(said)}{bar} {escape(what)}")
+
+
+def _stopped(store: Store, kind: str, workload: str, wanted: PlannedStudy, mine: str) -> StudyRecord | None:
+    """Your own stopped study with the same settings."""
+    description = wanted.description()
+    for known in store.studies(kind=kind, limit=RECENT):
+        theirs = (known.workload, known.submitted_by, known.state)
+        if theirs == (workload, mine, "interrupted") and known.description == description:
+            return known
+    return None
