@@ -16,8 +16,8 @@ from workshop.store.records import Identity, StudyRecord
 from workshop.study.cards import cards as cards_of
 from workshop.study.cards import visible
 from workshop.study.kinds import Report, example, expected, read, report, title
+from workshop.study.report import unknown
 from workshop.study.trials import remaining
-from workshop.study.unknown import unknown
 
 MOST = 100  # studies in the list
 EVERY = 3.0  # seconds after which a study that goes on is looked at again; all visitors share a look

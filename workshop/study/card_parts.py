@@ -113,15 +113,15 @@ def cells_table(cells: Sequence[CellResult], unit: str, axes: Sequence[str]) -> 
     return [table(headings, rows), *_and_more(len(cells))]
 
 
-def runs_card(report: Report, rate: str = "", unit: str = "") -> Card:
+def runs_card(report: Report) -> Card:
     """Every trial in its order, with its run."""
     whys = [why_not(trial, report.runs) for trial in report.trials]
     last = ["Why not"] if any(whys) else []
-    headings = ["Run", "Setting", "Round", "Status", *([say.capital(unit)] if rate else []), *last]
+    headings = ["Run", "Setting", "Round", "Status", *([say.capital(report.unit)] if report.rate else []), *last]
     rows: list[list[Cell]] = []
     for trial, why in zip(report.trials[:MOST], whys, strict=False):
-        told = trial_json(trial, report.runs, rate)
-        value = [rate_words(told["rate"]) if isinstance(told["rate"], int | float) else ""] if rate else []
+        told = trial_json(trial, report.runs, report.rate)
+        value = [rate_words(told["rate"]) if isinstance(told["rate"], int | float) else ""] if report.rate else []
         run = runs_cell([trial.run_id]) if trial.run_id else "–"
         rows.append([run, trial.label, str(trial.repeat), told["status"], *value, *([why] if last else [])])
     return Card("runs", f"Runs ({len(report.trials)})", (table(headings, rows), *_and_more(len(report.trials))))
@@ -157,9 +157,7 @@ def axis_words(axis: str) -> str:
 
 def plain(report: Report) -> list[Card]:
     """A study of a kind that has no cards of its own."""
-    rate = report.study.description.get("rate")
-    known = rate if isinstance(rate, str) else ""
-    return [verdict(report), runs_card(report, known, str(report.study.description.get("unit", "")))]
+    return [verdict(report), runs_card(report)]
 
 
 def _and_more(count: int) -> list[Part]:

@@ -27,8 +27,7 @@ from workshop.store.store import Store
 from workshop.study.card_parts import why_not
 from workshop.study.cards import cards as cards_of
 from workshop.study.kinds import Report, expected, kind, read, report, title
-from workshop.study.report import trial_json
-from workshop.study.unknown import unknown
+from workshop.study.report import trial_json, unknown
 
 STYLE = files("workshop.study") / "export.css"
 COLUMNS = ("number", "label", "repeat", "status", "run", "rate", "unit", "why")
@@ -91,14 +90,12 @@ def pictures(cards: Sequence[Card]) -> dict[str, go.Figure]:
 def table(found: Report) -> str:
     """A row for each trial as CSV (RFC 4180): what it was, what became of it, a column for each axis, and for whatever
     else its kind of study tells of a run."""
-    description = found.study.description
-    rate, unit = str(description.get("rate") or ""), str(description.get("unit") or "")
     axes = list(dict.fromkeys(name for trial in found.trials for name in _point(trial)))
     more = {trial.number: _columns(found, trial) for trial in found.trials}
     names = list(dict.fromkeys(name for told in more.values() for name in told))
     rows = []
     for trial in found.trials:
-        told = {**trial_json(trial, found.runs, rate), "unit": unit, "why": why_not(trial, found.runs)}
+        told = {**trial_json(trial, found.runs, found.rate), "unit": found.unit, "why": why_not(trial, found.runs)}
         at = [value if isinstance(value := _point(trial).get(axis), str) else _json(value) for axis in axes]
         further = [more[trial.number].get(name, "") for name in names]
         rows.append([*(told[name] for name in COLUMNS), *at, *further])

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 from workshop.core.errors import BadInput
 from workshop.extension import load
 from workshop.registry import studies, workloads
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
+from workshop.study.report import Report
 
 
 @dataclass(frozen=True)
@@ -34,19 +34,6 @@ class Watched:
     run: RunRecord
     seconds: float
     rate: float | None  # None: it has told none yet
-
-
-class Report(Protocol):
-    """What a study has found so far."""
-
-    study: StudyRecord
-    trials: Sequence[Trial]
-    runs: Mapping[int, RunRecord]
-    verdict: Mapping[str, str]  # verdict, why, next
-
-    def as_json(self) -> dict[str, Any]:
-        """The document of `workshop study run|show|resume --json`."""
-        ...
 
 
 def read(store: Store, study_id: int) -> tuple[list[Trial], dict[int, RunRecord]]:

@@ -47,7 +47,7 @@ def cards(report: GridReport) -> list[Card]:
         *best_card(report.best, unit, _command(report)),
         *_mattered(cells, axes),
         Card("cells", f"All cells ({len(cells)})", tuple(cells_table(cells, unit, axes))),
-        runs_card(report, report.study.description["rate"], unit),
+        runs_card(report),
     ]
 
 

@@ -10,7 +10,7 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.registry import workload
 from workshop.report.command_line import run_command
-from workshop.store.records import RunRecord, StudyRecord, Trial
+from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study import results
 from workshop.study.grid import axes as axes_of
@@ -20,43 +20,30 @@ from workshop.study.grid.sampler import propose
 from workshop.study.grid.seeds import seed_by_seed, sown
 from workshop.study.grid.verdict import verdict
 from workshop.study.kinds import Kind, Sofar, read
-from workshop.study.report import study_json, trial_json
+from workshop.study.report import Report
 from workshop.study.results import CellResult
 from workshop.study.settings import VARIABLE
 from workshop.study.trials import Cell, impossible, interleave
 
 
 @dataclass(frozen=True)
-class GridReport:
+class GridReport(Report):
     """A grid study and what it has found."""
 
-    study: StudyRecord
-    trials: list[Trial]
-    runs: Mapping[int, RunRecord]  # by id
     rows: list[CellResult]  # in the grid's order
     best: CellResult | None
     command: str  # that runs the best cell; empty where there is none
-    verdict: dict[str, str]
 
     @property
     def axes(self) -> Mapping[str, Sequence[Any]]:
         return self.study.description["axes"]
 
-    @property
-    def unit(self) -> str:
-        return self.study.description["unit"]
-
-    def as_json(self) -> dict[str, Any]:
-        """The document of `workshop study run|show|resume --json`."""
-        rate = self.study.description["rate"]
+    def findings(self) -> dict[str, Any]:
         return {
-            **study_json(self.study),
             **self.study.description,
             "rows": [row.as_json() for row in self.rows],
             "winner": self.best.as_json() if self.best else None,
             "command": self.command or None,
-            "verdict": self.verdict,
-            "trials": [trial_json(trial, self.runs, rate) for trial in self.trials],
         }
 
 
@@ -76,7 +63,7 @@ def grid_report(store: Store, study: StudyRecord) -> GridReport:
     said = verdict(rows, told["unit"], study.finished_at is not None, command)
     if told.get("seeds"):
         said = seed_by_seed(said, rows, trials, runs, study, command)
-    return GridReport(study, trials, runs, rows, best, command, said)
+    return GridReport(study, trials, runs, said, rows, best, command)
 
 
 def more(sofar: Sofar) -> list[Trial]:

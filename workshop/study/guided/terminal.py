@@ -8,7 +8,7 @@ from rich.text import Text
 from workshop.core import words
 from workshop.report import terminal
 from workshop.study.guided.kind import PathReport, StepReport
-from workshop.study.guided.saying import name
+from workshop.study.guided.step_results import name
 from workshop.study.guided.steps import SOURCE
 from workshop.study.results import best
 from workshop.study.terminal import rate, show_head, show_verdict
@@ -34,7 +34,6 @@ def show_path(found: PathReport) -> None:
 
 def _row(one: StepReport) -> list[Text | str]:
     top = best(one.cells)
-    ended = sum(cell.status in ("completed", "failed", "pruned") for cell in one.cells)
     state = Text(one.state, style=COLOURS[one.state])
     figures = [name(top), rate(top.median)] if top is not None and top.median is not None else ["-", "-"]
-    return [one.step.key, one.step.title, state, f"{ended} of {len(one.cells)}", *figures]
+    return [one.step.key, one.step.title, state, f"{one.ended} of {len(one.cells)}", *figures]

@@ -32,7 +32,7 @@ def cards(report: ScalingReport) -> list[Card]:
     shown.append(
         Card("shares", "Where the ranks' time went", (figure(scaling.shares(report.rows)),), half=times is None)
     )
-    return [*shown, _figures(report), runs_card(report, report.study.description["rate"], report.unit)]
+    return [*shown, _figures(report), runs_card(report)]
 
 
 def seconds(run: RunRecord) -> float | None:

@@ -28,7 +28,7 @@ def cards(report: TuneReport) -> list[Card]:
         *_pick(report),
         Card("search", "The search", (figure(drawn, picks=picks), about(said))),
         Card("cells", f"What was tried ({len(report.cells)})", tuple(rows)),
-        runs_card(report, report.asked.rate, report.unit),
+        runs_card(report),
     ]
 
 

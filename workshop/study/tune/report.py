@@ -14,7 +14,7 @@ from workshop.report.command_line import params_of, run_command
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.kinds import read
-from workshop.study.report import study_json, trial_json
+from workshop.study.report import Report
 from workshop.study.results import CellResult, Ratio, noise, ranked, ratio, results, ties
 from workshop.study.tune.asked import Asked
 from workshop.study.tune.costs import spent
@@ -23,12 +23,9 @@ from workshop.study.tune.space import chosen_params, key, placed
 
 
 @dataclass(frozen=True)
-class TuneReport:
+class TuneReport(Report):
     """A tuning study and what it has found."""
 
-    study: StudyRecord
-    trials: Sequence[Trial]
-    runs: Mapping[int, RunRecord]  # by id
     asked: Asked
     cells: Sequence[CellResult]  # one for each placement that was tried, in that order
     best: CellResult | None
@@ -37,11 +34,6 @@ class TuneReport:
     gain: Ratio | None  # of the best over the naive start
     possible: int  # placements that there are to try
     spent: float  # seconds of runs
-    verdict: dict[str, str]
-
-    @property
-    def unit(self) -> str:
-        return self.asked.unit
 
     @property
     def command(self) -> str | None:
@@ -61,11 +53,9 @@ class TuneReport:
         except BadInput:  # the workload isn't there any more
             return None
 
-    def as_json(self) -> dict[str, Any]:
-        """The document of `workshop tune --json` and `workshop study show --json`."""
+    def findings(self) -> dict[str, Any]:
         gain = self.gain
         return {
-            **study_json(self.study),
             "unit": self.unit,
             "params": dict(self.asked.params),
             "budget": self.asked.budget,
@@ -80,9 +70,7 @@ class TuneReport:
             "sure": gain is not None and gain.sure,
             "command": self.command,
             "mpirun": self.mpirun,
-            "verdict": self.verdict,
             "rows": [cell.as_json() for cell in self.cells],
-            "trials": [trial_json(trial, self.runs, self.asked.rate) for trial in self.trials],
         }
 
 
@@ -106,6 +94,7 @@ def reported(study: StudyRecord, trials: Sequence[Trial], runs: Mapping[int, Run
         study,
         trials,
         runs,
+        _verdict(study, asked, trials, cells, found, naive, usual, gain, spread, took),
         asked,
         cells,
         found,
@@ -114,7 +103,6 @@ def reported(study: StudyRecord, trials: Sequence[Trial], runs: Mapping[int, Run
         gain,
         len(asked.space.points()),
         took,
-        _verdict(study, asked, trials, cells, found, naive, usual, gain, spread, took),
     )
 
 

@@ -42,7 +42,7 @@ def cards(report: WaysReport) -> list[Card]:
         *_differences(report),
         *_published(report),
         *_real(report),
-        runs_card(report, report.study.description["rate"], report.study.description["unit"]),
+        runs_card(report),
     ]
 
 
