@@ -24,7 +24,7 @@ from workshop.study.grid import options
 from workshop.study.grid import seeds as seeding
 from workshop.study.grid.seeds import sown
 from workshop.study.scaling.plan import REPEATS, scaling_of
-from workshop.study.trials import Cell, interleave
+from workshop.study.trials import Cell, description, interleave
 
 KIND = "grid"
 MOST = 500  # cells that a study runs unless somebody sets a limit
@@ -52,21 +52,7 @@ class GridStudy:
     cells: tuple[Cell, ...]  # none for a sampler, which chooses while the study goes on
 
     def description(self) -> dict[str, Any]:
-        """What the store keeps; equal descriptions are the same study."""
-        return {
-            "axes": {name: list(values) for name, values in self.axes.items()},
-            "params": dict(self.params),
-            "placement": dict(self.placement),
-            "rate": self.rate,
-            "unit": self.unit,
-            "repeats": self.repeats,
-            "best": dict(self.best) if self.best else None,
-            "sampler": dict(self.sampler) if self.sampler else None,
-            "limit": dict(self.limit) if self.limit else None,
-            "shared": self.shared,
-            "title": self.title,
-            **({"seeds": True} if self.seeds else {}),
-        }
+        return description(self, "workload", "cells", *(() if self.seeds else ("seeds",)))
 
     def trials(self) -> list[Trial]:
         """The first rounds: all cells once, and then those that can be, each round beginning with another one."""

@@ -17,6 +17,7 @@ from workshop.store.records import SessionRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study import runner
 from workshop.study.guided.steps import KEYS, TITLE, WORKLOAD, step
+from workshop.study.trials import description
 
 KIND = "path"
 QUICK, THOROUGH = "quick", "thorough"
@@ -73,10 +74,7 @@ class Setting:
         }
 
     def description(self) -> dict[str, Any]:
-        """What the store keeps; equal descriptions are the same study."""
-        lists = {"mpis": list(self.mpis), "params": dict(self.params), "steps": list(self.steps)}
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**fields, **lists, "title": TITLE}
+        return {**description(self), "steps": list(self.steps), "title": TITLE}
 
     def trials(self) -> list[Trial]:
         """None to begin with: each step is planned when those before it have been run."""

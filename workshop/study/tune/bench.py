@@ -25,11 +25,11 @@ from workshop.study import runner, trial_monitor
 from workshop.study.kinds import read
 from workshop.study.results import rate_of
 from workshop.study.trials import Cell, interleave
-from workshop.study.tune import costs, kind, offer
-from workshop.study.tune.asked import Asked
-from workshop.study.tune.plan import Limits, plan
+from workshop.study.tune import costs, kind
+from workshop.study.tune.plan import Limits, offer_here, plan
 from workshop.study.tune.report import pick, reported
 from workshop.study.tune.space import Point, key, label
+from workshop.study.tune.study import TuneStudy
 
 WORKLOAD = "sgan"
 GIVEN = {"data": "digits"}  # which every machine has, also without a network
@@ -80,8 +80,8 @@ def run(
     chosen = workload_of(name)
     with own_state(), Store.open() as store:
         where = bench.machine(PACKAGES)
-        asked = plan(chosen, given, machines.this(), offer=offer.here(chosen), limits=grid).asked
-        first = asked.space.cell(asked.begin[0], {asked.length.param: asked.length.value})
+        asked = plan(chosen, given, machines.this(), offer=offer_here(chosen), limits=grid)
+        first = asked.cell(asked.begin[0], {asked.length.param: asked.length.value})
         with private_session(store, client.placement_in(None, first.placement)) as session:
             runs = Runs(store, session, chosen.name, asked)
             # What nobody counts: it fills the caches, and shows for how long a trial has to go on.
@@ -89,7 +89,7 @@ def run(
             trial = replace(interleave([first], 1)[0], run_id=warm.id)
             asked = replace(asked, length=replace(asked.length, fixed=True, value=_length(asked, trial, warm)))
             runs.asked = asked
-            points = asked.space.points()
+            points = asked.points()
             turns = _Turns(len(points), len(seeds), repeats, progress)
             say(turns.words(costs.spent([trial], {warm.id: warm})))
             best, rates = exhaustive(runs, points, turns)
@@ -106,14 +106,14 @@ def run(
     return document(where, asked, best, rates, found, results)
 
 
-def _length(asked: Asked, trial: Trial, run: RunRecord) -> int:
+def _length(asked: TuneStudy, trial: Trial, run: RunRecord) -> int:
     return costs.length(asked, [trial], {run.id: run})[asked.length.param]
 
 
 class Runs:
     """Runs of one workload in a session, one at a time, that measure."""
 
-    def __init__(self, store: Store, session: SessionRecord, workload: str, asked: Asked) -> None:
+    def __init__(self, store: Store, session: SessionRecord, workload: str, asked: TuneStudy) -> None:
         self.store, self.session, self.workload, self.asked = store, session, workload, asked
 
     def ended(self, cell: Cell) -> RunRecord:
@@ -131,7 +131,7 @@ class Runs:
 
     def at(self, point: Point) -> Cell:
         """The cell at a point, for as long as all of them go on."""
-        return self.asked.space.cell(point, {self.asked.length.param: self.asked.length.value})
+        return self.asked.cell(point, {self.asked.length.param: self.asked.length.value})
 
     def turn(self, point: Point) -> Callable[[], float]:
         """One turn of a contender: its work per second."""
@@ -159,7 +159,7 @@ def exhaustive(runs: Runs, points: Sequence[Point], turns: _Turns) -> tuple[Foun
 def tuned(runs: Runs, budget: float, seed: int, turns: _Turns) -> Found:
     """The tuner on the same grid, as a study like any other."""
     store, mine = runs.store, replace(runs.asked, budget=budget, seed=seed)
-    study = store.create_study(kind.NAME, runs.workload, mine.as_json(), [])
+    study = store.create_study(kind.NAME, runs.workload, mine.description(), [])
     last = 0
 
     def look(now: trial_monitor.Progress) -> None:
@@ -208,7 +208,7 @@ class _Turns:
 
 def document(
     where: Mapping[str, Any],
-    asked: Asked,
+    asked: TuneStudy,
     best: Found,
     rates: Mapping[str, float | None],
     found: Mapping[int, Found],

@@ -36,8 +36,8 @@ def tune(
     from workshop.registry import workload as workload_of
     from workshop.runtime import client
     from workshop.study.settings import read_settings
-    from workshop.study.tune import kind, offer
-    from workshop.study.tune.plan import plan, read_budget, tuning_of
+    from workshop.study.tune import kind
+    from workshop.study.tune.plan import offer_here, plan, read_budget, tuning_of
     from workshop.study.tune.terminal import watch_tune
 
     chosen = workload_of(workload)
@@ -64,7 +64,7 @@ def tune(
         chosen,
         given,
         here,
-        offer=offer.here(chosen),
+        offer=offer_here(chosen),
         placement=base,
         memory=memory,
         budget=seconds,
