@@ -14,6 +14,7 @@ from tests.server import seed
 from tests.study.guided import world
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.study import runner
 from workshop.study.guided import plan
 from workshop.study.guided.plan import Setting
 from workshop.study.guided.steps import KEYS
@@ -112,7 +113,9 @@ def test_learners_can_t_run_anything(open_page: Open, store: Store, session: Ses
 
 def test_a_study_that_goes_on_elsewhere(open_page: Open, store: Store, session: SessionRecord) -> None:
     study = world.study(store, session, ended=9)
-    page = open_page("tuning", "instructor", study=str(study.id), step="c")
+    store.leave_study(study.id, "seed")
+    with runner.working_on(store, study.id):
+        page = open_page("tuning", "instructor", study=str(study.id), step="c")
     assert "run 10 of" in plain(page) and "A command runs it" in plain(page)
     assert "Run this step" not in labels(page)
 

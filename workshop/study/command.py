@@ -36,7 +36,7 @@ class Wanted(Protocol):
     def trials(self) -> Sequence[Any]: ...
 
 
-def begun(store: Any, kind: str, workload: str, wanted: Wanted, submitted_by: str = "") -> int:
+def begin(store: Any, kind: str, workload: str, wanted: Wanted, submitted_by: str = "") -> int:
     """The number of the unfinished study that asks for the very same, or of a new one."""
     from workshop.study import runner
 

@@ -24,8 +24,8 @@ from workshop.report import png_renderer
 from workshop.report.cards import Card, Part
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study.card_parts import why_not
 from workshop.study.cards import cards as cards_of
+from workshop.study.cards import why_not
 from workshop.study.kinds import Report, expected, kind, read, report, title
 from workshop.study.report import trial_json, unknown
 

@@ -42,26 +42,6 @@ def read(store: Store, study_id: int) -> tuple[list[Trial], dict[int, RunRecord]
     return trials, {run.id: run for run in store.runs(study_id=study_id, limit=None)}
 
 
-def _no_more(sofar: Sofar) -> list[Trial]:
-    return []
-
-
-def _those_it_has(sofar: Sofar) -> int:
-    return len(sofar.trials)
-
-
-def _unknown(store: Store, sofar: Sofar) -> None:
-    return None
-
-
-def _no_columns(run: RunRecord) -> Mapping[str, float]:
-    return {}
-
-
-def _never(sofar: Sofar, trial: Trial, watched: Watched) -> None:
-    return None
-
-
 @dataclass(frozen=True)
 class Kind:
     """One kind. All functions are pure but for `report` and `seconds`, which read the store.
@@ -77,12 +57,12 @@ class Kind:
     name: str
     title: Callable[[StudyRecord], str]
     report: Callable[[Store, StudyRecord], Report]
-    more: Callable[[Sofar], list[Trial]] = _no_more
-    total: Callable[[Sofar], int] = _those_it_has
-    hopeless: Callable[[Sofar, Trial, Watched], str | None] = _never
-    seconds: Callable[[Store, Sofar], tuple[float, str] | None] = _unknown
+    more: Callable[[Sofar], list[Trial]] = lambda sofar: []
+    total: Callable[[Sofar], int] = lambda sofar: len(sofar.trials)
+    hopeless: Callable[[Sofar, Trial, Watched], str | None] = lambda sofar, trial, watched: None
+    seconds: Callable[[Store, Sofar], tuple[float, str] | None] = lambda store, sofar: None
     measured: bool = True
-    columns: Callable[[RunRecord], Mapping[str, float]] = _no_columns
+    columns: Callable[[RunRecord], Mapping[str, float]] = lambda run: {}
 
 
 def kind(name: str) -> Kind:

@@ -22,7 +22,7 @@ from workshop.store.records import Identity, RunRecord, SessionRecord, StudyReco
 from workshop.store.sessions import SILENT
 from workshop.store.store import Store
 from workshop.study.kinds import Kind, Sofar, kind, read
-from workshop.study.trial_monitor import LIMIT, Look, Waiting, end_run
+from workshop.study.trial_monitor import LIMIT, Look, TrialMonitor, end_run
 from workshop.study.trials import impossible, missing, status
 
 HEARTBEAT = 1.0  # seconds
@@ -82,7 +82,7 @@ def run_study(
     where the session is no longer there, or somebody else has taken the study over.
     """
     tried: dict[int, int] = {}
-    wait = Waiting(store, store.study(study_id), on_look, limit)
+    wait = TrialMonitor(store, store.study(study_id), on_look, limit)
     try:
         for trial in missing(*read(store, study_id)):
             if run := _left(store, trial):

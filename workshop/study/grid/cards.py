@@ -14,7 +14,7 @@ from workshop.report.figures.bars import grouped, settings
 from workshop.report.figures.heatmap import heatmap, legend
 from workshop.report.figures.line import line as drawn_line
 from workshop.report.figures.points import Point
-from workshop.study.card_parts import (
+from workshop.study.cards import (
     about,
     axis_words,
     best_card,

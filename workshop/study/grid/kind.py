@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from workshop.core.errors import BadInput
@@ -15,9 +16,8 @@ from workshop.store.store import Store
 from workshop.study import results
 from workshop.study.grid import axes as axes_of
 from workshop.study.grid import plan
-from workshop.study.grid.repeating import best_again
 from workshop.study.grid.sampler import propose
-from workshop.study.grid.seeds import seed_by_seed, sown
+from workshop.study.grid.seeds import seed_by_seed, with_seeds
 from workshop.study.grid.verdict import verdict
 from workshop.study.kinds import Kind, Sofar, read
 from workshop.study.report import Report
@@ -74,8 +74,43 @@ def more(sofar: Sofar) -> list[Trial]:
         point = propose(told["axes"], told["sampler"], cells, lambda point: not _cell(sofar.study, point).why)
         if point is not None:
             first = max((trial.number for trial in sofar.trials), default=0) + 1
-            return sown(interleave([_cell(sofar.study, point)], told["repeats"], first), told)
-    return sown(best_again(sofar.trials, cells, told["best"], told["repeats"]), told)
+            return with_seeds(interleave([_cell(sofar.study, point)], told["repeats"], first), told)
+    return with_seeds(best_again(sofar.trials, cells, told["best"], told["repeats"]), told)
+
+
+def best_again(
+    trials: Sequence[Trial], cells: Sequence[CellResult], best: Mapping[str, int] | None, repeats: int
+) -> list[Trial]:
+    """Trials that have each of the `best["cells"]` best cells run `best["repeats"]` times in all, interleaved; none
+    where they were.
+
+    A cell that falls behind makes room for the next one, until twice as many have been repeated: on a noisy machine
+    that could go on for ever. Failed trials count, so that a cell that fails now and then doesn't, either.
+    """
+    if not best:
+        return []
+    tried = Counter(results.cell_key(trial.label, trial.point) for trial in trials)
+    begun = {key for key, times in tried.items() if times > repeats}
+    lacking: list[CellResult] = []
+    for cell in results.ranked(cells)[: best["cells"]]:
+        key = results.cell_key(cell.label, cell.point)
+        if tried[key] >= best["repeats"]:
+            continue
+        if key in begun or len(begun) < 2 * best["cells"]:
+            begun.add(key)
+            lacking.append(cell)
+    wanted: list[Trial] = []
+    first = max(trial.number for trial in trials) + 1 if trials else 1
+    for already in sorted({tried[results.cell_key(cell.label, cell.point)] for cell in lacking}):
+        alike = [cell for cell in lacking if tried[results.cell_key(cell.label, cell.point)] == already]
+        rounds = best["repeats"] - already
+        found = interleave([_as_cell(cell) for cell in alike], rounds, repeat=already + 1)
+        wanted += [replace(trial, number=first + len(wanted) + at) for at, trial in enumerate(found)]
+    return wanted
+
+
+def _as_cell(result: CellResult) -> Cell:
+    return Cell(result.label, result.params, result.placement, result.point)
 
 
 def total(sofar: Sofar) -> int:

@@ -22,7 +22,7 @@ from workshop.study.estimate import SECONDS
 from workshop.study.grid import axes as axes_of
 from workshop.study.grid import options
 from workshop.study.grid import seeds as seeding
-from workshop.study.grid.seeds import sown
+from workshop.study.grid.seeds import with_seeds
 from workshop.study.scaling.plan import REPEATS, scaling_of
 from workshop.study.trials import Cell, description, interleave
 
@@ -60,7 +60,7 @@ class GridStudy:
         able = [cell for cell in self.cells if not cell.why]
         turned = able[1:] + able[:1]
         rest = interleave(turned, self.repeats - 1, len(first) + 1, 2) if able else []
-        return sown([*first, *rest], self.description())
+        return with_seeds([*first, *rest], self.description())
 
     def runs(self) -> int:
         """How many runs it takes in all, as far as one can tell beforehand."""
@@ -138,7 +138,7 @@ def plan(
     )
 
 
-def asked(
+def check_placements(
     study: GridStudy,
     check: Callable[[Placement], object],
     seconds: float = ASKED,

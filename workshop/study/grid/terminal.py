@@ -12,8 +12,8 @@ from rich.text import Text
 
 from workshop.core import words
 from workshop.report import terminal
+from workshop.study.grid.axes import shown
 from workshop.study.grid.kind import GridReport
-from workshop.study.grid.labels import shown
 from workshop.study.results import CellResult, ranked
 from workshop.study.terminal import rate, show_head, show_verdict
 

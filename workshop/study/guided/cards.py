@@ -19,7 +19,7 @@ from workshop.report.figures.waterfall import Step as Stage
 from workshop.report.figures.waterfall import waterfall
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
-from workshop.study.card_parts import about, cells_table, pick, point, rate_words, runs_card, verdict
+from workshop.study.cards import about, cells_table, pick, point, rate_words, runs_card, verdict
 from workshop.study.grid.cards import picture
 from workshop.study.guided.cells import AFTER, BEFORE, crowded, points
 from workshop.study.guided.guesses import about as about_study

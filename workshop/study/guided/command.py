@@ -39,7 +39,7 @@ def path(
     given = read_settings(settings or [], workload_of(WORKLOAD))
     store, shared = commands.store_and_session(session, private)
     setting = plan_here(shared, given, thorough=thorough, steps=wanted)
-    study = commands.begun(store, KIND, WORKLOAD, setting)
+    study = commands.begin(store, KIND, WORKLOAD, setting)
     cores = words.count(setting.cores, "core")
     common.stderr().print(f"The {setting.name} setting of {steps_in_words(setting.steps)}, for {cores}.")
     return commands.go_on(store, study, shared, minutes, as_json)

@@ -14,7 +14,7 @@ from workshop.registry import workload
 from workshop.report.wording import waiting
 from workshop.store.records import Identity, SessionRecord
 from workshop.study.guided import page_step, plan, trials
-from workshop.study.guided.page_step import EVERY, WHERE, Seen
+from workshop.study.guided.page_step import EVERY, WHERE, PathView
 from workshop.study.guided.steps import KEYS, SOURCE, STEPS, WORKLOAD
 from workshop.study.trials import remaining
 
@@ -123,7 +123,7 @@ def _head(study_id: int, session: SessionRecord | None, identity: Identity, goin
             st.caption(WHERE)
 
 
-def _far(now: Seen, going: bool) -> str:
+def _far(now: PathView, going: bool) -> str:
     """Where the study is, in a line."""
     report, study = now.report, now.report.study
     done = sum(one.state == "done" for one in report.steps)
@@ -142,7 +142,7 @@ def _far(now: Seen, going: bool) -> str:
     return f":green[:material/check_circle:] {said[0]}"
 
 
-def _buttons(now: Seen, session: SessionRecord | None, identity: Identity, going: bool) -> None:
+def _buttons(now: PathView, session: SessionRecord | None, identity: Identity, going: bool) -> None:
     study_id = now.report.study.id
     with st.container(horizontal=True, vertical_alignment="center"):
         if going:

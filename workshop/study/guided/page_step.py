@@ -34,7 +34,7 @@ STATE = {
 
 
 @dataclass(frozen=True)
-class Seen:
+class PathView:
     """A guided study as it is now, made once for all visitors."""
 
     report: PathReport
@@ -47,17 +47,17 @@ class Seen:
         return Estimate(sum(one.runs for one in told), sum(one.seconds for one in told))
 
 
-def seen(study_id: int) -> Seen:
+def seen(study_id: int) -> PathView:
     """The study as it is now. Raises BadInput where there is none."""
     study = frame.store().study(study_id)
     return _seen((study.id, study.created_at, study.state, study.trials, study.done, study.failed), study)
 
 
 @st.cache_resource(ttl=EVERY - 0.5, max_entries=32, show_spinner=False)
-def _seen(state: tuple[object, ...], _study: StudyRecord) -> Seen:
+def _seen(state: tuple[object, ...], _study: StudyRecord) -> PathView:
     report = path_report(frame.store(), _study)
     sofar = Sofar(_study, report.trials, report.runs)
-    return Seen(report, total(sofar), by_step(frame.store(), sofar))
+    return PathView(report, total(sofar), by_step(frame.store(), sofar))
 
 
 def run(study_id: int, steps: str, session: SessionRecord, identity: Identity) -> None:
@@ -181,7 +181,7 @@ def _see(study_id: int, key: str, identity: Identity, value: object) -> None:
         _class(study_id, one, question(now.report.found, key))
 
 
-def _score(now: Seen, one: StepReport, guess: float | str | None) -> None:
+def _score(now: PathView, one: StepReport, guess: float | str | None) -> None:
     """How near one came, once all of the step is there."""
     if guess is None or one.state != "done" or one.answer is None:
         return

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from workshop.study.published import PUBLISHED
+from workshop.study.references import PUBLISHED
 
 SOURCE = next(one.source for one in PUBLISHED if one.what == "S-GAN")
 OTHERS = "Their images, net and machine were others: compare what helped and what didn't, not the numbers."

@@ -9,7 +9,7 @@ from workshop.core.placement import Placement
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.kinds import Kind, read
-from workshop.study.published import Published, references
+from workshop.study.references import PublishedSpeedUp, references
 from workshop.study.report import Report
 from workshop.study.results import failure
 from workshop.study.scaling import plan
@@ -23,7 +23,7 @@ class ScalingReport(Report):
 
     rows: list[Row]
     limit: str
-    references: list[Published]
+    references: list[PublishedSpeedUp]
 
     @property
     def weak(self) -> bool:

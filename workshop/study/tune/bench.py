@@ -57,7 +57,7 @@ PACKAGES = ("tensorflow-cpu", "keras", "openmpi", "mpi4py", "ipyparallel", "optu
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What one way of searching came to."""
 
     point: Point
@@ -83,14 +83,14 @@ def run(
         asked = plan(chosen, given, machines.this(), offer=offer_here(chosen), limits=grid)
         first = asked.cell(asked.begin[0], {asked.length.param: asked.length.value})
         with private_session(store, client.placement_in(None, first.placement)) as session:
-            runs = Runs(store, session, chosen.name, asked)
+            runs = BenchRuns(store, session, chosen.name, asked)
             # What nobody counts: it fills the caches, and shows for how long a trial has to go on.
             warm = runs.done(first)
             trial = replace(interleave([first], 1)[0], run_id=warm.id)
             asked = replace(asked, length=replace(asked.length, fixed=True, value=_length(asked, trial, warm)))
             runs.asked = asked
             points = asked.points()
-            turns = _Turns(len(points), len(seeds), repeats, progress)
+            turns = BenchProgress(len(points), len(seeds), repeats, progress)
             say(turns.words(costs.spent([trial], {warm.id: warm})))
             best, rates = exhaustive(runs, points, turns)
             budget = SHARE * MARGIN * best.seconds
@@ -110,7 +110,7 @@ def _length(asked: TuneStudy, trial: Trial, run: RunRecord) -> int:
     return costs.length(asked, [trial], {run.id: run})[asked.length.param]
 
 
-class Runs:
+class BenchRuns:
     """Runs of one workload in a session, one at a time, that measure."""
 
     def __init__(self, store: Store, session: SessionRecord, workload: str, asked: TuneStudy) -> None:
@@ -138,7 +138,9 @@ class Runs:
         return lambda: rate_of(self.done(self.at(point)), self.asked.rate) or 0.0
 
 
-def exhaustive(runs: Runs, points: Sequence[Point], turns: _Turns) -> tuple[Found, dict[str, float | None]]:
+def exhaustive(
+    runs: BenchRuns, points: Sequence[Point], turns: BenchProgress
+) -> tuple[SearchResult, dict[str, float | None]]:
     """Every cell once, in an order that has nothing to do with what they are; the best, and all rates (None: it
     failed) by label."""
     order = random.Random(0).sample(list(points), len(points))
@@ -153,10 +155,10 @@ def exhaustive(runs: Runs, points: Sequence[Point], turns: _Turns) -> tuple[Foun
         turns.one()
     if best is None:
         raise WorkshopError("No cell of the grid could be run.")
-    return Found(best, seconds, len(order)), rates
+    return SearchResult(best, seconds, len(order)), rates
 
 
-def tuned(runs: Runs, budget: float, seed: int, turns: _Turns) -> Found:
+def tuned(runs: BenchRuns, budget: float, seed: int, turns: BenchProgress) -> SearchResult:
     """The tuner on the same grid, as a study like any other."""
     store, mine = runs.store, replace(runs.asked, budget=budget, seed=seed)
     study = store.create_study(kind.NAME, runs.workload, mine.description(), [])
@@ -176,10 +178,10 @@ def tuned(runs: Runs, budget: float, seed: int, turns: _Turns) -> Found:
     if best is None:
         raise WorkshopError(f"The tuner with the seed {seed} has found nothing that runs.")
     pruned = sum(trial.pruned is not None for trial in trials)
-    return Found(dict(best.point), found.spent, len(trials), pruned)
+    return SearchResult(dict(best.point), found.spent, len(trials), pruned)
 
 
-class _Turns:
+class BenchProgress:
     """How far the bench is, in runs; how many the tuner takes isn't known beforehand."""
 
     def __init__(self, cells: int, seeds: int, repeats: int, progress: bench.Progress) -> None:
@@ -209,9 +211,9 @@ class _Turns:
 def document(
     where: Mapping[str, Any],
     asked: TuneStudy,
-    best: Found,
+    best: SearchResult,
     rates: Mapping[str, float | None],
-    found: Mapping[int, Found],
+    found: Mapping[int, SearchResult],
     results: Mapping[str, Sequence[float]],
 ) -> dict[str, Any]:
     """The bench as JSON. `results` are what was measured anew, by the key of a point. Ratios are those of the seed that

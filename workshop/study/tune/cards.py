@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workshop.report.cards import Card, Part, code, figure
 from workshop.store.records import Trial
-from workshop.study.card_parts import about, best_card, cells_table, pick, point, runs_card, verdict
+from workshop.study.cards import about, best_card, cells_table, pick, point, runs_card, verdict
 from workshop.study.results import cell_key, results
 from workshop.study.trials import RESULTS, status
 from workshop.study.tune.costs import spent

@@ -73,5 +73,5 @@ def tune(
         takes=takes,
         works=works,
     )
-    study = commands.begun(store, kind.NAME, chosen.name, wanted)
+    study = commands.begin(store, kind.NAME, chosen.name, wanted)
     return commands.go_on(store, study, shared, 30, as_json, watch=watch_tune(store, study))

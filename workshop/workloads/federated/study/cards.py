@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from workshop.core import words as say
 from workshop.report.cards import Card, Part, code, figure, line, table, words
-from workshop.study.card_parts import about, runs_card, runs_cell, verdict
+from workshop.study.cards import about, runs_card, runs_cell, verdict
 from workshop.workloads.federated.round_panels import NAMES
 from workshop.workloads.federated.study import figures, saying
 from workshop.workloads.federated.study.figures import Line, Points

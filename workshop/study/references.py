@@ -11,7 +11,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedSpeedUp:
     """What somebody has measured on `workers`, against one of them."""
 
     what: str
@@ -37,7 +37,7 @@ class Published:
 
 
 PUBLISHED = (
-    Published(
+    PublishedSpeedUp(
         "ResNet-50",
         2,
         "GPU",
@@ -46,7 +46,7 @@ PUBLISHED = (
         "334.0 images/s on one V100, 632.8 on two in different nodes, batch 64 per GPU; the talk rounds to 1.89",
         "High-Performance Deep Learning, SC22 booth talk, The Ohio State University (Jain 2022)",
     ),
-    Published(
+    PublishedSpeedUp(
         "U-Net",
         2,
         "node",
@@ -55,7 +55,7 @@ PUBLISHED = (
         "72 hours of training became 39 on two nodes of 44 cores, 3,489 CT and as many PET images; the deck's figure",
         "Distributed DL/ML Solutions for HPC systems, Intel (Sobhee 2021)",
     ),
-    Published(
+    PublishedSpeedUp(
         "S-GAN",
         8,
         "node",
@@ -67,6 +67,6 @@ PUBLISHED = (
 )
 
 
-def references(largest: int) -> list[Published]:
+def references(largest: int) -> list[PublishedSpeedUp]:
     """Those that fit into a figure of so many ranks."""
     return [one for one in PUBLISHED if one.workers <= largest]
