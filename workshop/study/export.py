@@ -26,8 +26,8 @@ from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.cards import cards as cards_of
 from workshop.study.cards import why_not
-from workshop.study.kinds import Report, expected, kind, read, report, title
-from workshop.study.report import trial_json, unknown
+from workshop.study.kinds import Report, any_report, expected, kind, title
+from workshop.study.report import trial_json
 
 STYLE = files("workshop.study") / "export.css"
 COLUMNS = ("number", "label", "repeat", "status", "run", "rate", "unit", "why")
@@ -47,7 +47,7 @@ def write(
     Raises BadInput for a file that is there already, unless it may be overwritten, and for a place where nobody can
     write; nothing is written then. PNG needs a browser, see `report.png_renderer`.
     """
-    found = read_report(store, study)
+    found = any_report(store, study)
     shown = cards_of(found)
     drawn = pictures(shown) if png is not None else {}
     pages = [path for path in (html, csv) if path is not None]
@@ -68,13 +68,6 @@ def write(
             path.parent.mkdir(parents=True, exist_ok=True)
         output_files.write(path, data)
     return list(contents)
-
-
-def read_report(store: Store, study: StudyRecord) -> Report:
-    """What a study has found, also one of a kind that this program doesn't know."""
-    if study.kind in studies():
-        return report(store, study)
-    return unknown(study, *read(store, study.id))
 
 
 def pictures(cards: Sequence[Card]) -> dict[str, go.Figure]:

@@ -15,7 +15,7 @@ from workshop.extension import load
 from workshop.registry import studies, workloads
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study.report import Report
+from workshop.study.report import Report, unknown
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,12 @@ def report(store: Store, study: StudyRecord) -> Report:
     if study.kind not in studies():
         raise BadInput(f"Study {study.id} is of the kind {study.kind!r}, which this workshop can't show.")
     return kind(study.kind).report(store, study)
+
+
+def any_report(store: Store, study: StudyRecord) -> Report:
+    """What a study has found so far, also one of a kind that this program doesn't know."""
+    known = study.kind in studies()
+    return kind(study.kind).report(store, study) if known else unknown(study, *read(store, study.id))
 
 
 def example() -> str:

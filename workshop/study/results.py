@@ -68,10 +68,6 @@ class CellResult:
             return self.pruned_runs[-1] if self.pruned_runs else None
         return sorted(zip(self.rates, self.runs, strict=True))[(len(self.rates) - 1) // 2][1]
 
-    @staticmethod
-    def best_of(cells: Iterable[CellResult]) -> CellResult | None:
-        return best(cells)
-
     def as_json(self) -> dict[str, Any]:
         return {
             "label": self.label,
