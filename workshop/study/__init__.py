@@ -2,8 +2,11 @@
 
 `kinds` says what a kind of study has to bring. `runner` submits what is missing and goes on where it stopped; it knows
 no kind. `trial_monitor` waits for one run and may end it early. `place` refuses hosts on which runs would not compare.
-`results` compares cells. A folder for each kind: `scaling`, `grid` (also sampled, also from a file), `tune` and
-`guided` (the guided study). Other capabilities bring kinds of their own, as `workshop.workloads.federated.study` does.
+`results` compares cells. `report`, `cards` and `terminal` hold what all kinds show alike.
+
+Each kind has a folder: `scaling`, `grid` (also sampled, also from a file), `tune`, and `guided`, a sequence of grids
+that `guided/steps.yaml` describes. Other capabilities bring kinds of their own, such as
+`workshop.workloads.federated.study`.
 """
 
 from __future__ import annotations

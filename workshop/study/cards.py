@@ -31,7 +31,7 @@ Cell = str | Mapping[str, Any]
 
 
 def cards(report: Report) -> list[Card]:
-    """All there is to see of a study, of whatever kind and however far it is; names of cards are its own."""
+    """All cards of a study, of any kind and at any point of its progress. The names of a study's cards are unique."""
     known = studies().get(report.study.kind)
     return load(known.cards)(report) if known is not None and known.cards else [verdict(report), runs_card(report)]
 
@@ -46,7 +46,7 @@ def visible(store: Store, identity: int, report: Report, shown: list[Card]) -> t
 
 
 def verdict(report: Report) -> Card:
-    """What to make of it; of a study that nobody works on, how it goes on."""
+    """The card with verdict, why and next. Where nobody works on the study, next is the command that resumes it."""
     said, study = report.verdict, report.study
     ahead = f"Go on with it: workshop study resume {study.id}" if study.state == "interrupted" else said["next"]
     lines = (line("Verdict" if study.finished_at else "So far", tone="label"), line(said["verdict"], tone="heading"))

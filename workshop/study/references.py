@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class PublishedSpeedUp:
-    """What somebody has measured on `workers`, against one of them."""
+    """A speed-up that somebody has published: of so many `workers` over one worker."""
 
     what: str
     workers: int
@@ -68,5 +68,5 @@ PUBLISHED = (
 
 
 def references(largest: int) -> list[PublishedSpeedUp]:
-    """Those that fit into a figure of so many ranks."""
+    """The published speed-ups that fit into a figure of so many ranks."""
     return [one for one in PUBLISHED if one.workers <= largest]

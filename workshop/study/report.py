@@ -12,7 +12,7 @@ from workshop.study.trials import status
 
 @dataclass(frozen=True)
 class Report:
-    """What a study has found so far; by itself, that of a study of a kind that this program doesn't know."""
+    """What a study has found so far. Each kind has a subclass; a study of an unknown kind has this class itself."""
 
     study: StudyRecord
     trials: Sequence[Trial]
@@ -29,7 +29,7 @@ class Report:
         return str(self.study.description.get("unit") or "")
 
     def findings(self) -> dict[str, Any]:
-        """What the document of this kind of study has beside that of all others."""
+        """What this kind of study adds to the document."""
         return {}
 
     def as_json(self) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def results(trials: Iterable[Trial], runs: Mapping[int, RunRecord], rate: str) -
 
 
 def cell_key(label: str, point: Mapping[str, Any]) -> tuple[str, str]:
-    """By what cells are told apart."""
+    """The label and the point of a cell as a key: equal keys are the same cell."""
     return label, json.dumps(dict(point), sort_keys=True, default=str)
 
 

@@ -85,7 +85,7 @@ class _EndedEarly(Exception):
 
 
 def end_run(store: Store, run_id: int) -> None:
-    """Cancel a run and wait for its end, as far as anybody can."""
+    """Cancel a run and wait until it has ended. Errors are ignored: the run may have ended by itself."""
     with suppress(WorkshopError):  # it may have ended just now, or its session is gone
         client.cancel(store, run_id)
         client.wait(store, run_id, timeout=CANCELLED)

@@ -29,8 +29,8 @@ class Cell:
 
 
 def description(planned: Any, *without: str) -> dict[str, Any]:
-    """A planned study as the store keeps it: its fields as JSON, but for those `without` which it is known. Equal
-    descriptions are the same study."""
+    """The fields of a planned study as JSON, which the store keeps; fields in `without` are left out. Studies with
+    equal descriptions are the same study."""
     names = (one.name for one in fields(planned) if one.name not in without)
     return {name: to_jsonable_python(getattr(planned, name)) for name in names}
 

@@ -17,7 +17,7 @@ from workshop.report.cards import Card
 from workshop.report.figures.points import NOTHING
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
-from workshop.study import card_parts
+from workshop.study import cards as study_cards
 from workshop.study.cards import cards
 from workshop.study.grid import cards as grid
 from workshop.study.kinds import any_report
@@ -189,9 +189,9 @@ def test_a_search_that_has_not_begun(store: Store, session: SessionRecord) -> No
 def test_paths_on_the_server_are_nobodys_business(store: Store, session: SessionRecord) -> None:
     study = seed.grid(store, session, {"ranks": [1, 2]}, lambda _: 500.0)
     trial = store.trials(study.id)[0]
-    told = card_parts.command("mnist", {**trial.params, "data": "/home/ada/secret/digits.npz"}, trial.placement)
+    told = study_cards.command("mnist", {**trial.params, "data": "/home/ada/secret/digits.npz"}, trial.placement)
     assert told is not None and "secret" not in told
-    assert card_parts.command("nowhere", trial.params, trial.placement) is None
+    assert study_cards.command("nowhere", trial.params, trial.placement) is None
 
 
 def test_cells_are_told_apart_by_what_varies(store: Store, session: SessionRecord) -> None:

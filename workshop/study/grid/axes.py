@@ -51,7 +51,7 @@ def read_axes(given: Mapping[str, Any], workload: Workload) -> dict[str, list[An
 
 
 def names(workload: Workload) -> list[str]:
-    """All that can be varied, variables left out."""
+    """The names of all axes, without environment variables."""
     own = [f"{PARAM}{name}" if name in PLACING else name for name in workload.params.model_fields]
     return [*PLACING, *own]
 

@@ -162,7 +162,7 @@ def check_placements(
 
 
 def some_cell(study: GridStudy, workload: Workload) -> Cell:
-    """A cell that can be, as far as one is found. Raises BadInput with the reason of the first where none is."""
+    """The first cell that can be run. Raises BadInput with the reason of the first cell where none can be run."""
     first: Cell | None = None
     over = (study.params, study.placement, study.shared)
     found = study.cells or (axes_of.cell(point, workload, *over) for point in axes_of.points(study.axes))
@@ -196,7 +196,7 @@ def _some_can_be(cells: Sequence[Cell]) -> None:
 
 
 def _base(workload: Workload, axes: Mapping[str, Sequence[Any]], given: Mapping[str, Any]) -> dict[str, Any]:
-    """All params, those that are varied at values with which they fit together. Raises BadInput where none do."""
+    """All params; those that are varied have the first values that fit together. Raises BadInput where none do."""
     first: BadInput | None = None
     for point in itertools.islice(axes_of.points(axes), TRIED):
         try:

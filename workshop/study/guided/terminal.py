@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.text import Text
 
 from workshop.core import words
@@ -11,25 +10,20 @@ from workshop.study.guided.kind import PathReport, StepReport
 from workshop.study.guided.step_results import name
 from workshop.study.guided.steps import SOURCE
 from workshop.study.results import best
-from workshop.study.terminal import rate, show_head, show_verdict
+from workshop.study.terminal import rate, show_report
 
 COLOURS = {"done": "green", "running": "cyan", "partly": "yellow", "waiting": "dim"}
 
 
 def show_path(found: PathReport) -> None:
     """A line for each step, what each says, and the verdict of all."""
-    out = Console(highlight=False)
-    show_head(out, found)
     headings = ("", "step", "state", "cells", "best", found.unit)
-    out.print(terminal.table(headings, map(_row, found.steps), right=("cells", found.unit)))
-    for one in found.steps:
-        if one.verdict is not None:
-            out.print(terminal.labelled(one.step.key, one.verdict["verdict"]))
-    show_verdict(out, found)
-    out.print(Text(f"After: {SOURCE}. What its authors measured stands on the dashboard's page Tuning."))
-    runs = [trial.run_id for trial in found.trials if trial.run_id]
-    if runs:
-        out.print(Text(f"{words.capital(words.numbered('run', runs))} (workshop runs show RUN)"))
+    table = terminal.table(headings, map(_row, found.steps), right=("cells", found.unit))
+    said = [terminal.labelled(one.step.key, one.verdict["verdict"]) for one in found.steps if one.verdict is not None]
+    after = [f"After: {SOURCE}. What its authors measured stands on the dashboard's page Tuning."]
+    if runs := [trial.run_id for trial in found.trials if trial.run_id]:
+        after.append(f"{words.capital(words.numbered('run', runs))} (workshop runs show RUN)")
+    show_report(found, table, *said, after=after)
 
 
 def _row(one: StepReport) -> list[Text | str]:

@@ -111,13 +111,13 @@ def _length(asked: TuneStudy, trial: Trial, run: RunRecord) -> int:
 
 
 class BenchRuns:
-    """Runs of one workload in a session, one at a time, that measure."""
+    """Measures one workload in a session, one run at a time."""
 
     def __init__(self, store: Store, session: SessionRecord, workload: str, asked: TuneStudy) -> None:
         self.store, self.session, self.workload, self.asked = store, session, workload, asked
 
     def ended(self, cell: Cell) -> RunRecord:
-        """A run at a cell, from its submission to its end, however that is."""
+        """Run a cell, and return its run when that has ended, also where it failed."""
         submitted = client.submit(self.store, self.session, self.workload, cell.params, cell.placement, measured=True)
         return client.wait(self.store, submitted.id, timeout=SECONDS)
 

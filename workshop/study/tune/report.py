@@ -50,7 +50,7 @@ class TuneReport(Report):
 
     @cached_property
     def gain(self) -> Ratio | None:
-        """Of the best over the naive start."""
+        """How many times as fast the best placement is as the naive start."""
         return ratio(self.best, self.naive, self.noise) if self.best is not None and self.naive is not None else None
 
     @cached_property
@@ -112,7 +112,7 @@ def tune_report(store: Store, study: StudyRecord) -> TuneReport:
 
 
 def reported(study: StudyRecord, trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> TuneReport:
-    """The same from what the store has. Pure."""
+    """The report from a study's trials and runs. Pure."""
     asked = TuneStudy.read(study.description)
     found = TuneReport(study, trials, runs, {}, asked, results(trials, runs, asked.rate))
     return replace(found, verdict=_verdict(found))

@@ -93,7 +93,7 @@ def unseen(
 
 
 def proposed(asked: TuneStudy, tried: Sequence[Trial], runs: Mapping[int, RunRecord], left: Sequence[Point]) -> Point:
-    """What the estimator would like to try of what is left."""
+    """The point that the estimator proposes among those that are left."""
     axes = asked.axes()
     by_values = {key({name: point[name] for name in axes}): point for point in left}
     sampler = {"name": "tpe", "trials": len(tried), "seed": asked.seed}

@@ -26,7 +26,7 @@ FIELDS = ("mpi", "ranks", "map_by", "bind_to", "cores_per_rank", "threads")
 
 
 def plain(spot: Spot, threads: int, chosen: Mapping[str, Any], yields: str, cycle: str | None) -> Point:
-    """A point without what means nothing there."""
+    """A point whose values without effect have their defaults, so that equal placements are equal points."""
     point: Point = {**spot.fields, "threads": threads, **chosen}
     exchange = chosen.get("exchange")
     if spot.ranks == 1 and exchange in ALONE:
@@ -59,7 +59,7 @@ def chosen_params(point: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def key(point: Mapping[str, Any]) -> str:
-    """By what points are told apart."""
+    """A point as a key: equal keys are the same point."""
     return json.dumps(dict(point), sort_keys=True)
 
 

@@ -66,8 +66,7 @@ class TuneStudy:
         return cls(**{one.name: known[one.name] for one in fields(cls)})
 
     def points(self) -> list[Point]:
-        """All that may be tried, in an order that is always the same: every point that is possible and differs from all
-        others in what it does."""
+        """All points that may be tried, always in the same order. Each is possible, and no two do the same."""
         return list({key(point): dict(point) for point in (*self.begin, *self._all())}.values())
 
     def _all(self) -> Iterator[Point]:
