@@ -30,8 +30,8 @@ LONGEST = 15 * 60.0
 def test_the_quick_setting_fits_into_a_quarter_of_an_hour_on_two_cores() -> None:
     quick = World(world.setting(mpis=("openmpi", "mpich", "intelmpi")))
     before = total(quick.sofar)
-    placements = [where for step in KEYS for where in ahead(step_results(quick.sofar), step)]
-    told = estimate(placements, world.CORES, [])
+    wanted = [where for step in KEYS for where in ahead(step_results(quick.sofar), step)]
+    told = estimate(wanted, world.CORES, [])
     trials = quick.complete()
     assert len(trials) <= MOST
     assert told.seconds <= LONGEST
@@ -194,8 +194,8 @@ def test_a_trial_that_does_half_the_work_is_hopeless() -> None:
 def test_past_runs_tell_how_long_it_takes() -> None:
     quick = World(world.setting(steps="d"))
     quick.complete()
-    placements = [trial.placement for trial in quick.trials]
-    assert estimate(placements, 2, quick.runs.values()).seconds == pytest.approx(12 * len(placements))
+    wanted = [trial.placement for trial in quick.trials]
+    assert estimate(wanted, 2, quick.runs.values()).seconds == pytest.approx(12 * len(wanted))
     unknown = estimate([placements.place(4, 1, 2).as_json()], 2, [])
     assert unknown.seconds > TRIAL, "more ranks than cores take longer to start"
 
