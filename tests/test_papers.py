@@ -14,6 +14,7 @@ import pytest
 from tests.labs.test_text import unknown
 
 ROOT = Path(__file__).parent.parent
+PACKAGES = sorted((ROOT / "workshop").glob("*/__init__.py"))
 PAPERS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 PATH = re.compile(r"\b((?:workshop|app|tests)/[\w/]+\.(?:py|js))(?::(\w+(?:\.\w+)*))?")
 FOLDER = re.compile(r"`((?:workshop|app|tests)/[a-z_0-9/]*)`")
@@ -85,6 +86,17 @@ def test_what_a_paper_names_exists(paper: Path) -> None:
 )
 def test_a_name_of_something_that_is_gone_is_found(text: str, gone: list[str]) -> None:
     assert missing(text) == gone
+
+
+def test_modules_that_docstrings_of_packages_name_exist() -> None:
+    gone = {}
+    for package in PACKAGES:
+        told = set(re.findall(r"`([a-z_]+)`", ast.get_docstring(ast.parse(package.read_text())) or ""))
+        there = {path.stem for path in package.parent.rglob("*")}
+        if len(told & there) > 2:  # it lists its modules
+            gone[named(package)] = sorted(told - there - names(package))
+    assert {package: modules for package, modules in gone.items() if modules} == {}
+    assert len(gone) > 9
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=named)

@@ -59,8 +59,12 @@ with Store.open() as store:
 # The page itself, as Streamlit draws it.
 PAGE = """
 from streamlit.testing.v1 import AppTest
+from workshop.pages import frame
+from workshop.store.records import Identity
+
+frame.visitor = lambda: Identity(1, "learner", "ada", 0.0)  # whom the door would have let in
 drawn = AppTest.from_string("from pi_darts_workshop.page import main\\nmain()", default_timeout=60).run()
-print([error.message for error in drawn.exception], drawn.title[0].value, len(drawn.dataframe[0].value))
+print([error.message for error in drawn.exception], drawn.header[0].value, len(drawn.dataframe[0].value))
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
 from pathlib import Path
 
@@ -21,10 +22,20 @@ def test_it_says_what_it_wrote_and_what_to_type_next(capsys: pytest.CaptureFixtu
     assert lines[0] == f"{package} is written:"
     assert "  heat_flow_workshop/labs/heat-flow/notebook.md" in lines
     assert lines[-3] == "Next, type:"
-    assert lines[-2].endswith(f"-e {package}")
+    assert lines[-2].endswith(f"--no-deps -e {package}")
     assert lines[-1] == "  workshop run heat_flow"
     project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
     assert project["entry-points"] == {"workshop.extensions": {"heat_flow": "heat_flow_workshop:EXTENSION"}}
+
+
+def test_it_installs_with_the_uv_that_is_here(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("workshop.cli.new.find_spec", lambda name: None)  # as in an environment that uv made
+    monkeypatch.setenv("UV", "/opt/uv")
+    assert run(["new", "workload", "heat", "--folder", str(tmp_path)]) == 0
+    package = tmp_path / "heat-workshop"
+    assert f"  /opt/uv pip install --python {sys.executable} --no-deps -e {package}" in capsys.readouterr().out
 
 
 def test_no_name_of_the_template_is_left(tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ def test_metrics_are_those_that_fit_on_a_line() -> None:
         {"label": "fit", "value": "12 ms"},
         {"label": "size after", "value": "66.6 kB"},
     ]
+    assert metrics({"seconds": 4.5}) == [{"label": "seconds", "value": "4.5 s"}]
     assert value_words("loss", math.inf) == "not a number"
     assert value_words("points", 1_000_000) == "1,000,000"
 

@@ -22,21 +22,23 @@ def _group() -> None:
 
 @app.command()
 def workload(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the workload: a Python identifier in small letters.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The workload's name, such as heat_flow.")],
     folder: Annotated[
-        Path, typer.Option("--folder", metavar="DIR", help="Where the package's folder is made; default: here.")
+        Path, typer.Option("--folder", metavar="DIR", help="Where the package's folder is made.", show_default="here")
     ] = Path(),
     as_json: common.JSON = False,
 ) -> None:
     """Write a package with a workload, its verdict, panel, page, lab, deck and test; it runs once it is installed."""
     from workshop import templates
+    from workshop.mpi import prefix
 
     package = templates.write_workload(name, folder.expanduser().absolute())
     written = [str(path.relative_to(package)) for path in templates.files(package)]
     pip = [sys.executable, "-m", "pip", "install"]
-    if find_spec("pip") is None:  # uv makes environments without it
-        pip = ["uv", "pip", "install", "--python", sys.executable]
-    following = [shlex.join([*pip, "-e", str(package)]), f"workshop run {name}"]
+    if find_spec("pip") is None and (uv := prefix.uv()) is not None:  # uv makes environments without pip
+        pip = [uv, "pip", "install", "--python", sys.executable]
+    # All that the package needs is here. Its dependencies would bring those that our pyproject.toml leaves out.
+    following = [shlex.join([*pip, "--no-deps", "-e", str(package)]), f"workshop run {name}"]
     if as_json:
         common.answer({"folder": str(package), "files": written, "next": following})
         return

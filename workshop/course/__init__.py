@@ -5,6 +5,8 @@ lab.yaml, and `catalogue` puts all labs together. `build` makes notebooks from t
 to learners; `learner_folder` and `links` reach a learner's folder without following any link. `exercise_checks` judges
 what learners wrote, `rank_checks` does so on ranks, and `simulated_ranks` stands in for ranks where there are none.
 `class_progress` says how far a class is, `stuck` who needs help, and `progress_reset` lets a learner begin a lab anew.
+`notebook` and `solutions` make a notebook with or without solutions, `trials` and `limits` try what learners wrote,
+`learner` says whose notebook it is, and `progress` has the words for how far somebody is.
 """
 
 from __future__ import annotations

@@ -16,6 +16,6 @@ A page is a function that draws with Streamlit; an extension names it in a `work
 
 `frame` has the store, the visitor, the page's heading and the session that it is about; `cards` draws cards of
 `workshop.report.cards`; `fields` makes a form of a pydantic model, and `placement` one of a placement; `live` shows a
-run or a session while it goes on; `links` leads to other pages; `studies` is for pages about a study. Words that
-somebody else wrote go through `frame.plain`.
+run or a session while it goes on; `links` leads to other pages; `studies` is for pages about a study; `navigation`
+shows all pages. Words that somebody else wrote go through `frame.plain`.
 """

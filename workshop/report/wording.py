@@ -117,7 +117,7 @@ def metrics(told: Mapping[str, Any]) -> list[dict[str, str]]:
             timed = name == "seconds" and _is_number(single)
             text = words.seconds(single) if timed else value_words(part or name, single)
             if text is not None:
-                shown.append({"label": _label(part if timed else f"{name} {part}".strip()), "value": text})
+                shown.append({"label": _label((part or name) if timed else f"{name} {part}".strip()), "value": text})
     return shown
 
 

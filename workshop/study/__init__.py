@@ -2,7 +2,9 @@
 
 `kinds` says what a kind of study has to bring. `runner` submits what is missing and goes on where it stopped; it knows
 no kind. `trial_monitor` waits for one run and may end it early. `place` refuses hosts on which runs would not compare.
-`results` compares cells. `report`, `cards` and `terminal` hold what all kinds show alike.
+`trials` has their order, `estimate` their time, `settings` their words on a command line. `results` compares cells, and
+`effects` says which setting mattered. `report`, `cards`, `terminal` and `export` show a study, `command` has what its
+commands share, and `references` are figures of others.
 
 Each kind has a folder: `scaling`, `grid` (also sampled, also from a file), `tune`, and `guided`, a sequence of grids
 that `guided/steps.yaml` describes. Other capabilities bring kinds of their own, such as

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from workshop.store.store import Store
+from workshop.pages import frame, links
 
 
 def main() -> None:
-    """Draw the page with Streamlit."""
-    st.title("My workload")
-    st.markdown("Every rank throws darts at a square. The share that hits the circle in it tells **pi**.")
-    with Store.open() as store:
-        runs = store.runs(workload="my_workload", status="completed", limit=20)
+    """Draw the page with Streamlit, and with the blocks of `workshop.pages`."""
+    frame.heading(
+        "My workload", "Every rank throws darts at a square. The share that hits the circle in it tells **pi**."
+    )
+    runs = frame.store().runs(workload="my_workload", status="completed", limit=20)
+    for run in runs[:3]:
+        links.run_link(run.id, f"Run {run.id}")
     if runs:
         st.dataframe([{"run": run.id, "by": run.submitted_by} | run.metrics for run in runs], hide_index=True)
     else:
