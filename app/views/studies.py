@@ -8,16 +8,14 @@ from workshop.core import words
 from workshop.core.errors import WorkshopError
 from workshop.pages import cards, frame
 from workshop.pages.studies import download, follow
-from workshop.registry import studies
 from workshop.report.cards import Card
 from workshop.report.wording import waiting
 from workshop.server.numbers import number
 from workshop.store.records import Identity, StudyRecord
 from workshop.study.cards import cards as cards_of
 from workshop.study.cards import visible
-from workshop.study.kinds import Report, example, expected, read, report, title
+from workshop.study.kinds import Report, any_report, example, expected, read, title
 from workshop.study.trials import remaining
-from workshop.study.unknown import unknown
 
 MOST = 100  # studies in the list
 EVERY = 3.0  # seconds after which a study that goes on is looked at again; all visitors share a look
@@ -90,12 +88,8 @@ def _all_of(study: StudyRecord) -> int:
 @st.cache_resource(ttl=EVERY - 0.5, max_entries=32, show_spinner=False)
 def _found(state: tuple[object, ...], _study: StudyRecord) -> tuple[Report, list[Card], int]:
     """What a study in this state has found, its cards, and how many trials it will have; made once for all visitors."""
-    trials, runs = read(frame.store(), _study.id)
-    if _study.kind not in studies():
-        found = unknown(_study, trials, runs)
-        return found, cards_of(found), len(trials)
-    found = report(frame.store(), _study)
-    return found, cards_of(found), expected(_study, trials, runs)
+    found = any_report(frame.store(), _study)
+    return found, cards_of(found), expected(_study, found.trials, found.runs)
 
 
 def _study(study_id: int, live: bool, identity: Identity) -> None:

@@ -43,10 +43,11 @@ from workshop.server.auth import hashed, new_secrets
 from workshop.server.quiz import round_start
 from workshop.store.records import Identity, QuizRound, RunRecord, SessionRecord
 from workshop.store.store import Store
+from workshop.study.guided.answers import ask as question
 from workshop.study.guided.guesses import Choice as Several
 from workshop.study.guided.guesses import Number as Numeric
 from workshop.study.guided.guesses import about
-from workshop.study.guided.planning import found_of
+from workshop.study.guided.step_results import step_results
 from workshop.study.guided.steps import STEPS
 from workshop.study.kinds import Sofar
 from workshop.study.runner import read as trials_of
@@ -167,11 +168,11 @@ def ways(room: Classroom) -> None:
 def path(room: Classroom) -> None:
     study = room.study("path", *room.sizes["path"], "--quick")
     record = room.store.study(study)
-    found = found_of(Sofar(record, *trials_of(room.store, study)))
+    found = step_results(Sofar(record, *trials_of(room.store, study)))
     for step in STEPS:
         if step.key not in found.setting.steps:
             continue
-        wanted = step.ask(found)
+        wanted = question(found, step.key)
         for learner in room.learners[2:]:
             room.store.keep_guess(learner.id, about(study, step.key), {"guess": _guess(room.chance, wanted)})
 

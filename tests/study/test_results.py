@@ -98,7 +98,7 @@ def test_a_cell_that_failed_once_keeps_its_rate_and_the_reason() -> None:
 def test_the_best_is_the_largest_median_not_the_luckiest_run() -> None:
     lucky, steady = cell("lucky", 1.0, 2.0, 99.0), cell("steady", 9.0, 10.0, 11.0)
     assert best([lucky, steady, cell("none")]) is steady
-    assert CellResult.best_of([lucky]) is lucky and best([cell("none")]) is None
+    assert best([lucky]) is lucky and best([cell("none")]) is None
     assert [one.label for one in results.ranked([lucky, cell("none"), steady])] == ["steady", "lucky"]
 
 

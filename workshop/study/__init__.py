@@ -3,10 +3,12 @@
 `kinds` says what a kind of study has to bring. `runner` submits what is missing and goes on where it stopped; it knows
 no kind. `trial_monitor` waits for one run and may end it early. `place` refuses hosts on which runs would not compare.
 `trials` has their order, `estimate` their time, `settings` their words on a command line. `results` compares cells, and
-`effects` says which setting mattered. `report`, `cards`, `card_parts`, `terminal` and `export` show a study, `command`
-has what its commands share, and `published` are figures of others. A folder for each kind: `scaling`, `grid` (also
-sampled, also from a file), `tune` and `guided` (the guided study). Other capabilities bring kinds of their own, as
-`workshop.workloads.federated.study` does.
+`effects` says which setting mattered. `report`, `cards`, `terminal` and `export` show a study, `command` has what its
+commands share, and `references` are figures of others.
+
+Each kind has a folder: `scaling`, `grid` (also sampled, also from a file), `tune`, and `guided`, a sequence of grids
+that `guided/steps.yaml` describes. Other capabilities bring kinds of their own, such as
+`workshop.workloads.federated.study`.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ class Wanted(Protocol):
     def trials(self) -> Sequence[Any]: ...
 
 
-def begun(store: Any, kind: str, workload: str, wanted: Wanted, submitted_by: str = "") -> int:
-    """The number of the unfinished study that asks for the very same, or of a new one."""
+def begin(store: Any, kind: str, workload: str, wanted: Wanted, submitted_by: str = "") -> int:
+    """The number of the unfinished study with the same description, or of a new one."""
     from workshop.study import runner
 
     description = wanted.description()
@@ -57,8 +57,7 @@ def go_on(
     quiet: bool = False,
     watch: Any = None,
 ) -> int:
-    """Run what is missing of a study of whatever kind, and what its kind wants beyond that, and show it. Returns the
-    exit code.
+    """Run what is missing of a study, and what its kind wants beyond that; then show the study. Returns the exit code.
 
     `shared` is the session to run in, None for a private one; `again` runs failed trials again; `quiet` shows nothing
     at the end but how to go on with what is not complete (for commands that have more to say themselves); `watch` shows

@@ -24,11 +24,10 @@ from workshop.report import png_renderer
 from workshop.report.cards import Card, Part
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study.card_parts import why_not
 from workshop.study.cards import cards as cards_of
-from workshop.study.kinds import Report, expected, kind, read, report, title
+from workshop.study.cards import why_not
+from workshop.study.kinds import Report, any_report, expected, kind, title
 from workshop.study.report import trial_json
-from workshop.study.unknown import unknown
 
 STYLE = files("workshop.study") / "export.css"
 COLUMNS = ("number", "label", "repeat", "status", "run", "rate", "unit", "why")
@@ -48,7 +47,7 @@ def write(
     Raises BadInput for a file that is there already, unless it may be overwritten, and for a place where nobody can
     write; nothing is written then. PNG needs a browser, see `report.png_renderer`.
     """
-    found = read_report(store, study)
+    found = any_report(store, study)
     shown = cards_of(found)
     drawn = pictures(shown) if png is not None else {}
     pages = [path for path in (html, csv) if path is not None]
@@ -71,13 +70,6 @@ def write(
     return list(contents)
 
 
-def read_report(store: Store, study: StudyRecord) -> Report:
-    """What a study has found, also one of a kind that this program doesn't know."""
-    if study.kind in studies():
-        return report(store, study)
-    return unknown(study, *read(store, study.id))
-
-
 def pictures(cards: Sequence[Card]) -> dict[str, go.Figure]:
     """The figures of some cards by the names of their files: `02-speed-up.png`."""
     drawn = [(card.name, part["figure"]) for card in cards for part in card.parts if part["kind"] == "figure"]
@@ -91,14 +83,12 @@ def pictures(cards: Sequence[Card]) -> dict[str, go.Figure]:
 def table(found: Report) -> str:
     """A row for each trial as CSV (RFC 4180): what it was, what became of it, a column for each axis, and for whatever
     else its kind of study tells of a run."""
-    description = found.study.description
-    rate, unit = str(description.get("rate") or ""), str(description.get("unit") or "")
     axes = list(dict.fromkeys(name for trial in found.trials for name in _point(trial)))
     more = {trial.number: _columns(found, trial) for trial in found.trials}
     names = list(dict.fromkeys(name for told in more.values() for name in told))
     rows = []
     for trial in found.trials:
-        told = {**trial_json(trial, found.runs, rate), "unit": unit, "why": why_not(trial, found.runs)}
+        told = {**trial_json(trial, found.runs, found.rate), "unit": found.unit, "why": why_not(trial, found.runs)}
         at = [value if isinstance(value := _point(trial).get(axis), str) else _json(value) for axis in axes]
         further = [more[trial.number].get(name, "") for name in names]
         rows.append([*(told[name] for name in COLUMNS), *at, *further])

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 from workshop.core.errors import BadInput
 from workshop.extension import load
 from workshop.registry import studies, workloads
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
+from workshop.study.report import Report, unknown
 
 
 @dataclass(frozen=True)
@@ -36,43 +36,10 @@ class Watched:
     rate: float | None  # None: it has told none yet
 
 
-class Report(Protocol):
-    """What a study has found so far."""
-
-    study: StudyRecord
-    trials: Sequence[Trial]
-    runs: Mapping[int, RunRecord]
-    verdict: Mapping[str, str]  # verdict, why, next
-
-    def as_json(self) -> dict[str, Any]:
-        """The document of `workshop study run|show|resume --json`."""
-        ...
-
-
 def read(store: Store, study_id: int) -> tuple[list[Trial], dict[int, RunRecord]]:
     """A study's trials and their runs by id."""
     trials = store.trials(study_id)
     return trials, {run.id: run for run in store.runs(study_id=study_id, limit=None)}
-
-
-def _no_more(sofar: Sofar) -> list[Trial]:
-    return []
-
-
-def _those_it_has(sofar: Sofar) -> int:
-    return len(sofar.trials)
-
-
-def _unknown(store: Store, sofar: Sofar) -> None:
-    return None
-
-
-def _no_columns(run: RunRecord) -> Mapping[str, float]:
-    return {}
-
-
-def _never(sofar: Sofar, trial: Trial, watched: Watched) -> None:
-    return None
 
 
 @dataclass(frozen=True)
@@ -90,12 +57,12 @@ class Kind:
     name: str
     title: Callable[[StudyRecord], str]
     report: Callable[[Store, StudyRecord], Report]
-    more: Callable[[Sofar], list[Trial]] = _no_more
-    total: Callable[[Sofar], int] = _those_it_has
-    hopeless: Callable[[Sofar, Trial, Watched], str | None] = _never
-    seconds: Callable[[Store, Sofar], tuple[float, str] | None] = _unknown
+    more: Callable[[Sofar], list[Trial]] = lambda sofar: []
+    total: Callable[[Sofar], int] = lambda sofar: len(sofar.trials)
+    hopeless: Callable[[Sofar, Trial, Watched], str | None] = lambda sofar, trial, watched: None
+    seconds: Callable[[Store, Sofar], tuple[float, str] | None] = lambda store, sofar: None
     measured: bool = True
-    columns: Callable[[RunRecord], Mapping[str, float]] = _no_columns
+    columns: Callable[[RunRecord], Mapping[str, float]] = lambda run: {}
 
 
 def kind(name: str) -> Kind:
@@ -124,6 +91,12 @@ def report(store: Store, study: StudyRecord) -> Report:
     if study.kind not in studies():
         raise BadInput(f"Study {study.id} is of the kind {study.kind!r}, which this workshop can't show.")
     return kind(study.kind).report(store, study)
+
+
+def any_report(store: Store, study: StudyRecord) -> Report:
+    """What a study has found so far, also one of a kind that this program doesn't know."""
+    known = study.kind in studies()
+    return kind(study.kind).report(store, study) if known else unknown(study, *read(store, study.id))
 
 
 def example() -> str:

@@ -68,10 +68,6 @@ class CellResult:
             return self.pruned_runs[-1] if self.pruned_runs else None
         return sorted(zip(self.rates, self.runs, strict=True))[(len(self.rates) - 1) // 2][1]
 
-    @staticmethod
-    def best_of(cells: Iterable[CellResult]) -> CellResult | None:
-        return best(cells)
-
     def as_json(self) -> dict[str, Any]:
         return {
             "label": self.label,
@@ -112,7 +108,7 @@ def results(trials: Iterable[Trial], runs: Mapping[int, RunRecord], rate: str) -
 
 
 def cell_key(label: str, point: Mapping[str, Any]) -> tuple[str, str]:
-    """By what cells are told apart."""
+    """The label and the point of a cell as a key: equal keys are the same cell."""
     return label, json.dumps(dict(point), sort_keys=True, default=str)
 
 

@@ -22,7 +22,7 @@ from workshop.store.records import Identity, RunRecord, SessionRecord, StudyReco
 from workshop.store.sessions import SILENT
 from workshop.store.store import Store
 from workshop.study.kinds import Kind, Sofar, kind, read
-from workshop.study.trial_monitor import LIMIT, Look, Waiting, end_run
+from workshop.study.trial_monitor import LIMIT, Look, TrialMonitor, end_run
 from workshop.study.trials import impossible, missing, status
 
 HEARTBEAT = 1.0  # seconds
@@ -31,7 +31,7 @@ REVIVED = 60.0  # seconds that a session gets to come back after its conductor h
 
 @contextmanager
 def working_on(store: Store, study_id: int) -> Iterator[str]:
-    """Work on a study, the only one to do so; yields the name under which. Raises BadInput where somebody else does.
+    """Hold a study for oneself, and yield the name of its holder. Raises BadInput where somebody else holds it.
 
     Somebody who was killed is told from somebody who works by waiting for the next heartbeat.
     """
@@ -82,7 +82,7 @@ def run_study(
     where the session is no longer there, or somebody else has taken the study over.
     """
     tried: dict[int, int] = {}
-    wait = Waiting(store, store.study(study_id), on_look, limit)
+    wait = TrialMonitor(store, store.study(study_id), on_look, limit)
     try:
         for trial in missing(*read(store, study_id)):
             if run := _left(store, trial):
@@ -186,7 +186,7 @@ def _more(store: Store, study_id: int, runner: str, of: Kind) -> Trial | None:
 
 
 def _left(store: Store, trial: Trial) -> RunRecord | None:
-    """The run that an earlier sitting has left, if it still goes on, or waits where somebody will take it."""
+    """The run that an earlier command has left, if it still goes on, or waits in a session that will take it."""
     run = store.run(trial.run_id) if trial.run_id is not None else None
     if run is None or run.ended:
         return None
@@ -208,7 +208,7 @@ def _wait_up(store: Store, session: SessionRecord) -> SessionRecord:
 
 
 def _cancel(store: Store, study_id: int) -> None:
-    """End what goes on of a study."""
+    """End the runs of a study that still go on."""
     for run in store.runs(study_id=study_id, limit=None):
         if not run.ended:
             end_run(store, run.id)

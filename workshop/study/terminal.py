@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -65,9 +65,20 @@ def resuming(study: int) -> str:
 
 
 def show_study(found: Report) -> None:
-    """A study of whatever kind."""
+    """Print a study of any kind."""
     known = studies().get(found.study.kind)
     load(known.show if known is not None and known.show else "workshop.study.terminal:show_trials")(found)
+
+
+def show_report(found: Report, *parts: RenderableType, after: Iterable[str] = ()) -> None:
+    """Print a report: which study it is, what its kind shows of it, its verdict, and lines `after` that."""
+    out = Console(highlight=False)
+    show_head(out, found)
+    for part in parts:
+        out.print(part)
+    show_verdict(out, found)
+    for line in after:
+        out.print(Text(line))
 
 
 def show_head(out: Console, found: Report) -> None:
@@ -88,11 +99,8 @@ def show_verdict(out: Console, found: Report) -> None:
 
 def show_trials(found: Report) -> None:
     """A study of a kind that brings no view of its own: its trials."""
-    out = Console(highlight=False)
-    show_head(out, found)
     rows = [(str(trial.number), str(trial.run_id or "-"), trial.label) for trial in found.trials]
-    out.print(terminal.table(("trial", "run", "what"), rows))
-    show_verdict(out, found)
+    show_report(found, terminal.table(("trial", "run", "what"), rows))
 
 
 def studies_table(found: Sequence[StudyRecord], runs: Sequence[int]) -> Table:
@@ -120,5 +128,5 @@ def rate(value: float) -> str:
 
 
 def about(seconds: float) -> str:
-    """As coarse as it is uncertain."""
+    """A time in words, rounded as its uncertainty asks for."""
     return f"about {words.long(seconds)}"

@@ -37,7 +37,7 @@ class Progress:
 Look = Callable[[Progress], None]
 
 
-class Waiting:
+class TrialMonitor:
     """Waits for trials' runs, and ends those that take too long or can no longer win."""
 
     def __init__(self, store: Store, study: StudyRecord, on_look: Look, limit: float) -> None:
@@ -59,43 +59,33 @@ class Waiting:
             if now.status != "running":
                 return
             if time.time() - (now.started_at or 0.0) > self.limit:
-                raise _TooLong
+                words = f"It took longer than the {self.limit / 60:g} minutes that a trial may take."
+                raise _EndedEarly(self.store.fail_trial, {"type": "TimeLimit", "message": words})
             if time.monotonic() - self._judged > JUDGED:
                 self._judged = time.monotonic()
                 watched = self.rate.look(now)
                 if why := self.kind.hopeless(sofar, trial, watched):
-                    raise _Hopeless({"why": why, "rate": watched.rate, "seconds": watched.seconds})
+                    told = {"why": why, "rate": watched.rate, "seconds": watched.seconds}
+                    raise _EndedEarly(self.store.prune_trial, told)
 
         try:
             client.wait(self.store, run.id, look, timeout=QUEUE + self.limit)
-        except _TooLong:
-            words = f"It took longer than the {self.limit / 60:g} minutes that a trial may take."
-            if self._ended_early(run):
-                self.store.fail_trial(study_id, trial.number, {"type": "TimeLimit", "message": words})
-        except _Hopeless as hopeless:
-            if self._ended_early(run):
-                self.store.prune_trial(study_id, trial.number, hopeless.found)
-
-    def _ended_early(self, run: RunRecord) -> bool:
-        """End a run; False where it had completed by then, which counts."""
-        end_run(self.store, run.id)
-        return self.store.run(run.id).status != "completed"
+        except _EndedEarly as early:
+            end_run(self.store, run.id)
+            if self.store.run(run.id).status != "completed":  # else it had by then, which counts
+                early.note(study_id, trial.number, early.why)
 
 
-class _TooLong(Exception):
-    """A run takes longer than a trial may."""
+class _EndedEarly(Exception):
+    """A run takes longer than a trial may, or can no longer win: what notes that, and why."""
 
-
-class _Hopeless(Exception):
-    """A run can no longer win."""
-
-    def __init__(self, found: dict[str, Any]) -> None:
-        super().__init__(found["why"])
-        self.found = found
+    def __init__(self, note: Callable[[int, int, dict[str, Any]], None], why: dict[str, Any]) -> None:
+        super().__init__()
+        self.note, self.why = note, why
 
 
 def end_run(store: Store, run_id: int) -> None:
-    """Cancel a run and wait for its end, as far as anybody can."""
+    """Cancel a run and wait until it has ended. Errors are ignored: the run may have ended by itself."""
     with suppress(WorkshopError):  # it may have ended just now, or its session is gone
         client.cancel(store, run_id)
         client.wait(store, run_id, timeout=CANCELLED)

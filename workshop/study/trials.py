@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from statistics import median
 from typing import Any, Literal
+
+from pydantic_core import to_jsonable_python
 
 from workshop.store.records import RunRecord, Trial
 
@@ -24,6 +26,13 @@ class Cell:
     placement: Mapping[str, Any]
     point: Mapping[str, Any] = field(default_factory=dict)  # axis -> value
     why: str = ""  # why it can't be run, in a sentence: its trials have failed before they begin
+
+
+def description(planned: Any, *without: str) -> dict[str, Any]:
+    """The fields of a planned study as JSON, which the store keeps; fields in `without` are left out. Studies with
+    equal descriptions are the same study."""
+    names = (one.name for one in fields(planned) if one.name not in without)
+    return {name: to_jsonable_python(getattr(planned, name)) for name in names}
 
 
 def interleave(cells: Sequence[Cell], repeats: int, first: int = 1, repeat: int = 1) -> list[Trial]:

@@ -17,10 +17,10 @@ from workshop.report.cards import Card
 from workshop.report.figures.points import NOTHING
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
-from workshop.study import card_parts
+from workshop.study import cards as study_cards
 from workshop.study.cards import cards
-from workshop.study.export import read_report
 from workshop.study.grid import cards as grid
+from workshop.study.kinds import any_report
 from workshop.study.scaling import cards as scaling
 
 
@@ -30,7 +30,7 @@ def session(store: Store) -> SessionRecord:
 
 
 def shown(store: Store, study: StudyRecord) -> dict[str, Card]:
-    found = cards(read_report(store, store.study(study.id)))
+    found = cards(any_report(store, store.study(study.id)))
     drawn = sum(part["kind"] == "figure" for card in found for part in card.parts)
     assert len(json.loads(html.live(found))["figures"]) == drawn
     assert len({card.name for card in found}) == len(found)
@@ -189,13 +189,13 @@ def test_a_search_that_has_not_begun(store: Store, session: SessionRecord) -> No
 def test_paths_on_the_server_are_nobodys_business(store: Store, session: SessionRecord) -> None:
     study = seed.grid(store, session, {"ranks": [1, 2]}, lambda _: 500.0)
     trial = store.trials(study.id)[0]
-    told = card_parts.command("mnist", {**trial.params, "data": "/home/ada/secret/digits.npz"}, trial.placement)
+    told = study_cards.command("mnist", {**trial.params, "data": "/home/ada/secret/digits.npz"}, trial.placement)
     assert told is not None and "secret" not in told
-    assert card_parts.command("nowhere", trial.params, trial.placement) is None
+    assert study_cards.command("nowhere", trial.params, trial.placement) is None
 
 
 def test_cells_are_told_apart_by_what_varies(store: Store, session: SessionRecord) -> None:
     study = seed.grid(store, session, {"ranks": [1, 2], "threads": [1]}, lambda _: 500.0)
-    rows = read_report(store, study).rows
+    rows = any_report(store, study).rows
     assert grid.varying(rows) == ["ranks"]
     assert grid.picture(rows, [], "images/s") == ()

@@ -13,8 +13,7 @@ from workshop.core.placement import Placement
 from workshop.registry import workload
 from workshop.study import settings
 from workshop.study.grid import axes as axes_of
-from workshop.study.grid.axes import cells, count, points, read_axes, sample
-from workshop.study.grid.labels import label
+from workshop.study.grid.axes import cells, count, label, points, read_axes, sample
 
 MNIST = workload("mnist")
 KMEANS = workload("kmeans")

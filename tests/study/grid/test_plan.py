@@ -9,7 +9,7 @@ import pytest
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.registry import workload
-from workshop.study.grid.plan import GridStudy, asked, plan, some_cell
+from workshop.study.grid.plan import GridStudy, check_placements, plan, some_cell
 from workshop.study.trials import impossible
 
 KMEANS, MNIST = workload("kmeans"), workload("mnist")
@@ -127,25 +127,25 @@ def test_placements_are_asked_about_before_anything_starts() -> None:
         if placement.ranks > 1:
             raise BadInput("Open MPI refuses this placement, in its own words:\nThere are not enough slots.")
 
-    made = asked(kmeans(), check)
+    made = check_placements(kmeans(), check)
     assert seen == [1, 2], "each placement once"
     whys = [cell.why for cell in made.cells]
     refused = "Open MPI refuses this placement, in its own words: There are not enough slots."
     assert whys == ["", "", refused, refused]
     assert [impossible(trial) for trial in made.trials()] == [False, False, True, True]
     with pytest.raises(BadInput, match=r"None of the 2 cells can be run: 2 ranks: Open MPI refuses"):
-        asked(kmeans({"ranks": [2, 4]}), check)
+        check_placements(kmeans({"ranks": [2, 4]}), check)
     with pytest.raises(BadInput, match=r"^Open MPI refuses this placement, in its own words: There are not enough"):
-        asked(kmeans({"clusters": [4, 8]}, sampler={"trials": 2}), check)
-    assert not asked(kmeans(sampler={"trials": 2}), check).cells, "it may find those that can be"
+        check_placements(kmeans({"clusters": [4, 8]}, sampler={"trials": 2}), check)
+    assert not check_placements(kmeans(sampler={"trials": 2}), check).cells, "it may find those that can be"
 
     def silent(placement: Placement) -> None:
         raise WorkshopError("has not answered")
 
-    assert not any(cell.why for cell in asked(kmeans(), silent).cells), "the run itself will tell"
+    assert not any(cell.why for cell in check_placements(kmeans(), silent).cells), "the run itself will tell"
     now = iter(range(100))
     seen.clear()
-    asked(kmeans({"ranks": list(range(1, 17))}), check, seconds=4.5, clock=lambda: float(next(now)))
+    check_placements(kmeans({"ranks": list(range(1, 17))}), check, seconds=4.5, clock=lambda: float(next(now)))
     assert seen == [1, 2, 3, 4], "it takes no longer than it may"
 
 

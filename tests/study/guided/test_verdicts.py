@@ -19,33 +19,33 @@ from workshop.report import html
 from workshop.store.store import Store
 from workshop.study import kinds
 from workshop.study.cards import cards
-from workshop.study.guided import wanting
+from workshop.study.guided import plan
+from workshop.study.guided.answers import answer, ask
 from workshop.study.guided.cards import step_cards
-from workshop.study.guided.found import Found
 from workshop.study.guided.guesses import Answer, right
 from workshop.study.guided.kind import PathReport
 from workshop.study.guided.memory import Growth, growth
-from workshop.study.guided.plan import STEPS
-from workshop.study.guided.planning import found_of
-from workshop.study.guided.steps import SOURCE, step
+from workshop.study.guided.step_results import StepResults, step_results
+from workshop.study.guided.steps import KEYS, SOURCE
 from workshop.study.guided.terminal import show_path
+from workshop.study.guided.verdicts import judge
 
 
-def measured(how: world.Rate = world.rate, **more: Any) -> Found:
+def measured(how: world.Rate = world.rate, **more: Any) -> StepResults:
     quick = World(world.setting(**more), how)
     quick.complete()
-    return found_of(quick.sofar)
+    return step_results(quick.sofar)
 
 
-def said(found: Found, key: str, grown: dict[str, Growth] | None = None) -> dict[str, str]:
-    told = step(key).judge(found, grown or {})
+def said(found: StepResults, key: str, grown: dict[str, Growth] | None = None) -> dict[str, str]:
+    told = judge(found, key, grown or {})
     assert told is not None
     return told
 
 
-def answered(found: Found, key: str) -> Answer:
+def answered(found: StepResults, key: str) -> Answer:
     """To what learners predict."""
-    told = step(key).answer(found, {})
+    told = answer(found, key, {})
     assert told is not None
     return told
 
@@ -67,8 +67,7 @@ def test_a_noisy_machine_does_not_make_it_an_effect(seed_: int) -> None:
     chance = random.Random(seed_)
     found = measured(lambda params, where: world.rate(params, where) * chance.uniform(0.93, 1.0), steps="ab")
     assert said(found, "b")["verdict"] == "OMP_NUM_THREADS has no effect here."
-    ask, answer = step("b").ask(found), step("b").answer(found, {})
-    assert answer is not None and right(ask, 1.0, answer), "none is the right guess, whatever chance has made of it"
+    assert right(ask(found, "b"), 1.0, answered(found, "b")), "none is the right guess, whatever chance has made of it"
 
 
 def test_what_it_does_where_something_reads_it_is_said_as_well() -> None:
@@ -123,7 +122,7 @@ def test_memory_that_leaks_and_memory_that_does_not() -> None:
     told = said(found, "e", grown(2e6))
     assert told["verdict"] == "predict keeps memory: 200.0 MB over 100 evaluations."
     assert told["next"] == "Use compiled instead."
-    assert step("e").judge(found, {}) is None
+    assert judge(found, "e", {}) is None
 
 
 def test_settings_that_can_t_matter_and_those_that_do() -> None:
@@ -176,8 +175,8 @@ def test_the_waterfall_and_the_command_of_its_end() -> None:
 def test_without_the_naive_start_there_is_no_gain_to_tell() -> None:
     quick = World(world.setting(), failing=lambda trial: trial.point["step"] == "i" and not trial.point["gave"])
     quick.complete()
-    found = found_of(quick.sofar)
-    assert found.done("i") and step("i").judge(found, {}) is None and step("i").answer(found, {}) is None
+    found = step_results(quick.sofar)
+    assert found.done("i") and judge(found, "i", {}) is None and answer(found, "i", {}) is None
 
 
 def test_one_core_has_nothing_to_free() -> None:
@@ -214,13 +213,13 @@ def test_the_report_however_far_it_is(store: Store, capsys: pytest.CaptureFixtur
     assert full.grown["predict"].grows and not full.grown["compiled"].grows
 
     document = json.loads(json.dumps(finite(full.as_json()), allow_nan=False))
-    assert [one["step"] for one in document["steps"]] == list(STEPS)
+    assert [one["step"] for one in document["steps"]] == list(KEYS)
     assert all(one["verdict"]["verdict"] and one["answer"] and one["cells"] for one in document["steps"])
     assert document["source"] == SOURCE and document["memory"]["predict"]["grows"] is True
 
     for report in (empty, part, full):
         assert html.live(cards(report))
-        for key in STEPS:
+        for key in KEYS:
             (card, _) = step_cards(report, key)
             assert SOURCE in str(card.parts[-1]), "the article's figures stand beside one's own"
         show_path(report)
@@ -231,7 +230,7 @@ def test_the_report_however_far_it_is(store: Store, capsys: pytest.CaptureFixtur
 
 def test_a_step_that_fails_entirely_says_so(store: Store) -> None:
     session = seed.session(store)
-    made = wanting.begin(store, world.setting(steps="b"))
+    made = plan.begin(store, world.setting(steps="b"))
     store.take_study(made.id, "seed")
     store.add_trials(made.id, "seed", world.wanted(store, made.id))
     for trial in store.trials(made.id):

@@ -12,9 +12,9 @@ from workshop.core.placement import Placement
 from workshop.registry import workload
 from workshop.store.records import RunRecord, SessionRecord, StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study.guided import wanting
-from workshop.study.guided.plan import STEPS, Setting, plan
-from workshop.study.guided.planning import more
+from workshop.study.guided.plan import Setting, begin, plan
+from workshop.study.guided.steps import KEYS
+from workshop.study.guided.trials import more
 from workshop.study.kinds import Sofar, read
 
 CORES = 2
@@ -121,10 +121,10 @@ def record(
 
 
 def study(
-    store: Store, session: SessionRecord, steps: str = STEPS, of: Setting | None = None, ended: int | None = None
+    store: Store, session: SessionRecord, steps: str = KEYS, of: Setting | None = None, ended: int | None = None
 ) -> StudyRecord:
     """A guided study in a store, of which these steps have been run; or only its first `ended` trials."""
-    made = wanting.begin(store, of or setting(steps=steps))
+    made = begin(store, of or setting(steps=steps))
     store.take_study(made.id, "seed")
     count = 0
     while further := wanted(store, made.id):

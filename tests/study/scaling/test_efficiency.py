@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.report.analysis.cases import machine, rank_map, run, times
 from workshop.report.analysis.oversubscription import Oversubscription
-from workshop.study.published import PUBLISHED, references
+from workshop.study.references import PUBLISHED, references
 from workshop.study.scaling.efficiency import Measurement, measurement, rows
 from workshop.study.scaling.verdict import scaling_verdict
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.study.scaling.test_efficiency import ONE, of
 from workshop.report.figures import theme
-from workshop.study.published import references
+from workshop.study.references import references
 from workshop.study.scaling import figures as scaling
 from workshop.study.scaling.efficiency import Measurement, Row, rows
 

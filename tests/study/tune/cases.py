@@ -10,9 +10,9 @@ from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.study.kinds import Sofar
 from workshop.study.trials import missing
 from workshop.study.tune import kind
-from workshop.study.tune.asked import Asked, Length
 from workshop.study.tune.space import CYCLES, YIELDS
 from workshop.study.tune.spots import Spot
+from workshop.study.tune.study import Length, TuneStudy
 
 Speed = Callable[[Mapping[str, Any]], float | str]  # of a point; a text: it fails with that type of error
 # Two cores, as Open MPI's mapper sees them.
@@ -27,7 +27,7 @@ EXCHANGES = ("horovod", "mpi", "mpi-per-tensor", "parameter-server")
 FIELDS = {f"env.{name}": None for name in ("HOROVOD_CYCLE_TIME",)}
 
 
-def asked(**changes: Any) -> Asked:
+def asked(**changes: Any) -> TuneStudy:
     """A study of mnist on two cores."""
     start = {"map_by": "auto", "bind_to": "core", "cores_per_rank": 1, "mpi": "openmpi"}
     variables = {"env.OMPI_MCA_mpi_yield_when_idle": "1", "env.HOROVOD_CYCLE_TIME": None}
@@ -51,14 +51,14 @@ def asked(**changes: Any) -> Asked:
         "yields": YIELDS,
         "cycles": CYCLES,
     }
-    return Asked(**{**known, **changes})
+    return TuneStudy(**{**known, **changes})
 
 
-def study(of: Asked) -> StudyRecord:
-    return StudyRecord(1, kind.NAME, "mnist", of.as_json(), "running", "", 0.0, None, 0, 0, 0)
+def study(of: TuneStudy) -> StudyRecord:
+    return StudyRecord(1, kind.NAME, "mnist", of.description(), "running", "", 0.0, None, 0, 0, 0)
 
 
-def sofar(of: Asked, trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> Sofar:
+def sofar(of: TuneStudy, trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> Sofar:
     return Sofar(study(of), list(trials), dict(runs))
 
 
@@ -93,7 +93,7 @@ def ended(trial: Trial, speed: float | str, took: float = 10.0, **metrics: Any) 
 
 
 def searched(
-    of: Asked, speed: Speed, most: int = 200, seconds: Callable[[float], float] = lambda rate: 10.0
+    of: TuneStudy, speed: Speed, most: int = 200, seconds: Callable[[float], float] = lambda rate: 10.0
 ) -> tuple[list[Trial], dict[int, RunRecord]]:
     """All trials of a study, each with a run, as the runner would have them."""
     trials: list[Trial] = []

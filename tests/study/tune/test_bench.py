@@ -45,10 +45,10 @@ def test_a_few_cells(workshop_home: Path) -> None:
 def test_ratios_are_those_of_the_seed_that_did_worst() -> None:
     asked = cases.asked()
     naive, best, other = asked.naive, asked.begin[0], asked.begin[2]
-    found = {0: bench.Found(best, 20.0, 8), 1: bench.Found(other, 24.0, 9, 2)}
+    found = {0: bench.SearchResult(best, 20.0, 8), 1: bench.SearchResult(other, 24.0, 9, 2)}
     results = {key(naive): [50.0] * 3, key(best): [100.0, 110.0, 90.0], key(other): [98.0, 99.0, 99.0]}
     rates = {label(naive): 50.0, label(best): 130.0, label(other): 99.0, "2 ranks, broken": None}
-    document = bench.document({}, asked, bench.Found(best, 100.0, 4), rates, found, results)
+    document = bench.document({}, asked, bench.SearchResult(best, 100.0, 4), rates, found, results)
     # Of pairs of the same round: 0.98, 0.9 and 1.1.
     assert document["ratios"] == pytest.approx({"tuned_vs_best": 0.98, "tuned_vs_naive": 1.98, "cost_vs_grid": 0.24})
     assert document["intervals"]["tuned_vs_best"] == pytest.approx([0.9, 1.1])
@@ -62,7 +62,7 @@ def test_ratios_are_those_of_the_seed_that_did_worst() -> None:
 def test_cells_that_fail_are_part_of_the_grid_and_no_best() -> None:
     """The tuner's competitor pays for what fails, too."""
 
-    class Broken(bench.Runs):
+    class Broken(bench.BenchRuns):
         def __init__(self) -> None:
             self.asked = cases.asked()  # no store and no session: `ended` is all that would use them
 
@@ -71,7 +71,7 @@ def test_cells_that_fail_are_part_of_the_grid_and_no_best() -> None:
             return cases.ended(trial, "RankDied" if cell.placement["ranks"] > 1 else 40.0)[1]
 
     runs = Broken()
-    turns = bench._Turns(3, 1, 1, lambda done, total: None)
+    turns = bench.BenchProgress(3, 1, 1, lambda done, total: None)
     best, rates = bench.exhaustive(runs, runs.asked.begin, turns)
     assert best.point == runs.asked.naive and best.seconds == 30.0
     assert sorted(rates.values(), key=str) == [40.0, None, None]

@@ -11,15 +11,15 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.mpi import openmpi
 from workshop.registry import workload
-from workshop.study.tune.asked import Asked
 from workshop.study.tune.plan import Limits, Offer, plan, read_budget
 from workshop.study.tune.space import label, placed
+from workshop.study.tune.study import TuneStudy
 
 TWO = machines.read("1x2")
 
 
-def planned(name: str = "mnist", given: dict[str, Any] | None = None, machine: Any = TWO, **more: Any) -> Asked:
-    return plan(workload(name), given or {}, machine, **more).asked
+def planned(name: str = "mnist", given: dict[str, Any] | None = None, machine: Any = TWO, **more: Any) -> TuneStudy:
+    return plan(workload(name), given or {}, machine, **more)
 
 
 @pytest.mark.real
@@ -45,7 +45,7 @@ def test_two_cores() -> None:
     )
     assert (naive.ranks, naive.threads_per_rank) == (1, 2)
     assert asked.params["batch"] == 128, "what two ranks have together where nobody tunes anything"
-    assert Asked.read(asked.as_json()).as_json() == asked.as_json()
+    assert TuneStudy.read(asked.description()).description() == asked.description()
 
 
 @pytest.mark.real
@@ -65,7 +65,7 @@ def test_what_can_not_be_had_is_not_tried() -> None:
     asked = planned(offer=Offer(missing={"horovod": "it is not built here"}))
     assert "horovod" not in asked.knobs["exchange"]
     assert asked.left_out["exchange horovod: it is not built here"] == 1
-    assert {point["env.HOROVOD_CYCLE_TIME"] for point in asked.space.points()} == {None}, "no cycle without Horovod"
+    assert {point["env.HOROVOD_CYCLE_TIME"] for point in asked.points()} == {None}, "no cycle without Horovod"
     asked = planned(given={"batch": 130})
     assert {spot.ranks for spot in asked.spots} == {1, 2}
     assert asked.left_out["don't divide a batch of 130"] == 1
@@ -87,7 +87,7 @@ def test_what_can_not_be_had_is_not_tried() -> None:
 def test_what_somebody_sets_stays_as_it_is() -> None:
     asked = planned(given={"exchange": "mpi", "steps": "40"})
     assert asked.knobs == {"exchange": ["mpi"]} and asked.length.fixed and asked.length.value == 40
-    assert {point["exchange"] for point in asked.space.points()} == {"mpi"}
+    assert {point["exchange"] for point in asked.points()} == {"mpi"}
     assert len(asked.begin) == 2
     assert "steps" in asked.load
 

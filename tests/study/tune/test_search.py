@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.study.tune import cases
 from workshop.study.tune import costs, kind, search
-from workshop.study.tune.asked import Asked, Length
 from workshop.study.tune.report import reported
 from workshop.study.tune.space import key
+from workshop.study.tune.study import Length, TuneStudy
 
 few = settings(max_examples=15, deadline=None)
 
@@ -36,7 +36,7 @@ def speeds(seed: int, failing: float = 0.0) -> cases.Speed:
 def test_every_trial_is_possible_and_none_is_tried_twice(seed: int, failing: float, budget: float | None) -> None:
     asked = cases.asked(seed=seed, budget=budget)
     trials, runs = cases.searched(asked, speeds(seed, failing))
-    possible = {key(point) for point in asked.space.points()}
+    possible = {key(point) for point in asked.points()}
     first, again = search.split(trials)
     assert [trial.number for trial in trials] == list(range(1, len(trials) + 1))
     assert [key(trial.point) for trial in first[:3]] == [key(point) for point in asked.begin]
@@ -58,8 +58,8 @@ def test_whoever_goes_on_decides_alike(seed: int, data: st.DataObject) -> None:
     trials, runs = cases.searched(asked, speeds(seed, 0.1))
     at = data.draw(st.integers(0, len(trials) - 1))
     kept = {number: runs[number] for number in range(1, at + 1)}
-    read = Asked.read(asked.as_json())
-    assert read == asked or read.as_json() == asked.as_json()
+    read = TuneStudy.read(asked.description())
+    assert read == asked or read.description() == asked.description()
     (first, *_) = kind.more(cases.sofar(read, trials[:at], kept))
     assert (first.number, first.label, first.params, first.placement, first.repeat, first.point) == (
         trials[at].number,
@@ -81,7 +81,7 @@ def test_a_small_space_is_exhausted() -> None:
     asked = cases.asked(spots=cases.SPOTS[2:3], yields=["1"], cycles=[None], threads=[1])
     trials, _ = cases.searched(asked, speeds(3))
     first, again = search.split(trials)
-    assert {key(trial.point) for trial in first} == {key(point) for point in asked.space.points()}
+    assert {key(trial.point) for trial in first} == {key(point) for point in asked.points()}
     assert len(first) == 5, "four exchanges, and the naive start"
     assert again
 
@@ -92,19 +92,19 @@ def test_it_ends_after_several_trials_without_a_gain() -> None:
     trials, _ = cases.searched(asked, lambda point: 5000.0 if key(point) == key(asked.begin[0]) else 4000.0)
     first, _ = search.split(trials)
     unseen = [trial.point for trial in first[3:]]
-    for name, values in asked.space.axes().items():
+    for name, values in asked.axes().items():
         assert {trial.point[name] for trial in first} == set(values), name
     assert unseen[0]["exchange"] == "mpi-per-tensor" and unseen[1]["exchange"] == "parameter-server"
-    assert len(first) < len(asked.space.points()) / 2
+    assert len(first) < len(asked.points()) / 2
 
 
 def test_no_more_placements_and_no_more_time_than_were_asked_for() -> None:
     """But for the default and the naive start, without which there is nothing to compare."""
-    for asked in (cases.asked(trials=2), cases.asked(budget=30.0)):
+    for asked in (cases.asked(trial_limit=2), cases.asked(budget=30.0)):
         first, _ = search.split(cases.searched(asked, speeds(5))[0])
         assert [trial.point for trial in first] == [dict(asked.begin[0]), dict(asked.naive)]
         assert search.total(cases.sofar(asked, [], {})) >= 2
-    first, _ = search.split(cases.searched(cases.asked(trials=5), speeds(5))[0])
+    first, _ = search.split(cases.searched(cases.asked(trial_limit=5), speeds(5))[0])
     assert len(first) == 5
 
 

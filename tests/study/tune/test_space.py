@@ -37,7 +37,7 @@ def spaces(draw: st.DrawFn) -> Any:
 @settings(deadline=None, max_examples=50)
 @given(spaces())
 def test_points_are_possible_and_differ_in_what_they_do(asked: Any) -> None:
-    points = asked.space.points()
+    points = asked.points()
     assert len({key(point) for point in points}) == len(points)
     effects = set()
     for point in points:
@@ -61,8 +61,8 @@ def test_points_are_possible_and_differ_in_what_they_do(asked: Any) -> None:
 def test_a_cell_shares_the_work_out() -> None:
     asked = cases.asked()
     one, two = asked.naive, asked.begin[0]
-    assert asked.space.cell(one).params["batch"] == 128
-    cell = asked.space.cell({**two, YIELD: "0", CYCLE: "5"}, {"steps": 40})
+    assert asked.cell(one).params["batch"] == 128
+    cell = asked.cell({**two, YIELD: "0", CYCLE: "5"}, {"steps": 40})
     assert cell.params == {"batch": 64, "steps": 40, "exchange": "horovod"}
     where = Placement.parse(cell.placement)
     assert (where.ranks, where.threads_per_rank, where.bind_to) == (2, 1, "core")
@@ -71,7 +71,7 @@ def test_a_cell_shares_the_work_out() -> None:
 
 
 def test_axes_are_what_differs() -> None:
-    axes = cases.asked(yields=["1"], cycles=[None]).space.axes()
+    axes = cases.asked(yields=["1"], cycles=[None]).axes()
     assert axes == {
         "ranks": [2, 1, 4],
         "threads": [1, 2],
@@ -83,7 +83,7 @@ def test_axes_are_what_differs() -> None:
 def test_daal4py_only_goes_with_the_mpis_that_it_is_built_for() -> None:
     found = [cases.SPOTS[2], spots.Spot("mpich", 2, "auto", "core", 1, "0|1")]
     asked = cases.asked(spots=found, knobs={"backend": ["numba", "daal4py"]}, begin=[])
-    pairs = {(point["mpi"], point["backend"]) for point in asked.space.points()}
+    pairs = {(point["mpi"], point["backend"]) for point in asked.points()}
     assert pairs == {("openmpi", "numba"), ("mpich", "numba"), ("mpich", "daal4py")}
 
 

@@ -12,16 +12,16 @@ import itertools
 import math
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
+from workshop.core import words
 from workshop.core.errors import BadInput, bad_input
 from workshop.core.placement import Placement
 from workshop.extension import Workload
-from workshop.study.grid.labels import label
 from workshop.study.settings import VARIABLE
 from workshop.study.trials import Cell
 
@@ -51,7 +51,7 @@ def read_axes(given: Mapping[str, Any], workload: Workload) -> dict[str, list[An
 
 
 def names(workload: Workload) -> list[str]:
-    """All that can be varied, variables left out."""
+    """The names of all axes, without environment variables."""
     own = [f"{PARAM}{name}" if name in PLACING else name for name in workload.params.model_fields]
     return [*PLACING, *own]
 
@@ -228,3 +228,38 @@ def _about(name: str, error: ValidationError) -> str:
 def _sentence(text: str) -> str:
     line = " ".join(text.split())
     return line if line.endswith((".", "!", "?")) else f"{line}."
+
+
+# How fields of a placement read; all others read as their name and value.
+_WORDS: Mapping[str, Callable[[Any], str]] = {
+    "ranks": lambda value: words.count(value, "rank"),
+    "threads": lambda value: "threads as cores" if value is None else words.count(value, "thread"),
+    "map_by": lambda value: f"by {value}",
+    "per_resource": lambda value: "dealt out" if value is None else f"{value} per resource",
+    "cores_per_rank": lambda value: f"{words.count(value, 'core')} per rank",
+    "bind_to": lambda value: "unbound" if value == "none" else f"bound to {value}",
+    "oversubscribe": lambda value: "cores shared" if value else "cores not shared",
+    "mpi": lambda value: str(value),
+}
+
+
+def label(point: Mapping[str, Any]) -> str:
+    """A point of a grid: `2 ranks, 1 thread, exchange mpi`."""
+    return ", ".join(coordinate(name, value) for name, value in point.items())
+
+
+def coordinate(axis: str, value: Any) -> str:
+    """One value of one axis."""
+    if axis in _WORDS:
+        return _WORDS[axis](value)
+    if axis.startswith("env."):
+        name = axis.removeprefix("env.")
+        return f"no {name}" if value is None else f"{name}={value}"
+    return f"{axis.removeprefix('params.')} {shown(value)}"
+
+
+def shown(value: Any) -> str:
+    """A value by itself, as heads of rows and columns have it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "-" if value is None else "none" if value == "" else str(value)

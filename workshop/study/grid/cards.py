@@ -14,7 +14,7 @@ from workshop.report.figures.bars import grouped, settings
 from workshop.report.figures.heatmap import heatmap, legend
 from workshop.report.figures.line import line as drawn_line
 from workshop.report.figures.points import Point
-from workshop.study.card_parts import (
+from workshop.study.cards import (
     about,
     axis_words,
     best_card,
@@ -47,7 +47,7 @@ def cards(report: GridReport) -> list[Card]:
         *best_card(report.best, unit, _command(report)),
         *_mattered(cells, axes),
         Card("cells", f"All cells ({len(cells)})", tuple(cells_table(cells, unit, axes))),
-        runs_card(report, report.study.description["rate"], unit),
+        runs_card(report),
     ]
 
 
@@ -63,40 +63,40 @@ def varying(cells: Sequence[CellResult]) -> list[str]:
     return [name for name in names if len({_key(cell.point.get(name)) for cell in cells}) > 1]
 
 
-def picture(cells: Sequence[CellResult], axes: Sequence[str], unit: str, published: str = "") -> tuple[Part, ...]:
+def picture(cells: Sequence[CellResult], axes: Sequence[str], unit: str) -> tuple[Part, ...]:
     """The figure that fits so many axes, with what can be clicked at; nothing where nothing differs."""
     if not axes:
         return ()
     if len(axes) == 1:
-        return _one(cells, axes[0], unit, published)
+        return _one(cells, axes[0], unit)
     if len(axes) == 2:
         first, second = axes
         if MPI in axes:
-            return _by_mpi(cells, second if first == MPI else first, unit, published)
-        return _two(cells, axes, unit, published)
+            return _by_mpi(cells, second if first == MPI else first, unit)
+        return _two(cells, axes, unit)
     ordered = [effect.axis for effect in _effects(cells)] or list(axes)
     first, second = sorted((ordered + [axis for axis in axes if axis not in ordered])[:2], key=list(axes).index)
-    shown = _two(_best_by(cells, (first, second)), (first, second), unit, published)
+    shown = _two(_best_by(cells, (first, second)), (first, second), unit)
     others = say.listed(axis_words(axis) for axis in axes if axis not in (first, second))
     return (about(f"The two settings that mattered most; each cell is the best over {others}."), *shown)
 
 
-def _one(cells: Sequence[CellResult], axis: str, unit: str, published: str) -> tuple[Part, ...]:
+def _one(cells: Sequence[CellResult], axis: str, unit: str) -> tuple[Part, ...]:
     values = [cell.point.get(axis) for cell in cells]
     picks = [pick(cell, unit) for cell in cells]
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in map(_number, values)):
         order = sorted(range(len(cells)), key=lambda at: _number(values[at]))
         cells, values, picks = ([list(of)[at] for at in order] for of in (cells, values, picks))
         along = [_number(value) for value in values]
-        drawn = drawn_line(along, {"": [point(cell) for cell in cells]}, axis_words(axis), unit, published=published)
+        drawn = drawn_line(along, {"": [point(cell) for cell in cells]}, axis_words(axis), unit)
         return (figure(drawn, picks=picks),)
     names = [_bar(axis, value) for value in values]
     base = next((name for name, value in zip(names, values, strict=True) if value is None), names[0])
-    bars = settings([point(cell, name) for cell, name in zip(cells, names, strict=True)], unit, base, published)
+    bars = settings([point(cell, name) for cell, name in zip(cells, names, strict=True)], unit, base)
     return (figure(bars, picks=picks),)
 
 
-def _by_mpi(cells: Sequence[CellResult], other: str, unit: str, published: str) -> tuple[Part, ...]:
+def _by_mpi(cells: Sequence[CellResult], other: str, unit: str) -> tuple[Part, ...]:
     """Bars of each MPI beside each other, for every value of the other setting."""
     values, mpis = _values(cells, other), _values(cells, MPI)
     groups: dict[str, list[Point]] = {}
@@ -106,17 +106,17 @@ def _by_mpi(cells: Sequence[CellResult], other: str, unit: str, published: str) 
         found = [there.get(_key(value)) for value in values]
         groups[NAMES.get(mpi, str(mpi))] = [point(cell) if cell else Point("", state="") for cell in found]
         picks += [pick(cell, unit) if cell else {} for cell in found]
-    drawn = grouped([setting_words(other, value) for value in values], groups, axis_words(other), unit, published)
+    drawn = grouped([setting_words(other, value) for value in values], groups, axis_words(other), unit)
     return (figure(drawn, picks=picks),)
 
 
-def _two(cells: Sequence[CellResult], axes: Sequence[str], unit: str, published: str) -> tuple[Part, ...]:
+def _two(cells: Sequence[CellResult], axes: Sequence[str], unit: str) -> tuple[Part, ...]:
     across, down = _values(cells, axes[0]), _values(cells, axes[1])
     if len(across) < len(down) and len(down) > 4:  # the longer one across, where screens are longer
         axes, across, down = (axes[1], axes[0]), down, across
     words_of = [[setting_words(axis, value) for value in of] for axis, of in zip(axes, (across, down), strict=True)]
     points = {tuple(setting_words(axis, cell.point.get(axis)) for axis in axes): point(cell) for cell in cells}
-    drawn: go.Figure = heatmap(*words_of, points, (axis_words(axes[0]), axis_words(axes[1])), unit, published)
+    drawn: go.Figure = heatmap(*words_of, points, (axis_words(axes[0]), axis_words(axes[1])), unit)
     wide = HEAD + CELL * len(across)
     picks = [pick(cell, unit) for cell in cells]
     return (figure(drawn, wide if wide > PHONE else 0, picks), about(legend(points)))

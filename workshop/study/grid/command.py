@@ -164,6 +164,6 @@ def _run(
     some = grids.some_cell(wanted, chosen)
     if chosen.inputs:  # nothing is started for a file that can't be read
         chosen.inputs(chosen.check(some.params), client.artifacts_of(store))
-    wanted = grids.asked(wanted, lambda one: client.placement_in(where, one.as_json()))
-    study = commands.begun(store, grids.KIND, chosen.name, wanted)
+    wanted = grids.check_placements(wanted, lambda one: client.placement_in(where, one.as_json()))
+    study = commands.begin(store, grids.KIND, chosen.name, wanted)
     return commands.go_on(store, study, where, minutes, as_json)

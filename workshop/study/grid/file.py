@@ -20,7 +20,7 @@ What is read is data only: YAML's core schema (1.2), in which `off` and `no` are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,13 +76,13 @@ def read(text: str, name: str = "the study") -> StudyFile:
 def _study(document: Mapping[str, Any], lines: Mapping[str, int], name: str) -> StudyFile:
     values: dict[str, Any] = {}
     for key, value in document.items():
-        if key not in _CHECKS:
-            raise BadInput(f"{name}, line {lines[key]}: a study has no {key[:60]!r}; it has {words.listed(_CHECKS)}.")
+        if key not in _FIELDS:
+            raise BadInput(f"{name}, line {lines[key]}: a study has no {key[:60]!r}; it has {words.listed(_FIELDS)}.")
         try:
-            values[key] = _CHECKS[key](key, value)
+            values[key] = _value(key, value)
         except BadInput as error:
             raise BadInput(f"{name}, line {lines[key]}: {error}") from None
-    for key in ("workload", "vary"):
+    for key in _NEEDED:
         if key not in values:
             raise BadInput(f"{name} has no {key}; it should say {_NEEDED[key]}.")
     return StudyFile(**{key: value for key, value in values.items() if value is not None})
@@ -92,70 +92,42 @@ def _lines(node: Any) -> dict[Any, int]:
     return {key.value: key.start_mark.line + 1 for key, _ in node.value}
 
 
-def _text(key: str, value: Any) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > 200:
-        raise BadInput(f"{key} is {str(value)[:60]!r}; it should be a word or a few.")
-    return value.strip()
-
-
-def _mapping(key: str, value: Any) -> dict[str, Any]:
+def _value(key: str, value: Any) -> Any:
+    """What a file has under a name; None where it leaves that open. Raises BadInput."""
+    expected, kinds = _FIELDS[key]
+    if value is None and key not in _NEEDED:
+        return {"cells": 0} if key == "best" else None
+    right = isinstance(value, kinds) and isinstance(value, bool) <= (kinds is bool)
+    if not right or (kinds is str and not 0 < len(value.strip()) <= len(value) <= 200):
+        raise BadInput(f"{key} is {str(value)[:60]!r}; it should be {expected}.")
+    if isinstance(value, str):
+        return {"name": value} if key == "sampler" else value.strip()
     if not isinstance(value, dict):
-        raise BadInput(f"{key} is {str(value)[:60]!r}; it should be names with values, such as {_EXAMPLES[key]}.")
-    return {str(name): given for name, given in value.items()}
-
-
-def _placement(key: str, value: Any) -> dict[str, Any]:
-    found = _mapping(key, value)
+        return value
+    found = {str(name): given for name, given in value.items()}
     variables = found.get("environment")
-    if isinstance(variables, dict):  # whose values are texts, also where they look like numbers
-        found["environment"] = {str(name): _plain(given) for name, given in variables.items()}
+    if key == "placement" and isinstance(variables, dict):  # whose values are texts, also where they look like numbers
+        found["environment"] = {str(name): _text(given) for name, given in variables.items()}
     return found
 
 
-def _plain(value: Any) -> Any:
+def _text(value: Any) -> Any:
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
-def _sampler(key: str, value: Any) -> dict[str, Any] | None:
-    return {"name": value} if isinstance(value, str) else _mapping(key, value)
-
-
-def _number(key: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise BadInput(f"{key} is {str(value)[:60]!r}; it should be a whole number.")
-    return value
-
-
-def _yes_or_no(key: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise BadInput(f"{key} is {str(value)[:60]!r}; it should be true or false.")
-    return value
-
-
-def _or_none(check: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
-    return lambda key, value: None if value is None else check(key, value)
-
-
-_EXAMPLES = {
-    "params": "{batch: 64}",
-    "placement": "{ranks: 2}",
-    "vary": "{ranks: [1, 2]}",
-    "sampler": "{name: tpe, trials: 20}",
-    "best": "{cells: 2, repeats: 3}",
+# What a file may hold: what it should be, in words and as types.
+_FIELDS: Mapping[str, tuple[str, Any]] = {
+    "workload": ("a word or a few", str),
+    "title": ("a word or a few", str),
+    "params": ("names with values, such as {batch: 64}", dict),
+    "placement": ("names with values, such as {ranks: 2}", dict),
+    "vary": ("names with values, such as {ranks: [1, 2]}", dict),
+    "sampler": ("names with values, such as {name: tpe, trials: 20}", (str, dict)),
+    "repeats": ("a whole number", int),
+    "best": ("names with values, such as {cells: 2, repeats: 3}", dict),
+    "shared": ("true or false", bool),
+    "limit": ("a whole number", int),
+    "compare": ("a word or a few", str),
+    "seeds": ("true or false", bool),
 }
 _NEEDED = {"workload": "what to run, as in `workload: kmeans`", "vary": "what to vary, as in `vary: {ranks: [1, 2]}`"}
-# What a file may hold, and how it is read.
-_CHECKS: dict[str, Callable[[str, Any], Any]] = {
-    "workload": _text,
-    "title": _or_none(_text),
-    "params": _or_none(_mapping),
-    "placement": _or_none(_placement),
-    "vary": _mapping,
-    "sampler": _or_none(_sampler),
-    "repeats": _or_none(_number),
-    "best": lambda key, value: {"cells": 0} if value is None else _mapping(key, value),
-    "shared": _or_none(_yes_or_no),
-    "limit": _or_none(_number),
-    "compare": _or_none(_text),
-    "seeds": _or_none(_yes_or_no),
-}

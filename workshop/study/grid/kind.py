@@ -2,61 +2,48 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.registry import workload
 from workshop.report.command_line import run_command
-from workshop.store.records import RunRecord, StudyRecord, Trial
+from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study import results
 from workshop.study.grid import axes as axes_of
 from workshop.study.grid import plan
-from workshop.study.grid.repeating import best_again
 from workshop.study.grid.sampler import propose
-from workshop.study.grid.seeds import seed_by_seed, sown
+from workshop.study.grid.seeds import seed_by_seed, with_seeds
 from workshop.study.grid.verdict import verdict
 from workshop.study.kinds import Kind, Sofar, read
-from workshop.study.report import study_json, trial_json
+from workshop.study.report import Report
 from workshop.study.results import CellResult
 from workshop.study.settings import VARIABLE
 from workshop.study.trials import Cell, impossible, interleave
 
 
 @dataclass(frozen=True)
-class GridReport:
+class GridReport(Report):
     """A grid study and what it has found."""
 
-    study: StudyRecord
-    trials: list[Trial]
-    runs: Mapping[int, RunRecord]  # by id
     rows: list[CellResult]  # in the grid's order
     best: CellResult | None
     command: str  # that runs the best cell; empty where there is none
-    verdict: dict[str, str]
 
     @property
     def axes(self) -> Mapping[str, Sequence[Any]]:
         return self.study.description["axes"]
 
-    @property
-    def unit(self) -> str:
-        return self.study.description["unit"]
-
-    def as_json(self) -> dict[str, Any]:
-        """The document of `workshop study run|show|resume --json`."""
-        rate = self.study.description["rate"]
+    def findings(self) -> dict[str, Any]:
         return {
-            **study_json(self.study),
             **self.study.description,
             "rows": [row.as_json() for row in self.rows],
             "winner": self.best.as_json() if self.best else None,
             "command": self.command or None,
-            "verdict": self.verdict,
-            "trials": [trial_json(trial, self.runs, rate) for trial in self.trials],
         }
 
 
@@ -76,7 +63,7 @@ def grid_report(store: Store, study: StudyRecord) -> GridReport:
     said = verdict(rows, told["unit"], study.finished_at is not None, command)
     if told.get("seeds"):
         said = seed_by_seed(said, rows, trials, runs, study, command)
-    return GridReport(study, trials, runs, rows, best, command, said)
+    return GridReport(study, trials, runs, said, rows, best, command)
 
 
 def more(sofar: Sofar) -> list[Trial]:
@@ -87,8 +74,43 @@ def more(sofar: Sofar) -> list[Trial]:
         point = propose(told["axes"], told["sampler"], cells, lambda point: not _cell(sofar.study, point).why)
         if point is not None:
             first = max((trial.number for trial in sofar.trials), default=0) + 1
-            return sown(interleave([_cell(sofar.study, point)], told["repeats"], first), told)
-    return sown(best_again(sofar.trials, cells, told["best"], told["repeats"]), told)
+            return with_seeds(interleave([_cell(sofar.study, point)], told["repeats"], first), told)
+    return with_seeds(best_again(sofar.trials, cells, told["best"], told["repeats"]), told)
+
+
+def best_again(
+    trials: Sequence[Trial], cells: Sequence[CellResult], best: Mapping[str, int] | None, repeats: int
+) -> list[Trial]:
+    """Trials that have each of the `best["cells"]` best cells run `best["repeats"]` times in all, interleaved; none
+    where they were.
+
+    A cell that falls behind makes room for the next one, until twice as many have been repeated: on a noisy machine
+    that could go on for ever. Failed trials count, so that a cell that fails now and then doesn't, either.
+    """
+    if not best:
+        return []
+    tried = Counter(results.cell_key(trial.label, trial.point) for trial in trials)
+    begun = {key for key, times in tried.items() if times > repeats}
+    lacking: list[CellResult] = []
+    for cell in results.ranked(cells)[: best["cells"]]:
+        key = results.cell_key(cell.label, cell.point)
+        if tried[key] >= best["repeats"]:
+            continue
+        if key in begun or len(begun) < 2 * best["cells"]:
+            begun.add(key)
+            lacking.append(cell)
+    wanted: list[Trial] = []
+    first = max(trial.number for trial in trials) + 1 if trials else 1
+    for already in sorted({tried[results.cell_key(cell.label, cell.point)] for cell in lacking}):
+        alike = [cell for cell in lacking if tried[results.cell_key(cell.label, cell.point)] == already]
+        rounds = best["repeats"] - already
+        found = interleave([_as_cell(cell) for cell in alike], rounds, repeat=already + 1)
+        wanted += [replace(trial, number=first + len(wanted) + at) for at, trial in enumerate(found)]
+    return wanted
+
+
+def _as_cell(result: CellResult) -> Cell:
+    return Cell(result.label, result.params, result.placement, result.point)
 
 
 def total(sofar: Sofar) -> int:

@@ -58,4 +58,4 @@ def plan(store: Store, session: SessionRecord, chosen: Workload, asked: dict[str
         title=own.get("title", ""),
         seconds=seconds_each(store, chosen.name, {})[0],
     )
-    return grids.asked(wanted, lambda one: client.placement_in(session, one.as_json()))
+    return grids.check_placements(wanted, lambda one: client.placement_in(session, one.as_json()))

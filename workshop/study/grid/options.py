@@ -1,4 +1,4 @@
-"""What a grid may be asked beside its axes: a sampler, a limit, how often the best are repeated. Pure."""
+"""Options of a grid beside its axes: the sampler, the repeats of the best cells, the title. Pure."""
 
 from __future__ import annotations
 

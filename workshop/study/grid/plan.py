@@ -22,9 +22,9 @@ from workshop.study.estimate import SECONDS
 from workshop.study.grid import axes as axes_of
 from workshop.study.grid import options
 from workshop.study.grid import seeds as seeding
-from workshop.study.grid.seeds import sown
+from workshop.study.grid.seeds import with_seeds
 from workshop.study.scaling.plan import REPEATS, scaling_of
-from workshop.study.trials import Cell, interleave
+from workshop.study.trials import Cell, description, interleave
 
 KIND = "grid"
 MOST = 500  # cells that a study runs unless somebody sets a limit
@@ -52,21 +52,7 @@ class GridStudy:
     cells: tuple[Cell, ...]  # none for a sampler, which chooses while the study goes on
 
     def description(self) -> dict[str, Any]:
-        """What the store keeps; equal descriptions are the same study."""
-        return {
-            "axes": {name: list(values) for name, values in self.axes.items()},
-            "params": dict(self.params),
-            "placement": dict(self.placement),
-            "rate": self.rate,
-            "unit": self.unit,
-            "repeats": self.repeats,
-            "best": dict(self.best) if self.best else None,
-            "sampler": dict(self.sampler) if self.sampler else None,
-            "limit": dict(self.limit) if self.limit else None,
-            "shared": self.shared,
-            "title": self.title,
-            **({"seeds": True} if self.seeds else {}),
-        }
+        return description(self, "workload", "cells", *(() if self.seeds else ("seeds",)))
 
     def trials(self) -> list[Trial]:
         """The first rounds: all cells once, and then those that can be, each round beginning with another one."""
@@ -74,7 +60,7 @@ class GridStudy:
         able = [cell for cell in self.cells if not cell.why]
         turned = able[1:] + able[:1]
         rest = interleave(turned, self.repeats - 1, len(first) + 1, 2) if able else []
-        return sown([*first, *rest], self.description())
+        return with_seeds([*first, *rest], self.description())
 
     def runs(self) -> int:
         """How many runs it takes in all, as far as one can tell beforehand."""
@@ -152,7 +138,7 @@ def plan(
     )
 
 
-def asked(
+def check_placements(
     study: GridStudy,
     check: Callable[[Placement], object],
     seconds: float = ASKED,
@@ -176,7 +162,7 @@ def asked(
 
 
 def some_cell(study: GridStudy, workload: Workload) -> Cell:
-    """A cell that can be, as far as one is found. Raises BadInput with the reason of the first where none is."""
+    """The first cell that can be run. Raises BadInput with the reason of the first cell where none can be run."""
     first: Cell | None = None
     over = (study.params, study.placement, study.shared)
     found = study.cells or (axes_of.cell(point, workload, *over) for point in axes_of.points(study.axes))
@@ -210,7 +196,7 @@ def _some_can_be(cells: Sequence[Cell]) -> None:
 
 
 def _base(workload: Workload, axes: Mapping[str, Sequence[Any]], given: Mapping[str, Any]) -> dict[str, Any]:
-    """All params, those that are varied at values with which they fit together. Raises BadInput where none do."""
+    """All params; those that are varied have the first values that fit together. Raises BadInput where none do."""
     first: BadInput | None = None
     for point in itertools.islice(axes_of.points(axes), TRIED):
         try:

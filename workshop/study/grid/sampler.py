@@ -50,7 +50,7 @@ def propose(
 def _study(
     axes: axes_of.Axes, sampler: Mapping[str, Any], tried: Sequence[CellResult]
 ) -> tuple[optuna.Study, dict[str, Any]]:
-    """Optuna's study as it would be, had it chosen all cells so far itself."""
+    """An Optuna study that holds all cells so far, as if Optuna had chosen them."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)

@@ -43,7 +43,7 @@ def check(workload: Workload, axes: Mapping[str, Any]) -> None:
         raise BadInput("seed is varied already, so repeats can't have one each; leave out one of the two.")
 
 
-def sown(trials: Iterable[Trial], description: Mapping[str, Any]) -> list[Trial]:
+def with_seeds(trials: Iterable[Trial], description: Mapping[str, Any]) -> list[Trial]:
     """The trials of a study, each round with the next seed where its description asks for that."""
     if not description.get("seeds"):
         return list(trials)

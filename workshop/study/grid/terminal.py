@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from string import ascii_lowercase
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from workshop.core import words
 from workshop.report import terminal
+from workshop.study.grid.axes import shown
 from workshop.study.grid.kind import GridReport
-from workshop.study.grid.labels import shown
 from workshop.study.results import CellResult, ranked
-from workshop.study.terminal import rate, show_head, show_verdict
+from workshop.study.terminal import rate, show_report
 
 WIDTH = 80
 LISTED = 20  # cells of a grid that has no picture
@@ -25,14 +24,10 @@ BEST = "green"
 
 def show_grid(found: GridReport) -> None:
     """A grid study: its cells, the best marked, those that failed with their reasons; its verdict."""
-    out = Console(highlight=False)
-    show_head(out, found)
     notes = _Notes()
     axes = {axis: list(values) for axis, values in found.axes.items()}
-    out.print(_matrix(found, axes, notes) or _table(found, axes, notes))
-    for line in notes.lines():
-        out.print(line)
-    show_verdict(out, found)
+    table = _matrix(found, axes, notes) or _table(found, axes, notes)
+    show_report(found, table, *notes.lines())
 
 
 class _Notes:

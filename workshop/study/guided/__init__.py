@@ -2,4 +2,8 @@
 
 After Rawat and Kapoor, Optimizing Distributed AI Training Using Intel oneAPI Toolkits (Intel, 2021): its method, on the
 machine at hand, with its figures beside one's own.
+
+The steps are data, in `steps.yaml`. `cells` makes the grid of a step, `trials` says which trials it still wants,
+`step_results` holds what has been measured. `verdicts` and `answers` choose what a step says, `cards`, `terminal` and
+`page` show it.
 """

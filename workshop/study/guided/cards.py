@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from workshop.core import words as say
 from workshop.report.analysis.spent import as_long_run
@@ -17,19 +19,16 @@ from workshop.report.figures.waterfall import WaterfallStep as Stage
 from workshop.report.figures.waterfall import waterfall
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
-from workshop.study.card_parts import about, cells_table, pick, point, rate_words, runs_card, verdict
+from workshop.study.cards import about, cells_table, pick, point, rate_words, runs_card, verdict
 from workshop.study.grid.cards import picture
-from workshop.study.guided.cells import AFTER, BEFORE, left_out
-from workshop.study.guided.evidence import threads_of
-from workshop.study.guided.found import Found
+from workshop.study.guided.cells import AFTER, BEFORE, crowded, points
 from workshop.study.guided.guesses import about as about_study
 from workshop.study.guided.kind import PathReport, StepReport
-from workshop.study.guided.places import AS_FOUND
-from workshop.study.guided.saying import name
+from workshop.study.guided.step_results import name, threads_of
 from workshop.study.guided.steps import OTHERS, SOURCE
 from workshop.study.results import CellResult
 
-Drawn = tuple[Part, ...]
+Parts = tuple[Part, ...]
 ZERO = (
     "The axis begins at zero: a leak is a line that goes on climbing. Above it stands all that each has gained; the "
     "verdict counts what comes after the first third, in which pools fill up."
@@ -39,7 +38,7 @@ ZERO = (
 def cards(report: PathReport) -> list[Card]:
     """All steps that have something to show, for one's own page and for the export."""
     shown = [card for one in report.steps if one.state != "waiting" for card in step_cards(report, one.step.key)]
-    return [verdict(report), *shown, runs_card(report, report.setting.rate, report.unit)]
+    return [verdict(report), *shown, runs_card(report)]
 
 
 def guessed(report: PathReport, shown: Sequence[Card], steps: Container[str]) -> list[Card]:
@@ -56,81 +55,67 @@ def visible(store: Store, identity: int, report: PathReport, shown: Sequence[Car
 
 
 def step_cards(report: PathReport, key: str, titled: bool = True) -> list[Card]:
-    """One step: its figure with all it has found, and what the article's authors found."""
-    one = report.step(key)
+    """One step: its figure with all it has found, and what the article's authors found; then its cells."""
+    one, told = report.step(key), report.step(key).verdict
     title = f"{key}. {one.step.title}" if titled else ""
-    parts = _DRAWN[key](report, one)
-    told = one.verdict
-    head: Drawn = ()
+    head: Parts = ()
     if told is not None:
         head = (words(line(told["verdict"], tone="heading"), line(told["why"], "Why"), line(told["next"], "Next")),)
+    article = words(line(f"{one.step.article} {OTHERS} {SOURCE}.", "The article:", tone="about"))
+    cells = [_bare(cell) for cell in one.cells]
+    axes = [axis for axis in _axes(cells) if axis != "gave"]
     return [
-        Card(f"step-{key}", title, (*head, *parts, article(one))),
-        Card(f"cells-{key}", "", tuple(_cells(report, one))),
+        Card(f"step-{key}", title, (*head, *_SHOWN[one.step.shown](report, one, cells), article)),
+        Card(f"cells-{key}", "", tuple(cells_table(cells, report.unit, axes))),
     ]
-
-
-def article(one: StepReport) -> Part:
-    """The article's own figures, cited."""
-    return words(line(f"{one.step.article} {OTHERS} {SOURCE}.", "The article:", tone="about"))
-
-
-def _cells(report: PathReport, one: StepReport) -> list[Part]:
-    axes = list(dict.fromkeys(axis for cell in one.cells for axis in cell.point if axis not in ("step", "gave")))
-    return cells_table([_bare(cell) for cell in one.cells], report.unit, axes)
 
 
 def _bare(cell: CellResult) -> CellResult:
     """A cell as its own step's figures name it."""
     point = {axis: value for axis, value in cell.point.items() if axis != "step"}
-    return CellResult(**{**vars(cell), "label": name(cell), "point": point})
+    return replace(cell, label=name(cell), point=point)
 
 
-def _grid(report: PathReport, one: StepReport) -> Drawn:
-    return picture([_bare(cell) for cell in one.cells], _axes(one), report.unit)
+def _axes(cells: Sequence[CellResult]) -> list[str]:
+    return list(dict.fromkeys(axis for cell in cells for axis in cell.point))
 
 
-def _ranks(report: PathReport, one: StepReport) -> Drawn:
-    """The heat map of ranks and threads, with what the quick setting has left out."""
-    out = [f"{ranks} x {threads}" for ranks, threads in left_out(report.found)]
-    said = f"Left out in the quick setting, with more than two threads for a core: {say.listed(out)}."
-    return (*_grid(report, one), *([about(said)] if out else []))
+def _grid(report: PathReport, one: StepReport, cells: Sequence[CellResult]) -> Parts:
+    """The figure of any grid, with what the quick setting has left out."""
+    out = sorted(tuple(at.values()) for at in points(report.found, one.step) if crowded(report.found, at))
+    names = say.listed(one.step.label.format(*values) for values in out)
+    said = f"Left out in the quick setting, with more than two threads for a core: {names}."
+    return (*picture(cells, _axes(cells), report.unit), *([about(said)] if out else []))
 
 
-def _axes(one: StepReport) -> list[str]:
-    return [axis for axis in one.cells[0].point if axis != "step"] if one.cells else []
+def _bars(report: PathReport, one: StepReport, cells: Sequence[CellResult]) -> Parts:
+    """A bar for each cell, the first of which is what others are compared with."""
+    picks = [pick(cell, report.unit) for cell in cells]
+    return (figure(settings([point(cell) for cell in cells], report.unit, cells[0].label), picks=picks),)
 
 
-def _profile(report: PathReport, one: StepReport) -> Drawn:
+def _profile(report: PathReport, one: StepReport, cells: Sequence[CellResult]) -> Parts:
     """Threads by kind, and where the time went, of the naive start beside the same rank with all cores."""
-    runs = {name(cell): run for cell in one.cells if (run := report.found.run(cell)) is not None}
+    runs = {name(cell): run for cell, run in report.found.measured(one.step.key)}
     census = {label: {kind.kind: kind for kind in threads_of(run)} for label, run in runs.items()}
-    kinds = list(dict.fromkeys(kind for told in census.values() for kind in told))
     parts: list[Part] = []
-    if kinds:
+    if kinds := list(dict.fromkeys(kind for told in census.values() for kind in told)):
         rows = []
         for kind in kinds:
-            cells = []
+            row = [KINDS.get(kind, kind)]
             for told in census.values():
                 there = told.get(kind)
-                cells += [str(there.count), str(there.busy), say.seconds(there.seconds)] if there else ["–"] * 3
-            rows.append([KINDS.get(kind, kind), *cells])
+                row += [str(there.count), str(there.busy), say.seconds(there.seconds)] if there else ["–"] * 3
+            rows.append(row)
         heads = [f"{label}: {what}" for label in census for what in ("threads", "worked", "processor time")]
         parts.append(table(["Kind of thread", *heads], rows))
     times = {label: _times(run) for label, run in runs.items()}
     if any(times.values()):
         parts += [about("Where the time of the run went, in seconds of it."), figure(compared(times))]
-    told_memory = [
-        f"{label} {say.size(max(run.metrics['memory']))}" for label, run in runs.items() if run.metrics.get("memory")
-    ]
-    if told_memory:
-        parts.append(about(f"Memory of the rank: {say.listed(told_memory)}."))
-    picks = [pick(_bare(cell), report.unit) for cell in one.cells]
-    points = [point(cell, name(cell)) for cell in one.cells]
-    return (
-        *parts,
-        figure(settings(points, report.unit, points[0].name), picks=picks),
-    )
+    sizes = [f"{label} {say.size(max(memory))}" for label, run in runs.items() if (memory := run.metrics.get("memory"))]
+    if sizes:
+        parts.append(about(f"Memory of the rank: {say.listed(sizes)}."))
+    return (*parts, *_bars(report, one, cells))
 
 
 def _times(run: RunRecord) -> Mapping[str, float]:
@@ -143,56 +128,36 @@ def _times(run: RunRecord) -> Mapping[str, float]:
     return seconds
 
 
-def _memory(report: PathReport, one: StepReport) -> Drawn:
+def _memory(report: PathReport, one: StepReport, cells: Sequence[CellResult]) -> Parts:
     """Resident memory after each evaluation, and what an evaluation took."""
     lines = {way: (list(range(1, len(how.values) + 1)), list(how.values)) for way, how in report.grown.items()}
     return (figure(memory(lines, axis="evaluations")), about(ZERO))
 
 
-def _bars(report: PathReport, one: StepReport) -> Drawn:
-    points = [point(cell, name(cell)) for cell in one.cells]
-    picks = [pick(_bare(cell), report.unit) for cell in one.cells]
-    base = AS_FOUND if one.step.key == "f" else ""
-    return (figure(settings(points, report.unit, base), picks=picks),)
-
-
-def _evaluation(report: PathReport, one: StepReport) -> Drawn:
+def _evaluation(report: PathReport, one: StepReport, cells: Sequence[CellResult]) -> Parts:
     """Shares of training and evaluation before and after on the most ranks; scaling in images/s and in time."""
-    found = report.found
-    most = max((cell.point["ranks"] for cell in one.cells), default=1)
+    several = sorted({cell.point["ranks"] for cell in cells})
     rings = {}
-    for cell in one.cells:
-        if cell.point["ranks"] == most and (seconds := as_long_run(found.run(cell))):
-            rings[f"{cell.point['evaluation']}, {say.count(most, 'rank')}"] = seconds
-    several = sorted({cell.point["ranks"] for cell in one.cells})
-    training = _over_ranks(found, one.cells, several, _training)
-    whole = _over_ranks(found, one.cells, several, _whole)
+    for cell, run in report.found.measured(one.step.key):
+        if cell.point["ranks"] == several[-1] and (seconds := as_long_run(run)):
+            rings[f"{cell.point['evaluation']}, {say.count(several[-1], 'rank')}"] = seconds
+
+    def over_ranks(of: Callable[[RunRecord], float | None], unit: str, ideal: Any) -> Part:
+        """A line for each way to evaluate, with a point for each number of ranks."""
+        lines: dict[str, list[Point]] = {BEFORE: [], AFTER: []}
+        for cell in sorted(cells, key=lambda cell: cell.point["ranks"]):
+            told = tuple(value for run in cell.runs if (value := of(report.found.runs[run])) is not None)
+            label = say.count(cell.point["ranks"], "rank")
+            lines[cell.point["evaluation"]].append(Point(label, told, cell.status, cell.why))
+        return figure(drawn_line(several, lines, "ranks", unit, ideal=ideal, mark=False))
+
     return (
         figure(compared(rings)),
         about("Images a second of training alone, as is most often told:"),
-        figure(drawn_line(several, training, "ranks", report.unit, ideal="faster", mark=False)),
+        over_ranks(_training, report.unit, "faster"),
         about("Time for the same images, evaluation counted in:"),
-        figure(drawn_line(several, whole, "ranks", "seconds", ideal="shorter", mark=False)),
+        over_ranks(lambda run: sum(as_long_run(run).values()) or None, "seconds", "shorter"),
     )
-
-
-def _over_ranks(
-    found: Found, cells: Sequence[CellResult], several: Sequence[int], of: Callable[[RunRecord], float | None]
-) -> dict[str, list[Point]]:
-    """A line for each way to evaluate, with a point for each number of ranks."""
-    lines = {}
-    for when in (BEFORE, AFTER):
-        at = {cell.point["ranks"]: cell for cell in cells if cell.point["evaluation"] == when}
-        points = []
-        for ranks in several:
-            cell = at.get(ranks)
-            runs = [found.runs[run] for run in cell.runs] if cell is not None else []
-            values = tuple(value for run in runs if (value := of(run)) is not None)
-            points.append(
-                Point(say.count(ranks, "rank"), values, cell.status if cell else "", cell.why if cell else "")
-            )
-        lines[when] = points
-    return lines
 
 
 def _training(run: RunRecord) -> float | None:
@@ -200,42 +165,29 @@ def _training(run: RunRecord) -> float | None:
     return float(told) if isinstance(told, (int, float)) else None
 
 
-def _whole(run: RunRecord) -> float | None:
-    return sum(as_long_run(run).values()) or None
-
-
-def _waterfall(report: PathReport, one: StepReport) -> Drawn:
+def _waterfall(report: PathReport, one: StepReport, cells: Sequence[CellResult]) -> Parts:
     measured = [cell for cell in one.cells if cell.median]
     if len(measured) < 2 or measured[0] is not one.cells[0]:
         return (about("The waterfall needs the naive start and at least one stage behind it."),)
     first, *rest = measured
-    before = [first, *rest]
     stages = [
-        Stage(name(cell), cell.median or 0.0, report.found.apart(cell, was))
-        for cell, was in zip(rest, before, strict=False)
+        Stage(name(cell), cell.median or 0.0, report.found.apart(cell, before))
+        for cell, before in zip(rest, measured, strict=False)
     ]
     drawn = waterfall(Stage(name(first), first.median or 0.0), stages, report.unit)
-    gave = {cell.point["gave"] for cell in one.cells}
-    nothing = [
-        step.step.short
-        for step in report.steps
-        if step.step.key not in gave | {"i"} and step.state in ("done", "partly")
-    ]
+    gave = {cell.point["gave"] for cell in cells} | {one.step.key}
+    ended = [other.step for other in report.steps if other.state in ("done", "partly")]
+    nothing = [step.short for step in ended if step.key not in gave]
     left = f" Not in it, since they added nothing beyond chance: {say.listed(nothing)}." if nothing else ""
-    return (
-        figure(drawn),
-        about(f"Evaluation is counted in, {rate_words(first.median, report.unit)} at the start.{left}"),
-    )
+    start = rate_words(first.median, report.unit)
+    return (figure(drawn), about(f"Evaluation is counted in, {start} at the start.{left}"))
 
 
-_DRAWN: Mapping[str, Callable[[PathReport, StepReport], Drawn]] = {
-    "a": _profile,
-    "b": _grid,
-    "c": _grid,
-    "d": _ranks,
-    "e": _memory,
-    "f": _bars,
-    "g": _grid,
-    "h": _evaluation,
-    "i": _waterfall,
+_SHOWN: Mapping[str, Callable[[PathReport, StepReport, Sequence[CellResult]], Parts]] = {
+    "profile": _profile,
+    "grid": _grid,
+    "memory": _memory,
+    "bars": _bars,
+    "shares": _evaluation,
+    "waterfall": _waterfall,
 }

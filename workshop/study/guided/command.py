@@ -31,15 +31,15 @@ def path(
     from workshop.core import words
     from workshop.registry import workload as workload_of
     from workshop.study.guided.kind import steps_in_words
-    from workshop.study.guided.plan import KIND, WORKLOAD, read_steps
-    from workshop.study.guided.wanting import here
+    from workshop.study.guided.plan import KIND, plan_here, read_steps
+    from workshop.study.guided.steps import WORKLOAD
     from workshop.study.settings import read_settings
 
     wanted = read_steps(steps)
     given = read_settings(settings or [], workload_of(WORKLOAD))
     store, shared = commands.store_and_session(session, private)
-    setting = here(shared, given, thorough=thorough, steps=wanted)
-    study = commands.begun(store, KIND, WORKLOAD, setting)
+    setting = plan_here(shared, given, thorough=thorough, steps=wanted)
+    study = commands.begin(store, KIND, WORKLOAD, setting)
     cores = words.count(setting.cores, "core")
     common.stderr().print(f"The {setting.name} setting of {steps_in_words(setting.steps)}, for {cores}.")
     return commands.go_on(store, study, shared, minutes, as_json)

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from workshop.core import words
-from workshop.store.records import RunRecord, StudyRecord, Trial
+from workshop.store.records import StudyRecord
 from workshop.store.store import Store
-from workshop.study.guided import expecting, plan
-from workshop.study.guided.found import Found
+from workshop.study.guided import trials
+from workshop.study.guided.answers import Grown, answer, ask
 from workshop.study.guided.guesses import Answer, said
 from workshop.study.guided.memory import Growth, growth
-from workshop.study.guided.planning import ahead, found_of, going_on, hopeless, more, total, unfinished
-from workshop.study.guided.saying import Grown, failures
-from workshop.study.guided.steps import SOURCE, STEPS, Step
+from workshop.study.guided.plan import KIND as NAME
+from workshop.study.guided.plan import Setting
+from workshop.study.guided.step_results import StepResults, step_results
+from workshop.study.guided.steps import KEYS, SOURCE, STEPS, Step, Verdict
+from workshop.study.guided.verdicts import judge
 from workshop.study.kinds import Kind, Sofar, read
-from workshop.study.report import study_json, trial_json
+from workshop.study.report import Report
 from workshop.study.results import CellResult
 
 State = Literal["waiting", "running", "partly", "done"]
-REMEMBERED = "e"  # the step whose runs' memory is read
 
 
 @dataclass(frozen=True)
@@ -31,130 +32,115 @@ class StepReport:
     step: Step
     state: State  # partly: it has some of its results, and nobody is at work on it
     cells: list[CellResult]
-    verdict: dict[str, str] | None  # verdict, why, next; None: not enough measured yet
+    verdict: Verdict | None  # None: not enough measured yet
     answer: Answer | None  # to what learners predict
     left: int  # runs that it lacks
 
-    def as_json(self, found: Found) -> dict[str, Any]:
-        ask = self.step.ask(found)
+    @property
+    def ended(self) -> int:
+        """How many of its cells have a result."""
+        return sum(cell.status in ("completed", "failed", "pruned") for cell in self.cells)
+
+    def as_json(self, found: StepResults) -> dict[str, Any]:
+        question = ask(found, self.step.key)
         return {
             "step": self.step.key,
             "title": self.step.title,
             "state": self.state,
             "verdict": self.verdict,
-            "question": ask.question,
-            "answer": said(ask, self.answer.value) if self.answer else None,
+            "question": question.question,
+            "answer": said(question, self.answer.value) if self.answer else None,
             "article": self.step.article,
             "cells": [cell.as_json() for cell in self.cells],
         }
 
 
 @dataclass(frozen=True)
-class PathReport:
+class PathReport(Report):
     """The guided study and what it has found."""
 
-    study: StudyRecord
-    trials: Sequence[Trial]
-    runs: Mapping[int, RunRecord]
-    found: Found
+    found: StepResults
     steps: list[StepReport]
-    grown: Grown  # resident memory by the way of inference
-    verdict: dict[str, str]
+    grown: Grown  # resident memory by the way to ask the classifier
 
     @property
-    def setting(self) -> plan.Setting:
+    def setting(self) -> Setting:
         return self.found.setting
 
-    @property
-    def unit(self) -> str:
-        return self.setting.unit
-
     def step(self, key: str) -> StepReport:
-        return next(one for one in self.steps if one.step.key == key)
+        return self.steps[KEYS.index(key)]
 
-    def as_json(self) -> dict[str, Any]:
-        """The document of `workshop study run|show|resume --json`."""
+    def findings(self) -> dict[str, Any]:
         return {
-            **study_json(self.study),
             "setting": self.setting.name,
             "unit": self.unit,
             "params": dict(self.setting.params),
             "source": SOURCE,
             "steps": [one.as_json(self.found) for one in self.steps],
             "memory": {way: one.as_json() for way, one in self.grown.items()},
-            "verdict": self.verdict,
-            "trials": [trial_json(trial, self.runs, self.setting.rate) for trial in self.trials],
         }
 
 
 def title(study: StudyRecord) -> str:
     """The guided study in a few words."""
-    setting = plan.Setting.read(study.description)
-    some = "" if setting.steps == plan.STEPS else f", {steps_in_words(setting.steps)}"
+    setting = Setting.read(study.description)
+    some = "" if setting.steps == KEYS else f", {steps_in_words(setting.steps)}"
     return f"the article's path, {setting.name}{some}"
 
 
 def path_report(store: Store, study: StudyRecord) -> PathReport:
     """What a guided study has found so far."""
-    trials, runs = read(store, study.id)
-    found = found_of(Sofar(study, trials, runs))
+    own, runs = read(store, study.id)
+    found = step_results(Sofar(study, own, runs))
     grown = _grown(store, found)
-    now = going_on(found)
-    at_work = now.point.get("step") if now is not None and study.state == "running" else None
-    steps = []
-    for step in STEPS:
-        left = len(unfinished(found, step.key)) + len(ahead(found, step.key))
-        state: State = "waiting"
-        if step.key == at_work:
-            state = "running"
-        elif found.begun(step.key):
-            state = "done" if found.done(step.key) and not left else "partly"
-        told = step.judge(found, grown)
-        if told is None and state == "done":
-            told = _nothing(study, found, step.key)
-        steps.append(StepReport(step, state, found.results(step.key), told, step.answer(found, grown), left))
-    return PathReport(study, trials, runs, found, steps, grown, _verdict(steps, found))
+    steps = [_step(study, found, grown, one) for one in STEPS]
+    return PathReport(study, own, runs, _verdict(steps, found), found, steps, grown)
 
 
-def _verdict(steps: Sequence[StepReport], found: Found) -> dict[str, str]:
+def _step(study: StudyRecord, found: StepResults, grown: Grown, one: Step) -> StepReport:
+    now, key = trials.going_on(found), one.key
+    left = len(trials.unfinished(found, key)) + len(trials.ahead(found, key))
+    state: State = "waiting"
+    if study.state == "running" and now is not None and now.point.get("step") == key:
+        state = "running"
+    elif found.begun(key):
+        state = "done" if found.done(key) and not left else "partly"
+    told = judge(found, key, grown)
+    if told is None and state == "done":
+        told = {
+            "verdict": "Too few of its runs worked to compare anything.",
+            "why": found.failures(key) or "They ended without telling what this step looks at.",
+            "next": f"Mend that, then run what failed once more: workshop study resume {study.id} --failed",
+        }
+    return StepReport(one, state, found.results(key), told, answer(found, key, grown), left)
+
+
+def _verdict(steps: Sequence[StepReport], found: StepResults) -> Verdict:
     """Of the last step where it has one, else how far it is."""
     if steps[-1].verdict is not None:
         return steps[-1].verdict
-    judged = [one for one in steps if one.verdict is not None]
+    judged = {one.step.key: one.verdict["verdict"] for one in steps if one.verdict is not None}
     if not judged:
         return {
             "verdict": "Not enough measured yet.",
             "why": "No step has what it compares.",
             "next": f"Predict what comes out of step {found.setting.steps[:1] or 'a'}, then run it.",
         }
-    last = judged[-1]
-    waiting = [one.step.key for one in steps if one.verdict is None]
+    following = next(one.step for one in steps if one.verdict is None)
     return {
         "verdict": f"{words.count(len(judged), 'step')} of {len(steps)} measured.",
-        "why": " ".join(f"{one.step.key}: {one.verdict['verdict']}" for one in judged if one.verdict),
-        "next": f"Next is step {waiting[0]}: {steps[ord(waiting[0]) - ord('a')].step.title}."
-        if waiting
-        else (last.verdict or {}).get("next", ""),
+        "why": " ".join(f"{key}: {told}" for key, told in judged.items()),
+        "next": f"Next is step {following.key}: {following.title}.",
     }
 
 
-def _nothing(study: StudyRecord, found: Found, step: str) -> dict[str, str]:
-    """Of a step too many of whose runs have failed."""
-    return {
-        "verdict": "Too few of its runs worked to compare anything.",
-        "why": failures(found, step) or "They ended without telling what this step looks at.",
-        "next": f"Mend that, then run what failed once more: workshop study resume {study.id} --failed",
-    }
-
-
-def _grown(store: Store, found: Found) -> dict[str, Growth]:
+def _grown(store: Store, found: StepResults) -> dict[str, Growth]:
+    """How resident memory grows with each way to ask the classifier."""
     told = {}
-    for one in found.results(REMEMBERED):
-        run = found.run(one)
-        if run is not None:
-            values = [event.value for event in store.events(run.id, ["memory"], rank=0)]
-            if (how := growth(values)) is not None:
-                told[one.point["inference"]] = how
+    for one, run in found.measured("e"):
+        values = [event.value for event in store.events(run.id, ["memory"], rank=0)]
+        if (how := growth(values)) is not None:
+            told[one.point["inference"]] = how
     return told
 
 
@@ -164,8 +150,8 @@ def steps_in_words(keys: str) -> str:
 
 def seconds(store: Store, sofar: Sofar) -> tuple[float, str]:
     """How long a guided study is still likely to take, and from what that is known."""
-    told = expecting.expected(store, sofar)
+    told = trials.expected(store, Setting.read(sofar.study.description), sofar)
     return told.seconds, told.why
 
 
-KIND = Kind(plan.KIND, title, path_report, more, total, hopeless, seconds)
+KIND = Kind(NAME, title, path_report, trials.more, trials.total, trials.hopeless, seconds)

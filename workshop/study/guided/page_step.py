@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import streamlit as st
 
 from workshop.core import words
 from workshop.core.errors import WorkshopError
-from workshop.pages import cards, frame
+from workshop.pages import cards, frame, studies
 from workshop.pages.cards import FIGURE
-from workshop.pages.studies import live
 from workshop.report.figures.guesses import guesses as drawn_guesses
 from workshop.report.wording import waiting
-from workshop.store.records import Identity, SessionRecord
-from workshop.study.guided import guesses, page_study
+from workshop.store.records import Identity, SessionRecord, StudyRecord
+from workshop.study.guided import guesses, plan
+from workshop.study.guided.answers import ask as question
 from workshop.study.guided.cards import step_cards
 from workshop.study.guided.guesses import SHOWN, Ask, Choice
-from workshop.study.guided.kind import StepReport
-from workshop.study.guided.page_study import EVERY, WHERE, Seen
-from workshop.study.guided.steps import OTHERS, SOURCE
+from workshop.study.guided.kind import PathReport, StepReport, path_report
+from workshop.study.guided.steps import KEYS, OTHERS, SOURCE
+from workshop.study.guided.trials import Estimate, by_step, total
+from workshop.study.kinds import Sofar
 
+EVERY = 3.0  # seconds after which a study that goes on is looked at again; all visitors share a look
+WHERE = "The instructor runs the steps; what they find appears here by itself."
 LAB = "The lab text and a script that does without this platform are in the folder `labs/sgan`."
 STATE = {
     "waiting": "Nobody has run it yet.",
@@ -28,10 +33,42 @@ STATE = {
 }
 
 
+@dataclass(frozen=True)
+class PathView:
+    """A guided study as it is now, made once for all visitors."""
+
+    report: PathReport
+    total: int
+    expected: dict[str, Estimate]  # by step, what it would still take
+
+    def left(self, steps: str = KEYS) -> Estimate:
+        """What these steps would still take."""
+        told = [self.expected[step] for step in steps]
+        return Estimate(sum(one.runs for one in told), sum(one.seconds for one in told))
+
+
+def seen(study_id: int) -> PathView:
+    """The study as it is now. Raises BadInput where there is none."""
+    study = frame.store().study(study_id)
+    return _seen((study.id, study.created_at, study.state, study.trials, study.done, study.failed), study)
+
+
+@st.cache_resource(ttl=EVERY - 0.5, max_entries=32, show_spinner=False)
+def _seen(state: tuple[object, ...], _study: StudyRecord) -> PathView:
+    report = path_report(frame.store(), _study)
+    sofar = Sofar(_study, report.trials, report.runs)
+    return PathView(report, total(sofar), by_step(frame.store(), sofar))
+
+
+def run(study_id: int, steps: str, session: SessionRecord, identity: Identity) -> None:
+    """Have these steps run; the page then follows."""
+    studies.run(study_id, session, identity, lambda: plan.ask_for(frame.store(), study_id, steps))
+
+
 def show(study_id: int, key: str, session: SessionRecord | None, identity: Identity) -> None:
     """The step, its results as they come."""
     try:
-        now = page_study.seen(study_id)
+        now = seen(study_id)
     except WorkshopError as error:
         st.error(frame.plain(str(error)))
         return
@@ -45,8 +82,8 @@ def show(study_id: int, key: str, session: SessionRecord | None, identity: Ident
     left, right = st.columns(2, gap="medium")
     with left, st.container(border=True, key=f"tuning-predict-{key}"):
         st.markdown("#### :material/psychology: Predict")
-        _predict(study_id, one, one.step.ask(now.report.found), guessed.value if guessed else None, identity)
-    going = live(now.report.study)
+        _predict(study_id, one, question(now.report.found, key), guessed.value if guessed else None, identity)
+    going = studies.live(now.report.study)
     every = EVERY if going else None
     with right, st.container(border=True, key=f"tuning-run-{key}"):
         st.markdown("#### :material/play_circle: Run")
@@ -105,13 +142,12 @@ def _keep(study_id: int, key: str, identity: Identity, value: dict[str, object])
 
 
 def _run(study_id: int, key: str, session: SessionRecord | None, identity: Identity) -> None:
-    now = page_study.seen(study_id)
+    now = seen(study_id)
     one = now.report.step(key)
-    going = live(now.report.study)
+    going = studies.live(now.report.study)
     st.markdown(STATE[one.state])
-    ended = sum(cell.status in ("completed", "failed", "pruned") for cell in one.cells)
     if one.state != "waiting":
-        st.caption(f"{ended} of {len(one.cells)} settings measured, {words.count(len(_runs(one)), 'run')}.")
+        st.caption(f"{one.ended} of {len(one.cells)} settings measured, {words.count(len(_runs(one)), 'run')}.")
     ahead = now.expected[key]
     if ahead.runs:
         st.markdown(f"It still takes {words.count(ahead.runs, 'run')}, {waiting(ahead.seconds)}.")
@@ -126,7 +162,7 @@ def _run(study_id: int, key: str, session: SessionRecord | None, identity: Ident
     elif ahead.runs:
         label = "Run this step" if one.state == "waiting" else "Run what is missing"
         if st.button(label, type="primary", icon=":material/play_arrow:", key=f"tuning-go-{key}"):
-            page_study.run(study_id, key, session, identity)
+            run(study_id, key, session, identity)
 
 
 def _runs(one: StepReport) -> set[int]:
@@ -134,7 +170,7 @@ def _runs(one: StepReport) -> set[int]:
 
 
 def _see(study_id: int, key: str, identity: Identity, value: object) -> None:
-    now = page_study.seen(study_id)
+    now = seen(study_id)
     one = now.report.step(key)
     if one.state == "waiting":
         st.caption("Nothing has been measured yet.")
@@ -142,14 +178,14 @@ def _see(study_id: int, key: str, identity: Identity, value: object) -> None:
     _score(now, one, guesses.kept(value))
     cards.show_page(step_cards(now.report, key, titled=False), f"tuning-{study_id}")
     if identity.role == "instructor" and one.state == "done":
-        _class(study_id, one, one.step.ask(now.report.found))
+        _class(study_id, one, question(now.report.found, key))
 
 
-def _score(now: Seen, one: StepReport, guess: float | str | None) -> None:
+def _score(now: PathView, one: StepReport, guess: float | str | None) -> None:
     """How near one came, once all of the step is there."""
     if guess is None or one.state != "done" or one.answer is None:
         return
-    ask = one.step.ask(now.report.found)
+    ask = question(now.report.found, one.step.key)
     sentence = frame.plain(guesses.score(ask, guess, one.answer))
     if guesses.right(ask, guess, one.answer):
         st.success(sentence, icon=":material/check_circle:")

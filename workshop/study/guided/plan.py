@@ -1,39 +1,38 @@
-"""What the guided study is asked to do, in its quick or its thorough setting, and how long that is likely to take."""
+"""What the guided study is asked to do, in its quick or its thorough setting; and beginning one."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
+from functools import cached_property
 from typing import Any
 
-from workshop.core import words
+from workshop.core import topology
 from workshop.core.errors import BadInput
-from workshop.core.placement import Placement
 from workshop.extension import Workload
-from workshop.store.records import RunRecord, Trial
+from workshop.mpi import prefix
+from workshop.registry import workload
+from workshop.store.records import SessionRecord, StudyRecord, Trial
+from workshop.store.store import Store
+from workshop.study import runner
+from workshop.study.guided.steps import KEYS, TITLE, WORKLOAD, step
+from workshop.study.trials import description
 
 KIND = "path"
-WORKLOAD = "sgan"
-TITLE = "The article's path"
-STEPS = "abcdefghi"
 QUICK, THOROUGH = "quick", "thorough"
-MPIS = ("openmpi", "mpich", "intelmpi")
 # What the steps vary themselves, or what would keep them from being compared.
 OURS = ("exchange", "inference", "evaluate_by", "evaluate_unit", "evaluate_every", "evaluate_images", "trace", "pace")
 ITERATIONS = {QUICK: 100, THOROUGH: 400}
 LARGEST = 64  # ranks that any step starts
-# Seconds of a trial where no past run says better: new ranks, TensorFlow's import and the compilation of its steps,
-# for ranks that have cores of their own; more ranks than cores take turns with all of that.
-TRIAL = 13.0
+EIGHT = 8  # ranks up to which evaluation is compared: one rank alone has to read as many images as all of them
 
 
 @dataclass(frozen=True)
 class Setting:
     """A guided study's description, checked."""
 
-    name: str  # quick or thorough
+    setting: str  # quick or thorough
     cores: int  # of the machine that the ranks of all trials share
     mpis: tuple[str, ...]  # those that are there
     params: Mapping[str, Any]  # of every trial, `batch` being that of all ranks together
@@ -42,8 +41,12 @@ class Setting:
     unit: str
 
     @property
+    def name(self) -> str:
+        return self.setting
+
+    @property
     def quick(self) -> bool:
-        return self.name == QUICK
+        return self.setting == QUICK
 
     @property
     def repeats(self) -> int:
@@ -53,25 +56,25 @@ class Setting:
     @property
     def ranks(self) -> tuple[int, ...]:
         """Numbers of ranks to compare, ascending."""
-        return tuple(number for number in _numbers(self.cores, self.quick) if number <= LARGEST)
+        return self.values["ranks"]
 
-    @property
-    def threads(self) -> tuple[int, ...]:
-        """Numbers of threads to compare, ascending."""
-        return _numbers(self.cores, self.quick)
+    @cached_property
+    def values(self) -> Mapping[str, tuple[int, ...]]:
+        """The values of axes that depend on the machine, by the names that steps have for them."""
+        cores, threads = self.cores, _numbers(self.cores, self.quick)
+        ranks = tuple(number for number in threads if number <= LARGEST)
+        few = tuple(number for number in ranks if number <= max(cores, 2))
+        return {
+            "cores": tuple(sorted({1, cores})),
+            "threads": threads,
+            "inter_op": tuple(sorted({0, 1, cores} if self.quick else {0, 1, cores, 2 * cores})),
+            "intra_op": threads if self.quick else (0, *threads),
+            "ranks": ranks,
+            "few_ranks": few if max(few) <= EIGHT else (1, EIGHT // 2, EIGHT),
+        }
 
     def description(self) -> dict[str, Any]:
-        """What the store keeps; equal descriptions are the same study."""
-        return {
-            "setting": self.name,
-            "cores": self.cores,
-            "mpis": list(self.mpis),
-            "params": dict(self.params),
-            "steps": list(self.steps),
-            "rate": self.rate,
-            "unit": self.unit,
-            "title": TITLE,
-        }
+        return {**description(self), "steps": list(self.steps), "title": TITLE}
 
     def trials(self) -> list[Trial]:
         """None to begin with: each step is planned when those before it have been run."""
@@ -80,19 +83,12 @@ class Setting:
     @classmethod
     def read(cls, description: Mapping[str, Any]) -> Setting:
         """A setting from what the store has."""
-        return cls(
-            description["setting"],
-            description["cores"],
-            tuple(description["mpis"]),
-            description["params"],
-            "".join(description["steps"]),
-            description["rate"],
-            description["unit"],
-        )
+        told = {name: description[name] for name in cls.__dataclass_fields__}
+        return cls(**{**told, "mpis": tuple(told["mpis"]), "steps": "".join(told["steps"])})
 
     def wanting(self, steps: str, mpis: Iterable[str] | None = None) -> Setting:
         """The same with these steps wanted now, and the MPIs that are there by now."""
-        chosen = "".join(step for step in STEPS if step in steps)
+        chosen = "".join(key for key in KEYS if key in steps)
         return replace(self, steps=chosen, mpis=self.mpis if mpis is None else in_order(mpis))
 
 
@@ -103,7 +99,7 @@ def plan(
     mpis: Iterable[str] = ("openmpi",),
     *,
     thorough: bool = False,
-    steps: str = STEPS,
+    steps: str = KEYS,
 ) -> Setting:
     """A guided study from the workload's params that were `given`; `batch` is that of all ranks together. Raises
     BadInput with one sentence."""
@@ -121,61 +117,48 @@ def plan(
     return replace(setting, params=params)
 
 
-def read_steps(text: str | None) -> str:
-    """Steps from words like "a,b" or "ab"; all of them where none is given. Raises BadInput."""
-    if text is None:
-        return STEPS
-    given = [letter for letter in text.lower() if letter not in ", "]
-    wrong = next((letter for letter in given if letter not in STEPS), None)
-    if wrong is not None or not given:
-        raise BadInput(f"--steps {text}: the steps are {STEPS[0]} to {STEPS[-1]}, for instance --steps b,c.")
-    return "".join(step for step in STEPS if step in given)
+def plan_here(
+    session: SessionRecord | None, given: Mapping[str, Any], *, thorough: bool = False, steps: str = KEYS
+) -> Setting:
+    """A guided study for the machine of a session, or for this one. Raises BadInput."""
+    machine = session.machine if session is not None and session.machine.get("units") else topology.machine()
+    local = session is None or session.site.get("kind") == "local"
+    cores = topology.allowed_cores(machine) if local else len({unit["core"] for unit in machine["units"]})
+    return plan(workload(WORKLOAD), given, cores, installed_mpis(), thorough=thorough, steps=steps)
+
+
+def begin(store: Store, setting: Setting, submitted_by: str = "") -> StudyRecord:
+    """Keep a guided study, of which nothing is run yet, so that a class can predict what will come out of it."""
+    return store.create_study(KIND, WORKLOAD, setting.description(), [], submitted_by)
+
+
+def ask_for(store: Store, study_id: int, steps: str) -> StudyRecord:
+    """Have a guided study find out what these steps lack, with the MPIs that are here by now; what it has it keeps.
+    Nothing is run yet. Raises BadInput where somebody works on it."""
+    with runner.working_on(store, study_id) as me:
+        setting = Setting.read(store.study(study_id).description)
+        store.ask_study(study_id, me, setting.wanting(steps, installed_mpis()).description())
+    return store.study(study_id)
+
+
+def installed_mpis() -> list[str]:
+    return ["openmpi", *prefix.installed()]
 
 
 def in_order(mpis: Iterable[str]) -> tuple[str, ...]:
     """MPIs in the order in which they are shown."""
     there = set(mpis)
-    return tuple(name for name in MPIS if name in there)
+    return tuple(name for name in step("g").vary["mpi"] if name in there)
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """What a study, or one of its steps, still has to do."""
-
-    runs: int
-    seconds: float
-    why: str = ""  # from what that is known
-
-
-def estimate(placements: Sequence[Mapping[str, Any]], cores: int, past: Iterable[RunRecord]) -> Estimate:
-    """How long trials on these placements are likely to take one after the other.
-
-    As long as the median of the `past` ones that were measured took from the queue to the end, of those with as many
-    ranks to a core where there are such; else of all, else `TRIAL`.
-    """
-    known: dict[int, list[float]] = {}
-    for run in past:
-        if run.measured and run.status == "completed" and run.finished_at is not None and run.started_at is not None:
-            known.setdefault(_crowd(run.placement, cores), []).append(run.finished_at - run.queued_at)
-    every = [seconds for told in known.values() for seconds in told]
-    usual = median(every) if every else TRIAL
-    seconds = 0.0
-    for placement in placements:
-        crowd = _crowd(placement, cores)
-        guessed = usual if every else TRIAL * (1 + 0.5 * (crowd - 1))
-        seconds += median(known[crowd]) if crowd in known else guessed
-    each = words.seconds(seconds / max(len(placements), 1))
-    why = (
-        f"at {each} a run, as such runs took here"
-        if every
-        else f"at {each} a run, which is a guess: nothing like them has run here yet"
-    )
-    return Estimate(len(placements), seconds, why)
-
-
-def _crowd(placement: Mapping[str, Any], cores: int) -> int:
-    """How many ranks a core has to serve."""
-    return math.ceil(Placement.parse(placement).ranks / max(cores, 1))
+def read_steps(text: str | None) -> str:
+    """Steps from words like "a,b" or "ab"; all of them where none is given. Raises BadInput."""
+    if text is None:
+        return KEYS
+    given = [letter for letter in text.lower() if letter not in ", "]
+    if not given or not set(given) <= set(KEYS):
+        raise BadInput(f"--steps {text}: the steps are {KEYS[0]} to {KEYS[-1]}, for instance --steps b,c.")
+    return "".join(key for key in KEYS if key in given)
 
 
 def _numbers(cores: int, quick: bool) -> tuple[int, ...]:
@@ -189,8 +172,8 @@ def _numbers(cores: int, quick: bool) -> tuple[int, ...]:
 
 def _batch(batch: int, ranks: Sequence[int], given: bool) -> int:
     """The batch of all ranks together, which every number of ranks has to divide: a rounded one would be other work."""
-    step = math.lcm(*ranks)
-    near = max(math.ceil(batch / step), 1) * step
+    multiple = math.lcm(*ranks)
+    near = max(math.ceil(batch / multiple), 1) * multiple
     if given and near != batch:
         odd = next(number for number in ranks if batch % number)
         raise BadInput(

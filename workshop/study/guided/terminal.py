@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.text import Text
 
 from workshop.core import words
 from workshop.report import terminal
 from workshop.study.guided.kind import PathReport, StepReport
-from workshop.study.guided.saying import name
+from workshop.study.guided.step_results import name
 from workshop.study.guided.steps import SOURCE
 from workshop.study.results import best
-from workshop.study.terminal import rate, show_head, show_verdict
+from workshop.study.terminal import rate, show_report
 
 COLOURS = {"done": "green", "running": "cyan", "partly": "yellow", "waiting": "dim"}
 
 
 def show_path(found: PathReport) -> None:
     """A line for each step, what each says, and the verdict of all."""
-    out = Console(highlight=False)
-    show_head(out, found)
     headings = ("", "step", "state", "cells", "best", found.unit)
-    out.print(terminal.table(headings, map(_row, found.steps), right=("cells", found.unit)))
-    for one in found.steps:
-        if one.verdict is not None:
-            out.print(terminal.labelled(one.step.key, one.verdict["verdict"]))
-    show_verdict(out, found)
-    out.print(Text(f"After: {SOURCE}. What its authors measured stands on the dashboard's page Tuning."))
-    runs = [trial.run_id for trial in found.trials if trial.run_id]
-    if runs:
-        out.print(Text(f"{words.capital(words.numbered('run', runs))} (workshop runs show RUN)"))
+    table = terminal.table(headings, map(_row, found.steps), right=("cells", found.unit))
+    said = [terminal.labelled(one.step.key, one.verdict["verdict"]) for one in found.steps if one.verdict is not None]
+    after = [f"After: {SOURCE}. What its authors measured stands on the dashboard's page Tuning."]
+    if runs := [trial.run_id for trial in found.trials if trial.run_id]:
+        after.append(f"{words.capital(words.numbered('run', runs))} (workshop runs show RUN)")
+    show_report(found, table, *said, after=after)
 
 
 def _row(one: StepReport) -> list[Text | str]:
     top = best(one.cells)
-    ended = sum(cell.status in ("completed", "failed", "pruned") for cell in one.cells)
     state = Text(one.state, style=COLOURS[one.state])
     figures = [name(top), rate(top.median)] if top is not None and top.median is not None else ["-", "-"]
-    return [one.step.key, one.step.title, state, f"{ended} of {len(one.cells)}", *figures]
+    return [one.step.key, one.step.title, state, f"{one.ended} of {len(one.cells)}", *figures]

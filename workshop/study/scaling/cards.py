@@ -10,7 +10,7 @@ from workshop.report.cards import Card, Part, figure, line, table, words
 from workshop.report.figures.line import line as drawn
 from workshop.report.figures.points import Point
 from workshop.store.records import RunRecord
-from workshop.study.card_parts import rate_words, runs_card, verdict
+from workshop.study.cards import rate_words, runs_card, verdict
 from workshop.study.scaling import figures as scaling
 from workshop.study.scaling.kind import ScalingReport
 
@@ -32,7 +32,7 @@ def cards(report: ScalingReport) -> list[Card]:
     shown.append(
         Card("shares", "Where the ranks' time went", (figure(scaling.shares(report.rows)),), half=times is None)
     )
-    return [*shown, _figures(report), runs_card(report, report.study.description["rate"], report.unit)]
+    return [*shown, _figures(report), runs_card(report)]
 
 
 def seconds(run: RunRecord) -> float | None:

@@ -55,5 +55,5 @@ def scaling(
     wanted = plan(chosen, given, numbers, placement, weak, repeats)
     for cell in wanted.cells:
         client.inputs_of(store, chosen, chosen.check(cell.params), Placement.parse(cell.placement))
-    study = commands.begun(store, KIND, chosen.name, wanted)
+    study = commands.begin(store, KIND, chosen.name, wanted)
     return commands.go_on(store, study, shared, minutes, as_json)

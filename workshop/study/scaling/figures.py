@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -12,7 +12,7 @@ from workshop.report.analysis.balance import PHASES
 from workshop.report.figures import theme
 from workshop.report.figures.curves import number
 from workshop.report.figures.times import stacked
-from workshop.study.published import Published
+from workshop.study.references import PublishedSpeedUp
 from workshop.study.scaling.efficiency import Row
 
 WIDE = 16  # ratio of the most to the fewest ranks from which axes are logarithmic
@@ -22,34 +22,17 @@ NOTHING = "Nothing has been measured yet"
 
 def throughput(rows: Sequence[Row], unit: str, height: int = 360) -> go.Figure:
     """Work per second over ranks, the median with the lowest and the highest repeat, and what would be ideal."""
-    measured = [row for row in rows if row.rates]
-    if not measured:
-        return theme.nothing_yet(NOTHING, height)
-    start = measured[0].throughput or 0.0
-    ideal = [start * row.ideal for row in measured]
-    lows, highs = [min(row.rates) for row in measured], [max(row.rates) for row in measured]
-    values = [row.throughput or 0.0 for row in measured]
-    traces = [_ideal(measured, ideal), _measured(measured, values, lows, highs, [number(value) for value in values])]
     axis = {"title": {"text": unit}, "tickformat": "~s", "nticks": 6}
-    return _over_ranks(rows, traces, axis, height)
+    return _over_ranks(rows, lambda row: row.throughput or 0.0, number, axis, height)
 
 
-def speed_up(rows: Sequence[Row], references: Sequence[Published] = (), height: int = 360) -> go.Figure:
+def speed_up(rows: Sequence[Row], references: Sequence[PublishedSpeedUp] = (), height: int = 360) -> go.Figure:
     """Speed-up over ranks with the ideal line, and faintly what others have published, over their workers."""
-    measured = [row for row in rows if row.rates]
-    if not measured:
-        return theme.nothing_yet(NOTHING, height)
-    values = [row.speed_up or 0.0 for row in measured]
-    words = [f"{value:.2f}x" for value in values]
-    lows, highs = [row.reach[0] for row in measured], [row.reach[1] for row in measured]
-    traces = [
-        _ideal(measured, [row.ideal for row in measured]),
-        _measured(measured, values, lows, highs, words),
-        *(_published(one, symbol) for one, symbol in zip(references, SYMBOLS, strict=False)),
-    ]
-    start = measured[0].ranks
+    start = next((row.ranks for row in rows if row.rates), 1)
     title = "speed-up" if start == 1 else f"speed-up over {start} ranks"
-    return _over_ranks(rows, traces, {"title": {"text": title}, "nticks": 6}, height)
+    axis = {"title": {"text": title}, "nticks": 6}
+    published = [_published(one, symbol) for one, symbol in zip(references, SYMBOLS, strict=False)]
+    return _over_ranks(rows, lambda row: row.speed_up or 0.0, lambda value: f"{value:.2f}x", axis, height, published)
 
 
 def efficiency(rows: Sequence[Row], height: int = 300) -> go.Figure:
@@ -109,18 +92,7 @@ def _ranks(count: int) -> str:
     return f"{count} rank{'' if count == 1 else 's'}"
 
 
-def _ideal(measured: Sequence[Row], values: Sequence[float]) -> go.Scatter:
-    return go.Scatter(
-        x=[row.ranks for row in measured],
-        y=list(values),
-        name="ideal",
-        mode="lines",
-        line=theme.IDEAL,
-        hovertemplate="ideal: %{y:.4g}<extra></extra>",
-    )
-
-
-def _published(one: Published, symbol: str) -> go.Scatter:
+def _published(one: PublishedSpeedUp, symbol: str) -> go.Scatter:
     """An open mark, large enough to be seen around a point of our own at the same place."""
     return go.Scatter(
         x=[one.workers],
@@ -130,29 +102,6 @@ def _published(one: Published, symbol: str) -> go.Scatter:
         marker={"symbol": symbol, "size": 20, "color": theme.MUTED, "line": {"width": 1.5}},
         opacity=0.8,
         hovertemplate=f"{one.speed_up:.2f}x on {one.workers} {one.worker}s<extra>{one.name}</extra>",
-    )
-
-
-def _measured(
-    rows: Sequence[Row], values: Sequence[float], lows: Sequence[float], highs: Sequence[float], words: Sequence[str]
-) -> go.Scatter:
-    return go.Scatter(
-        x=[row.ranks for row in rows],
-        y=list(values),
-        name="measured here",
-        mode="lines+markers+text",
-        line={"color": theme.ACCENT, "width": 3},
-        marker={"size": 11},
-        text=[f"  <b>{text}</b>" for text in words],
-        textposition=["bottom right"] * (len(rows) - 1) + ["middle right"],
-        textfont={"size": 16, "color": theme.ACCENT},
-        cliponaxis=False,
-        error_y=_interval(values, lows, highs, theme.ACCENT),
-        hovertext=[
-            f"{_ranks(row.ranks)}: {text}, {low:.4g} to {high:.4g} in {len(row.rates)}"
-            for row, text, low, high in zip(rows, words, lows, highs, strict=True)
-        ],
-        hovertemplate="%{hovertext}<extra></extra>",
     )
 
 
@@ -169,9 +118,48 @@ def _interval(values: Sequence[float], lows: Sequence[float], highs: Sequence[fl
     }
 
 
-def _over_ranks(rows: Sequence[Row], traces: list[go.Scatter], axis: dict[str, Any], height: int) -> go.Figure:
-    """A figure whose axis has a tick for each number of ranks; where nothing could be measured it says so."""
-    ranks = [row.ranks for row in rows]
+def _over_ranks(
+    rows: Sequence[Row],
+    of: Callable[[Row], float],
+    written: Callable[[float], str],
+    axis: dict[str, Any],
+    height: int,
+    others: Sequence[go.Scatter] = (),
+) -> go.Figure:
+    """A figure of each row's value with the ideal line, and a tick for each number of ranks. It says where nothing
+    could be measured. `written` gives the words of a value."""
+    measured = [row for row in rows if row.rates]
+    if not measured:
+        return theme.nothing_yet(NOTHING, height)
+    ranks, values = [row.ranks for row in rows], [of(row) for row in measured]
+    scale = values[0] / (measured[0].throughput or 1.0)
+    lows, highs = ([scale * end(row.rates) for row in measured] for end in (min, max))
+    ideal = go.Scatter(
+        x=[row.ranks for row in measured],
+        y=[values[0] * row.ideal for row in measured],
+        name="ideal",
+        mode="lines",
+        line=theme.IDEAL,
+        hovertemplate="ideal: %{y:.4g}<extra></extra>",
+    )
+    line = go.Scatter(
+        x=[row.ranks for row in measured],
+        y=values,
+        name="measured here",
+        mode="lines+markers+text",
+        line={"color": theme.ACCENT, "width": 3},
+        marker={"size": 11},
+        text=[f"  <b>{written(value)}</b>" for value in values],
+        textposition=["bottom right"] * (len(measured) - 1) + ["middle right"],
+        textfont={"size": 16, "color": theme.ACCENT},
+        cliponaxis=False,
+        error_y=_interval(values, lows, highs, theme.ACCENT),
+        hovertext=[
+            f"{_ranks(row.ranks)}: {written(value)}, {low:.4g} to {high:.4g} in {len(row.rates)}"
+            for row, value, low, high in zip(measured, values, lows, highs, strict=True)
+        ],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
     wide = ranks[-1] >= WIDE * ranks[0]
     notes = [
         {
@@ -186,21 +174,15 @@ def _over_ranks(rows: Sequence[Row], traces: list[go.Scatter], axis: dict[str, A
         for row in rows
         if row.failures and not row.rates
     ]
-    tops = [max(trace.y) for trace in traces] + [
-        y + more
-        for trace in traces
-        if trace.error_y.array
-        for y, more in zip(trace.y, trace.error_y.array, strict=True)
-    ]
-    scale = {"type": "log"} if wide else {"range": [0, 1.1 * max(tops)]}
+    top = max(*ideal.y, *highs, *(max(trace.y) for trace in others))
     span = ranks[-1] - ranks[0] or 1
-    ends = {} if wide else {"range": [ranks[0] - 0.05 * span, ranks[-1] + 0.2 * span]}  # the last point's words
+    ends = [ranks[0] - 0.05 * span, ranks[-1] + 0.2 * span]  # with room for the last point's words
     return theme.figure(
-        traces,
+        [ideal, line, *others],
         height=height,
         showlegend=True,
-        xaxis={"title": {"text": "ranks"}, "tickvals": ranks, **({"type": "log"} if wide else ends)},
-        yaxis={**axis, **scale},
+        xaxis={"title": {"text": "ranks"}, "tickvals": ranks, **({"type": "log"} if wide else {"range": ends})},
+        yaxis={**axis, **({"type": "log"} if wide else {"range": [0, 1.1 * top]})},
         annotations=notes,
         margin={"t": 40},
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +9,8 @@ from workshop.core.placement import Placement
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.kinds import Kind, read
-from workshop.study.published import Published, references
-from workshop.study.report import study_json, trial_json
+from workshop.study.references import PublishedSpeedUp, references
+from workshop.study.report import Report
 from workshop.study.results import failure
 from workshop.study.scaling import plan
 from workshop.study.scaling.efficiency import Measurement, Row, measurement, rows
@@ -19,39 +18,27 @@ from workshop.study.scaling.verdict import scaling_verdict
 
 
 @dataclass(frozen=True)
-class ScalingReport:
+class ScalingReport(Report):
     """A scaling study and what it has found."""
 
-    study: StudyRecord
-    trials: list[Trial]
-    runs: Mapping[int, RunRecord]  # by id
     rows: list[Row]
     limit: str
-    verdict: dict[str, str]
-    references: list[Published]
-
-    @property
-    def unit(self) -> str:
-        return self.study.description["unit"]
+    references: list[PublishedSpeedUp]
 
     @property
     def weak(self) -> bool:
         return self.study.description["weak"]
 
-    def as_json(self) -> dict[str, Any]:
-        """The document of `workshop study run|show|resume --json`."""
-        study = self.study
+    def findings(self) -> dict[str, Any]:
+        told = self.study.description
         return {
-            **study_json(study),
             "weak": self.weak,
             "unit": self.unit,
-            "params": study.description["params"],
-            "placement": study.description["placement"],
+            "params": told["params"],
+            "placement": told["placement"],
             "rows": [row.as_json() for row in self.rows],
             "limit": self.limit,
-            "verdict": self.verdict,
             "references": [one.as_json() for one in self.references],
-            "trials": [trial_json(trial, self.runs, study.description["rate"]) for trial in self.trials],
         }
 
 
@@ -68,7 +55,7 @@ def scaling_report(store: Store, study: StudyRecord) -> ScalingReport:
     limit, verdict = scaling_verdict(found, study.description["weak"])
     largest = max((row.ranks for row in found), default=1)
     known = references(largest) if found and found[0].ranks == 1 else []
-    return ScalingReport(study, trials, runs, found, limit, verdict, known)
+    return ScalingReport(study, trials, runs, verdict, found, limit, known)
 
 
 def _measured(store: Store, trial: Trial, run: RunRecord | None, rate: str) -> Measurement:

@@ -21,7 +21,7 @@ from workshop.core.placement import Placement
 from workshop.extension import Scaling, Workload
 from workshop.registry import workloads
 from workshop.store.records import Trial
-from workshop.study.trials import Cell, interleave
+from workshop.study.trials import Cell, description, interleave
 
 KIND = "scaling"
 MOST = 32  # numbers of ranks in one study
@@ -43,16 +43,7 @@ class ScalingStudy:
     cells: tuple[Cell, ...]
 
     def description(self) -> dict[str, Any]:
-        """What the store keeps; equal descriptions are the same study."""
-        return {
-            "ranks": list(self.ranks),
-            "weak": self.weak,
-            "repeats": self.repeats,
-            "rate": self.rate,
-            "unit": self.unit,
-            "params": dict(self.params),
-            "placement": dict(self.placement),
-        }
+        return description(self, "workload", "cells")
 
     def trials(self) -> list[Trial]:
         return interleave(self.cells, self.repeats)

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from workshop.core import words
 from workshop.report import terminal
 from workshop.study.scaling.efficiency import Row
 from workshop.study.scaling.kind import ScalingReport
-from workshop.study.terminal import rate, show_head, show_verdict
+from workshop.study.terminal import rate, show_report
 
 
 def show(found: ScalingReport) -> None:
     """A scaling study: its rows, its verdict, and what others have published."""
-    out = Console(highlight=False)
-    show_head(out, found)
-    out.print(_table(found.rows, found.unit))
-    show_verdict(out, found)
-    for one in found.references:
-        out.print(Text(f"Published: {one.what} {one.speed_up:.2f}x on {one.workers} {one.worker}s. {one.source}."))
-    runs = [str(run) for row in found.rows for run in row.runs]
-    if runs:
-        out.print(Text(f"Runs: {', '.join(sorted(runs, key=int))} (workshop runs show RUN)"))
+    after = [
+        f"Published: {one.what} {one.speed_up:.2f}x on {one.workers} {one.worker}s. {one.source}."
+        for one in found.references
+    ]
+    if runs := sorted(run for row in found.rows for run in row.runs):
+        after.append(f"Runs: {', '.join(map(str, runs))} (workshop runs show RUN)")
+    show_report(found, _table(found.rows, found.unit), after=after)
 
 
 def _table(rows: list[Row], unit: str) -> Table:

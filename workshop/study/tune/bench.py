@@ -25,11 +25,11 @@ from workshop.study import runner, trial_monitor
 from workshop.study.kinds import read
 from workshop.study.results import rate_of
 from workshop.study.trials import Cell, interleave
-from workshop.study.tune import costs, kind, offer
-from workshop.study.tune.asked import Asked
-from workshop.study.tune.plan import Limits, plan
+from workshop.study.tune import costs, kind
+from workshop.study.tune.plan import Limits, offer_here, plan
 from workshop.study.tune.report import pick, reported
 from workshop.study.tune.space import Point, key, label
+from workshop.study.tune.study import TuneStudy
 
 WORKLOAD = "sgan"
 GIVEN = {"data": "digits"}  # which every machine has, also without a network
@@ -57,7 +57,7 @@ PACKAGES = ("tensorflow-cpu", "keras", "openmpi", "mpi4py", "ipyparallel", "optu
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What one way of searching came to."""
 
     point: Point
@@ -80,17 +80,17 @@ def run(
     chosen = workload_of(name)
     with own_state(), Store.open() as store:
         where = bench.machine(PACKAGES)
-        asked = plan(chosen, given, machines.this(), offer=offer.here(chosen), limits=grid).asked
-        first = asked.space.cell(asked.begin[0], {asked.length.param: asked.length.value})
+        asked = plan(chosen, given, machines.this(), offer=offer_here(chosen), limits=grid)
+        first = asked.cell(asked.begin[0], {asked.length.param: asked.length.value})
         with private_session(store, client.placement_in(None, first.placement)) as session:
-            runs = Runs(store, session, chosen.name, asked)
+            runs = BenchRuns(store, session, chosen.name, asked)
             # What nobody counts: it fills the caches, and shows for how long a trial has to go on.
             warm = runs.done(first)
             trial = replace(interleave([first], 1)[0], run_id=warm.id)
             asked = replace(asked, length=replace(asked.length, fixed=True, value=_length(asked, trial, warm)))
             runs.asked = asked
-            points = asked.space.points()
-            turns = _Turns(len(points), len(seeds), repeats, progress)
+            points = asked.points()
+            turns = BenchProgress(len(points), len(seeds), repeats, progress)
             say(turns.words(costs.spent([trial], {warm.id: warm})))
             best, rates = exhaustive(runs, points, turns)
             budget = SHARE * MARGIN * best.seconds
@@ -106,18 +106,18 @@ def run(
     return document(where, asked, best, rates, found, results)
 
 
-def _length(asked: Asked, trial: Trial, run: RunRecord) -> int:
+def _length(asked: TuneStudy, trial: Trial, run: RunRecord) -> int:
     return costs.length(asked, [trial], {run.id: run})[asked.length.param]
 
 
-class Runs:
-    """Runs of one workload in a session, one at a time, that measure."""
+class BenchRuns:
+    """Measures one workload in a session, one run at a time."""
 
-    def __init__(self, store: Store, session: SessionRecord, workload: str, asked: Asked) -> None:
+    def __init__(self, store: Store, session: SessionRecord, workload: str, asked: TuneStudy) -> None:
         self.store, self.session, self.workload, self.asked = store, session, workload, asked
 
     def ended(self, cell: Cell) -> RunRecord:
-        """A run at a cell, from its submission to its end, however that is."""
+        """Run a cell, and return its run when that has ended, also where it failed."""
         submitted = client.submit(self.store, self.session, self.workload, cell.params, cell.placement, measured=True)
         return client.wait(self.store, submitted.id, timeout=SECONDS)
 
@@ -131,14 +131,16 @@ class Runs:
 
     def at(self, point: Point) -> Cell:
         """The cell at a point, for as long as all of them go on."""
-        return self.asked.space.cell(point, {self.asked.length.param: self.asked.length.value})
+        return self.asked.cell(point, {self.asked.length.param: self.asked.length.value})
 
     def turn(self, point: Point) -> Callable[[], float]:
         """One turn of a contender: its work per second."""
         return lambda: rate_of(self.done(self.at(point)), self.asked.rate) or 0.0
 
 
-def exhaustive(runs: Runs, points: Sequence[Point], turns: _Turns) -> tuple[Found, dict[str, float | None]]:
+def exhaustive(
+    runs: BenchRuns, points: Sequence[Point], turns: BenchProgress
+) -> tuple[SearchResult, dict[str, float | None]]:
     """Every cell once, in an order that has nothing to do with what they are; the best, and all rates (None: it
     failed) by label."""
     order = random.Random(0).sample(list(points), len(points))
@@ -153,13 +155,13 @@ def exhaustive(runs: Runs, points: Sequence[Point], turns: _Turns) -> tuple[Foun
         turns.one()
     if best is None:
         raise WorkshopError("No cell of the grid could be run.")
-    return Found(best, seconds, len(order)), rates
+    return SearchResult(best, seconds, len(order)), rates
 
 
-def tuned(runs: Runs, budget: float, seed: int, turns: _Turns) -> Found:
+def tuned(runs: BenchRuns, budget: float, seed: int, turns: BenchProgress) -> SearchResult:
     """The tuner on the same grid, as a study like any other."""
     store, mine = runs.store, replace(runs.asked, budget=budget, seed=seed)
-    study = store.create_study(kind.NAME, runs.workload, mine.as_json(), [])
+    study = store.create_study(kind.NAME, runs.workload, mine.description(), [])
     last = 0
 
     def look(now: trial_monitor.Progress) -> None:
@@ -176,10 +178,10 @@ def tuned(runs: Runs, budget: float, seed: int, turns: _Turns) -> Found:
     if best is None:
         raise WorkshopError(f"The tuner with the seed {seed} has found nothing that runs.")
     pruned = sum(trial.pruned is not None for trial in trials)
-    return Found(dict(best.point), found.spent, len(trials), pruned)
+    return SearchResult(dict(best.point), found.spent, len(trials), pruned)
 
 
-class _Turns:
+class BenchProgress:
     """How far the bench is, in runs; how many the tuner takes isn't known beforehand."""
 
     def __init__(self, cells: int, seeds: int, repeats: int, progress: bench.Progress) -> None:
@@ -208,10 +210,10 @@ class _Turns:
 
 def document(
     where: Mapping[str, Any],
-    asked: Asked,
-    best: Found,
+    asked: TuneStudy,
+    best: SearchResult,
     rates: Mapping[str, float | None],
-    found: Mapping[int, Found],
+    found: Mapping[int, SearchResult],
     results: Mapping[str, Sequence[float]],
 ) -> dict[str, Any]:
     """The bench as JSON. `results` are what was measured anew, by the key of a point. Ratios are those of the seed that

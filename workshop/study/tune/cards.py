@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from workshop.report.cards import Card, Part, code, figure
-from workshop.store.records import RunRecord, Trial
-from workshop.study.card_parts import about, best_card, cells_table, pick, point, runs_card, verdict
+from workshop.store.records import Trial
+from workshop.study.cards import about, best_card, cells_table, pick, point, runs_card, verdict
 from workshop.study.results import cell_key, results
 from workshop.study.trials import RESULTS, status
+from workshop.study.tune.costs import spent
 from workshop.study.tune.figures import Tried, search
 from workshop.study.tune.report import TuneReport
 
@@ -28,7 +29,7 @@ def cards(report: TuneReport) -> list[Card]:
         *_pick(report),
         Card("search", "The search", (figure(drawn, picks=picks), about(said))),
         Card("cells", f"What was tried ({len(report.cells)})", tuple(rows)),
-        runs_card(report, report.asked.rate, report.unit),
+        runs_card(report),
     ]
 
 
@@ -36,17 +37,10 @@ def tried(report: TuneReport, ended: list[Trial]) -> list[Tried]:
     """The trials that have led to something, with what the search had cost by then."""
     cost, found = 0.0, []
     for trial in ended:
-        cost += seconds(report.runs.get(trial.run_id or 0))
+        cost += spent([trial], report.runs)
         (one,) = results([trial], report.runs, report.asked.rate)
         found.append(Tried(point(one), cost))
     return found
-
-
-def seconds(run: RunRecord | None) -> float:
-    """What a trial has cost: from its start, or where that wasn't noted from the queue, to its end."""
-    if run is None or run.finished_at is None:
-        return 0.0
-    return max(run.finished_at - (run.started_at or run.queued_at), 0.0)
 
 
 def _pick(report: TuneReport) -> list[Card]:

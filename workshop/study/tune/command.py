@@ -36,8 +36,8 @@ def tune(
     from workshop.registry import workload as workload_of
     from workshop.runtime import client
     from workshop.study.settings import read_settings
-    from workshop.study.tune import kind, offer
-    from workshop.study.tune.plan import plan, read_budget, tuning_of
+    from workshop.study.tune import kind
+    from workshop.study.tune.plan import offer_here, plan, read_budget, tuning_of
     from workshop.study.tune.terminal import watch_tune
 
     chosen = workload_of(workload)
@@ -64,7 +64,7 @@ def tune(
         chosen,
         given,
         here,
-        offer=offer.here(chosen),
+        offer=offer_here(chosen),
         placement=base,
         memory=memory,
         budget=seconds,
@@ -73,5 +73,5 @@ def tune(
         takes=takes,
         works=works,
     )
-    study = commands.begun(store, kind.NAME, chosen.name, wanted)
+    study = commands.begin(store, kind.NAME, chosen.name, wanted)
     return commands.go_on(store, study, shared, 30, as_json, watch=watch_tune(store, study))

@@ -11,13 +11,13 @@ from workshop.report.analysis.endings import MEMORY
 from workshop.store.records import RunRecord, Trial
 from workshop.study.results import rate_of
 from workshop.study.trials import status
-from workshop.study.tune.asked import Asked
+from workshop.study.tune.study import TuneStudy
 
 MEASURED = 3.0  # seconds that a trial should measure
 ENOUGH = (1.5, 6.0)  # what is as good
 
 
-def length(asked: Asked, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> dict[str, int]:
+def length(asked: TuneStudy, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> dict[str, int]:
     """For how long the next trial goes on: as the first one that completed, unless it measured far too little or too
     much."""
     said, value = asked.length, asked.length.value
@@ -30,7 +30,7 @@ def length(asked: Asked, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) 
     return {said.param: value}
 
 
-def _seconds(asked: Asked, run: RunRecord) -> float | None:
+def _seconds(asked: TuneStudy, run: RunRecord) -> float | None:
     """For how long a run has measured; training without its first steps, which compile."""
     steps, rate = run.metrics.get("measured_steps"), rate_of(run, asked.rate)
     if asked.share and steps and rate:
@@ -38,7 +38,7 @@ def _seconds(asked: Asked, run: RunRecord) -> float | None:
     return run.metrics.get("seconds", {}).get(asked.length.seconds)
 
 
-def most_ranks(asked: Asked, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> float:
+def most_ranks(asked: TuneStudy, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> float:
     """How many ranks may fit into memory: no more than there would be room for if each took as little as any rank has
     been seen to take, and fewer than ran out of it."""
     held = [each for run in _runs(tried, runs) for each in run.metrics.get("memory") or [] if each]
@@ -60,10 +60,6 @@ def spent(tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> float:
 def usual(tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> float:
     """Seconds that a trial is likely to take."""
     return median([took(run) for run in _runs(tried, runs)] or [0.0])
-
-
-def cost(trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> float:
-    return sum(took(runs[trial.run_id]) for trial in trials if trial.run_id in runs)
 
 
 def _runs(trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> list[RunRecord]:

@@ -44,18 +44,29 @@ def search(tried: Sequence[Tried], unit: str, reference: float | None = None, he
             line={"color": BEST, "width": 3, "shape": "hv"},
             hovertemplate=f"best so far: %{{y:.4g}} {unit}<extra></extra>",
         ),
-        _marks(
-            "trial", measured, [one.point.value or 0.0 for one in measured], factor, "circle", theme.ACCENT, unit, tried
-        ),
     ]
-    pruned = [one for one in tried if not one.point.values and one.point.state == PRUNED]
-    failed = [one for one in tried if not one.point.values and one.point.state == FAILED]
-    levels = [one.point.reached or 0.0 for one in pruned]
-    if pruned:
-        traces.append(_marks("pruned", pruned, levels, factor, "x", theme.MUTED, unit, tried))
-    if failed:
-        traces.append(_marks("failed", failed, [0.0] * len(failed), factor, "x-thin", theme.ALARM, unit, tried))
-    highest = max([*so_far, *levels, reference or 0.0])
+    marks = {
+        "trial": (measured, "circle", theme.ACCENT),
+        PRUNED: ([one for one in tried if not one.point.values and one.point.state == PRUNED], "x", theme.MUTED),
+        FAILED: ([one for one in tried if not one.point.values and one.point.state == FAILED], "x-thin", theme.ALARM),
+    }
+    for name, (of, symbol, colour) in marks.items():
+        if of:
+            line = {"width": 2, "color": colour}
+            traces.append(
+                go.Scatter(
+                    x=[one.cost / factor for one in of],
+                    y=[_level(one) for one in of],
+                    name=f"{name} ({len(of)})",
+                    mode="markers",
+                    marker={"symbol": symbol, "size": 11, "color": colour, "line": line},
+                    **CHOSEN,
+                    customdata=[tried.index(one) for one in of],
+                    hovertext=[f"{one.point.words(unit)}<br>after {duration(one.cost)}" for one in of],
+                    hovertemplate="%{hovertext}<extra></extra>",
+                )
+            )
+    highest = max([*map(_level, tried), reference or 0.0])
     if reference:
         traces.append(
             go.Scatter(
@@ -79,24 +90,6 @@ def search(tried: Sequence[Tried], unit: str, reference: float | None = None, he
     )
 
 
-def _marks(
-    name: str,
-    of: Sequence[Tried],
-    levels: Sequence[float],
-    factor: float,
-    symbol: str,
-    colour: str,
-    unit: str,
-    tried: Sequence[Tried],
-) -> go.Scatter:
-    return go.Scatter(
-        x=[one.cost / factor for one in of],
-        y=list(levels),
-        name=f"{name} ({len(of)})",
-        mode="markers",
-        marker={"symbol": symbol, "size": 11, "color": colour, "line": {"width": 2, "color": colour}},
-        **CHOSEN,
-        customdata=[tried.index(one) for one in of],
-        hovertext=[f"{one.point.words(unit)}<br>after {duration(one.cost)}" for one in of],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
+def _level(one: Tried) -> float:
+    """What a trial has measured, or had reached when it was pruned; nothing for one that failed."""
+    return one.point.value or (one.point.reached if one.point.state == PRUNED else None) or 0.0

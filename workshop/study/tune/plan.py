@@ -12,13 +12,13 @@ from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import MPI, Placement, default_for
-from workshop.extension import Tuning, Workload
+from workshop.extension import Tuning, Workload, load
+from workshop.mpi import horovod, prefix
 from workshop.registry import workloads
-from workshop.store.records import Trial
 from workshop.study.scaling.plan import scaling_of
-from workshop.study.tune.asked import Asked, Length
 from workshop.study.tune.space import CYCLES, YIELDS, Point, fits, plain
 from workshop.study.tune.spots import Spot, numbers_of_ranks, spots
+from workshop.study.tune.study import Length, TuneStudy
 
 TRIAL = 15.0  # seconds that a trial takes, about: most are for its ranks to start and to import their libraries
 TRIALS = 2  # without which nothing can be compared
@@ -35,6 +35,18 @@ class Offer:
     missing: Mapping[Any, str] = field(default_factory=dict)  # value of a knob -> why it can't be had
 
 
+def offer_here(workload: Workload) -> Offer:
+    """The MPIs that are installed, and what the workload has to do without."""
+    mpis: tuple[MPI, ...] = ("openmpi", *(name for name in ("mpich", "intelmpi") if name in prefix.installed()))
+    missing: dict[Any, str] = {}
+    if horovod.working() is None:
+        why = horovod.build().why_not or "it can't be loaded"
+        missing["horovod"] = f"{why}; `workshop horovod install` builds it"
+    if workload.tuning is not None and workload.tuning.missing:
+        missing |= load(workload.tuning.missing)(mpis)
+    return Offer(mpis, missing)
+
+
 @dataclass(frozen=True)
 class Limits:
     """What is tried of what could be; None: all."""
@@ -44,19 +56,6 @@ class Limits:
     knobs: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     yields: Sequence[str] = YIELDS
     cycles: Sequence[str | None] = CYCLES
-
-
-@dataclass(frozen=True)
-class TuneStudy:
-    """What was asked for, checked."""
-
-    asked: Asked
-
-    def description(self) -> dict[str, Any]:
-        return self.asked.as_json()
-
-    def trials(self) -> list[Trial]:
-        return []  # all of them are decided while it goes on
 
 
 def plan(
@@ -114,7 +113,7 @@ def plan(
     threads = sorted(set(limits.threads or _threads(described.cores)))
     begin = _begin(found, knobs, usual, cores, described.cores)
     length = Length(tuning.length, params[tuning.length], tuning.seconds, tuning.length in given)
-    asked = Asked(
+    return TuneStudy(
         rate=scaling.rate,
         unit=scaling.unit,
         params=params,
@@ -130,13 +129,12 @@ def plan(
         cores=cores,
         memory=memory,
         budget=budget,
-        trials=trials,
+        trial_limit=trials,
         seed=seed,
         yields=limits.yields,
         cycles=limits.cycles,
         left_out=left_out,
     )
-    return TuneStudy(asked)
 
 
 def tuning_of(workload: Workload) -> Tuning:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from workshop.core import words
@@ -14,34 +15,56 @@ from workshop.report.command_line import params_of, run_command
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.kinds import read
-from workshop.study.report import study_json, trial_json
+from workshop.study.report import Report
 from workshop.study.results import CellResult, Ratio, noise, ranked, ratio, results, ties
-from workshop.study.tune.asked import Asked
 from workshop.study.tune.costs import spent
 from workshop.study.tune.search import split
 from workshop.study.tune.space import chosen_params, key, placed
+from workshop.study.tune.study import TuneStudy
 
 
 @dataclass(frozen=True)
-class TuneReport:
+class TuneReport(Report):
     """A tuning study and what it has found."""
 
-    study: StudyRecord
-    trials: Sequence[Trial]
-    runs: Mapping[int, RunRecord]  # by id
-    asked: Asked
+    asked: TuneStudy
     cells: Sequence[CellResult]  # one for each placement that was tried, in that order
-    best: CellResult | None
-    naive: CellResult | None  # the naive start
-    usual: CellResult | None  # the machine's default placement
-    gain: Ratio | None  # of the best over the naive start
-    possible: int  # placements that there are to try
-    spent: float  # seconds of runs
-    verdict: dict[str, str]
 
-    @property
-    def unit(self) -> str:
-        return self.asked.unit
+    @cached_property
+    def noise(self) -> float:
+        return noise(self.cells)
+
+    @cached_property
+    def naive(self) -> CellResult | None:
+        """The naive start."""
+        return self._at(self.asked.naive)
+
+    @cached_property
+    def usual(self) -> CellResult | None:
+        """The machine's default placement."""
+        return self._at(self.asked.begin[0])
+
+    @cached_property
+    def best(self) -> CellResult | None:
+        return pick(self.cells, self.naive)
+
+    @cached_property
+    def gain(self) -> Ratio | None:
+        """How many times as fast the best placement is as the naive start."""
+        return ratio(self.best, self.naive, self.noise) if self.best is not None and self.naive is not None else None
+
+    @cached_property
+    def possible(self) -> int:
+        """How many placements there are to try."""
+        return len(self.asked.points())
+
+    @cached_property
+    def spent(self) -> float:
+        """Seconds of runs."""
+        return spent(self.trials, self.runs)
+
+    def _at(self, point: Mapping[str, Any]) -> CellResult | None:
+        return next((cell for cell in self.cells if key(cell.point) == key(point)), None)
 
     @property
     def command(self) -> str | None:
@@ -53,7 +76,7 @@ class TuneReport:
         """The same with the MPI's own launcher, without a session."""
         return self._line(_launcher)
 
-    def _line(self, line: Callable[[str, Asked, Mapping[str, Any]], str | None]) -> str | None:
+    def _line(self, line: Callable[[str, TuneStudy, Mapping[str, Any]], str | None]) -> str | None:
         if self.best is None:
             return None
         try:
@@ -61,11 +84,9 @@ class TuneReport:
         except BadInput:  # the workload isn't there any more
             return None
 
-    def as_json(self) -> dict[str, Any]:
-        """The document of `workshop tune --json` and `workshop study show --json`."""
+    def findings(self) -> dict[str, Any]:
         gain = self.gain
         return {
-            **study_json(self.study),
             "unit": self.unit,
             "params": dict(self.asked.params),
             "budget": self.asked.budget,
@@ -80,9 +101,7 @@ class TuneReport:
             "sure": gain is not None and gain.sure,
             "command": self.command,
             "mpirun": self.mpirun,
-            "verdict": self.verdict,
             "rows": [cell.as_json() for cell in self.cells],
-            "trials": [trial_json(trial, self.runs, self.asked.rate) for trial in self.trials],
         }
 
 
@@ -93,29 +112,10 @@ def tune_report(store: Store, study: StudyRecord) -> TuneReport:
 
 
 def reported(study: StudyRecord, trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> TuneReport:
-    """The same from what the store has. Pure."""
-    asked = Asked.read(study.description)
-    cells = results(trials, runs, asked.rate)
-    by_point = {key(cell.point): cell for cell in cells}
-    naive, usual = by_point.get(key(asked.naive)), by_point.get(key(asked.begin[0]))
-    found = pick(cells, naive)
-    spread = noise(cells)
-    gain = ratio(found, naive, spread) if found is not None and naive is not None else None
-    took = spent(trials, runs)
-    return TuneReport(
-        study,
-        trials,
-        runs,
-        asked,
-        cells,
-        found,
-        naive,
-        usual,
-        gain,
-        len(asked.space.points()),
-        took,
-        _verdict(study, asked, trials, cells, found, naive, usual, gain, spread, took),
-    )
+    """The report from a study's trials and runs. Pure."""
+    asked = TuneStudy.read(study.description)
+    found = TuneReport(study, trials, runs, {}, asked, results(trials, runs, asked.rate))
+    return replace(found, verdict=_verdict(found))
 
 
 def pick(cells: Sequence[CellResult], naive: CellResult | None = None) -> CellResult | None:
@@ -129,22 +129,14 @@ def _told(cell: CellResult | None) -> dict[str, Any] | None:
     return None if cell is None else cell.as_json() | {"placement": dict(cell.placement), "params": dict(cell.params)}
 
 
-def _verdict(
-    study: StudyRecord,
-    asked: Asked,
-    trials: Sequence[Trial],
-    cells: Sequence[CellResult],
-    found: CellResult | None,
-    naive: CellResult | None,
-    usual: CellResult | None,
-    gain: Ratio | None,
-    spread: float,
-    took: float,
-) -> dict[str, str]:
+def _verdict(report: TuneReport) -> dict[str, str]:
+    found, naive, usual, gain = report.best, report.naive, report.usual, report.gain
+    cells, unit, finished = report.cells, report.unit, report.study.finished_at is not None
+    following = "Look at its runs." if finished else f"Go on with: workshop study resume {report.study.id}."
     if found is None or found.median is None:
         why = next((cell.why for cell in cells if cell.why), "No trial has completed.")
-        return {"verdict": "Nothing could be measured yet.", "why": why, "next": _go_on(study)}
-    if gain is None or naive is None or naive.median is None:
+        return {"verdict": "Nothing could be measured yet.", "why": why, "next": following}
+    if gain is None or naive is None:
         said = f"The best so far is {found.label}; the naive start was not measured."
     elif gain.value < 1 or found is naive:
         said = f"Nothing that was tried beats the naive start, {naive.label}."
@@ -152,9 +144,9 @@ def _verdict(
         said = f"{words.capital(found.label)} is no faster than the naive start beyond what chance makes."
     else:
         said = f"{words.capital(found.label)} is {gain.value:.2f} times as fast as the naive start."
-    why = f"It does {_range(found, asked.unit)}"
-    if naive is not None and naive.median is not None and naive is not found:
-        why += f", the naive start ({naive.label}) {_range(naive, asked.unit)}"
+    why = f"It does {_range(found, unit)}"
+    if naive is not None and naive.rates and naive is not found:
+        why += f", the naive start ({naive.label}) {_range(naive, unit)}"
     why += "."
     if gain is not None and found is not naive:
         why += (
@@ -162,31 +154,25 @@ def _verdict(
             if len(found.rates) > 1
             else " The best was measured once, so a lucky run may have decided; a larger budget measures it again."
         )
-    if usual is not None and usual.median is not None and usual is not found:
-        over = ratio(found, usual, spread)
-        sure = over is not None and over.sure
-        share = (over.value - 1) if over else 0.0
-        why += f" Over this machine's default placement ({usual.label}) it gains {words.percent(share)}"
-        why += "." if sure else ", which may be chance."
-    elif usual is found:
+    if usual is found:
         why += " That is this machine's default placement."
-    alike = [cell for cell in ties(cells, spread) if cell is not found and cell is not naive]
+    elif usual is not None and (over := ratio(found, usual, report.noise)) is not None:
+        why += f" Over this machine's default placement ({usual.label}) it gains {words.percent(over.value - 1)}"
+        why += "." if over.sure else ", which may be chance."
+    alike = sum(cell is not found and cell is not naive for cell in ties(cells, report.noise))
     if alike:
-        others = "another placement" if len(alike) == 1 else f"{len(alike)} other placements"
+        others = "another placement" if alike == 1 else f"{alike} other placements"
         why += f" As far as these runs tell, {others} may be as fast."
-    if study.finished_at is None:
-        return {"verdict": said, "why": why, "next": _go_on(study)}
-    pruned = sum(cell.status == "pruned" for cell in cells)
-    failed = sum(cell.status == "failed" for cell in cells)
-    first, _ = split(trials)
-    were = f"{'was' if pruned == 1 else 'were'} ended early as hopeless"
-    told = words.listed(f"{number} {what}" for number, what in ((pruned, were), (failed, "failed")) if number)
-    ended = f"; {told}" if told else ""
-    why += (
-        f" {len(first)} of {len(asked.space.points())} possible placements were tried in {words.seconds(took)} of "
-        f"runs{ended}."
-    )
-    return {"verdict": said, "why": why, "next": "Use the command line below for runs of this kind on this machine."}
+    if finished:
+        pruned, failed = (sum(cell.status == status for cell in cells) for status in ("pruned", "failed"))
+        were = f"{'was' if pruned == 1 else 'were'} ended early as hopeless"
+        ended = words.listed(f"{number} {what}" for number, what in ((pruned, were), (failed, "failed")) if number)
+        why += (
+            f" {len(split(report.trials)[0])} of {report.possible} possible placements were tried in "
+            f"{words.seconds(report.spent)} of runs{f'; {ended}' if ended else ''}."
+        )
+        following = "Use the command line below for runs of this kind on this machine."
+    return {"verdict": said, "why": why, "next": following}
 
 
 def _range(cell: CellResult, unit: str) -> str:
@@ -196,16 +182,12 @@ def _range(cell: CellResult, unit: str) -> str:
     return f"{told} ({len(cell.rates)} runs, {words.rate(min(cell.rates))} to {words.rate(max(cell.rates))})"
 
 
-def _go_on(study: StudyRecord) -> str:
-    return f"Go on with: workshop study resume {study.id}." if study.finished_at is None else "Look at its runs."
-
-
-def _workshop(name: str, asked: Asked, point: Mapping[str, Any]) -> str:
+def _workshop(name: str, asked: TuneStudy, point: Mapping[str, Any]) -> str:
     """`workshop run …` on the placement at a point."""
     return run_command(workload(name), _params(asked, point), placed(point, asked.placement))
 
 
-def _launcher(name: str, asked: Asked, point: Mapping[str, Any]) -> str | None:
+def _launcher(name: str, asked: TuneStudy, point: Mapping[str, Any]) -> str | None:
     """The launcher of the point's own MPI, with its own options and without a session; None where it has no words for
     the placement."""
     where = placed(point, asked.placement)
@@ -216,7 +198,7 @@ def _launcher(name: str, asked: Asked, point: Mapping[str, Any]) -> str | None:
     return " ".join(command_lines.quoted(word) for word in [*said, *program])
 
 
-def _params(asked: Asked, point: Mapping[str, Any]) -> dict[str, Any]:
+def _params(asked: TuneStudy, point: Mapping[str, Any]) -> dict[str, Any]:
     """The workload's params: what was asked for, each rank's share, and what was found."""
     values = {**asked.load, **chosen_params(point)}
     if asked.share:

@@ -19,9 +19,9 @@ from workshop.study.grid.sampler import propose
 from workshop.study.kinds import Sofar
 from workshop.study.results import results
 from workshop.study.trials import Cell, interleave
-from workshop.study.tune.asked import Asked
-from workshop.study.tune.costs import cost, length, measured, most_ranks, spent, usual
-from workshop.study.tune.space import Point, Space, key
+from workshop.study.tune.costs import length, measured, most_ranks, spent, usual
+from workshop.study.tune.space import Point, key
+from workshop.study.tune.study import TuneStudy
 
 COMPARED = 2  # trials that are run in any case: the default and the naive start
 PATIENCE = 6  # trials in a row without a gain, after which more are not expected to bring one
@@ -33,13 +33,13 @@ ROUNDS = 3  # in which the finalists are measured again, where the budget allows
 
 def more(sofar: Sofar) -> list[Trial]:
     """The next trial, or none: the study is complete."""
-    asked = Asked.read(sofar.study.description)
+    asked = TuneStudy.read(sofar.study.description)
     first, again = split(sofar.trials)
     number = len(sofar.trials) + 1
     if not again:
         point = next_point(asked, first, sofar.runs)
         if point is not None:
-            cell = asked.space.cell(point, length(asked, first, sofar.runs))
+            cell = asked.cell(point, length(asked, first, sofar.runs))
             return interleave([cell], 1, first=number)
     return finals(asked, first, sofar.runs)[len(again) :]
 
@@ -49,32 +49,31 @@ def split(trials: Sequence[Trial]) -> tuple[list[Trial], list[Trial]]:
     return [one for one in trials if one.repeat == 1], [one for one in trials if one.repeat > 1]
 
 
-def next_point(asked: Asked, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> Point | None:
+def next_point(asked: TuneStudy, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> Point | None:
     """What the search tries next; None where it is over."""
     seen = {key(trial.point) for trial in tried}
     begin = [point for point in asked.begin if key(point) not in seen]
     if begin and len(tried) < COMPARED:
         return dict(begin[0])
-    if asked.trials is not None and len(tried) >= asked.trials:
+    if asked.trial_limit is not None and len(tried) >= asked.trial_limit:
         return None
     if asked.budget is not None and spent(tried, runs) + usual(tried, runs) + _least(asked, tried, runs) > asked.budget:
         return None
     if begin:
         return dict(begin[0])
-    space = asked.space
     most = most_ranks(asked, tried, runs)
-    left = [point for point in space.points() if key(point) not in seen and point["ranks"] <= most]
+    left = [point for point in asked.points() if key(point) not in seen and point["ranks"] <= most]
     if not left:
         return None
-    if (point := unseen(asked, space, tried, runs, left)) is not None:
+    if (point := unseen(asked, tried, runs, left)) is not None:
         return point
     if _without_gain(asked, tried, runs) >= PATIENCE:
         return None
-    return proposed(asked, space, tried, runs, left)
+    return proposed(asked, tried, runs, left)
 
 
 def unseen(
-    asked: Asked, space: Space, tried: Sequence[Trial], runs: Mapping[int, RunRecord], left: Sequence[Point]
+    asked: TuneStudy, tried: Sequence[Trial], runs: Mapping[int, RunRecord], left: Sequence[Point]
 ) -> Point | None:
     """The point nearest to the best so far that has a value which no trial has had; None where all have been seen.
 
@@ -83,7 +82,7 @@ def unseen(
     """
     leader = _leader(asked, tried, runs)
     late = ("threads", "ranks", "mpi")
-    axes = space.axes()
+    axes = asked.axes()
     for name in sorted(axes, key=lambda name: (name not in asked.knobs, late.index(name) + 1 if name in late else 0)):
         for value in axes[name]:
             if any(trial.point[name] == value for trial in tried):
@@ -93,11 +92,9 @@ def unseen(
     return None
 
 
-def proposed(
-    asked: Asked, space: Space, tried: Sequence[Trial], runs: Mapping[int, RunRecord], left: Sequence[Point]
-) -> Point:
-    """What the estimator would like to try of what is left."""
-    axes = space.axes()
+def proposed(asked: TuneStudy, tried: Sequence[Trial], runs: Mapping[int, RunRecord], left: Sequence[Point]) -> Point:
+    """The point that the estimator proposes among those that are left."""
+    axes = asked.axes()
     by_values = {key({name: point[name] for name in axes}): point for point in left}
     sampler = {"name": "tpe", "trials": len(tried), "seed": asked.seed}
     wanted = propose(axes, sampler, results(tried, runs, asked.rate), lambda point: key(point) in by_values)
@@ -109,12 +106,12 @@ def nearest(wanted: Mapping[str, Any], points: Sequence[Point]) -> Point:
     return min(points, key=lambda point: sum(point[name] != value for name, value in wanted.items()))
 
 
-def _leader(asked: Asked, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> Point:
+def _leader(asked: TuneStudy, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> Point:
     """The point of the best trial so far, the first where none has completed."""
     return max(tried, key=lambda trial: measured(trial, runs, asked.rate) or 0.0).point
 
 
-def finals(asked: Asked, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> list[Trial]:
+def finals(asked: TuneStudy, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> list[Trial]:
     """The repeats at the end, decided by the search alone: rounds of the best and the naive start, as many as the
     budget pays for, and no longer than the search itself."""
     best = finalists(asked, tried, runs)
@@ -124,17 +121,17 @@ def finals(asked: Asked, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) 
     naive = [trial for trial in tried if key(trial.point) == key(asked.naive) and measured(trial, runs, asked.rate)]
     chosen = best[:2]
     for trial in [*naive, *best[2:]]:
-        if cost([*chosen, trial], runs) <= left:
+        if spent([*chosen, trial], runs) <= left:
             chosen.append(trial)
-    if not chosen or cost(chosen, runs) > left:
+    if not chosen or spent(chosen, runs) > left:
         return []
-    paid = int(left // cost(chosen, runs)) if math.isfinite(left) else ROUNDS
+    paid = int(left // spent(chosen, runs)) if math.isfinite(left) else ROUNDS
     rounds = max(min(ROUNDS, paid, len(tried) // len(chosen)), 1)
     cells = [Cell(trial.label, trial.params, trial.placement, trial.point) for trial in chosen]
     return interleave(cells, rounds, first=len(tried) + 1, repeat=2)
 
 
-def finalists(asked: Asked, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> list[Trial]:
+def finalists(asked: TuneStudy, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> list[Trial]:
     """The trials that may be the best ones in truth, the best first; the naive start is none of them."""
     rates = {trial.number: measured(trial, runs, asked.rate) for trial in tried}
     good = [trial for trial in tried if rates[trial.number] and key(trial.point) != key(asked.naive)]
@@ -145,7 +142,7 @@ def finalists(asked: Asked, tried: Sequence[Trial], runs: Mapping[int, RunRecord
 
 def total(sofar: Sofar) -> int:
     """How many trials there will be in all, as far as one can tell."""
-    asked = Asked.read(sofar.study.description)
+    asked = TuneStudy.read(sofar.study.description)
     first, again = split(sofar.trials)
     if again:
         return len(first) + len(finals(asked, first, sofar.runs))
@@ -154,17 +151,17 @@ def total(sofar: Sofar) -> int:
     likely = max(len(asked.begin), len(first)) + PATIENCE
     if asked.budget is not None and each:
         likely = len(first) + int(max(asked.budget - spent(first, sofar.runs), 0.0) // each)
-    if asked.trials is not None:
-        likely = min(likely, max(asked.trials, least) + FINALISTS)
+    if asked.trial_limit is not None:
+        likely = min(likely, max(asked.trial_limit, least) + FINALISTS)
     return max(least, likely)
 
 
-def _least(asked: Asked, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> float:
+def _least(asked: TuneStudy, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> float:
     """Seconds to keep for measuring the best two again."""
-    return cost(finalists(asked, tried, runs)[:2], runs)
+    return spent(finalists(asked, tried, runs)[:2], runs)
 
 
-def _without_gain(asked: Asked, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> int:
+def _without_gain(asked: TuneStudy, tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> int:
     """Trials since the last one that was clearly better than all before; those of the beginning don't count."""
     best, since = 0.0, 0
     begun = {key(point) for point in asked.begin}

@@ -1,4 +1,4 @@
-"""What the tuner may try: all placements of a workload that are possible and differ in what they do. Pure.
+"""Points of the tuner: what it may set of a placement and of a workload's params. Pure.
 
 A point says where a placement is in the space, by the names that a study's grid has: fields of a placement,
 `env.NAME` for a variable of the ranks, and params of the workload. Only what matters is part of it: one rank has
@@ -9,82 +9,24 @@ come to the same.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Mapping
 from typing import Any
 
 from workshop.core import words
 from workshop.core.placement import POLLING, Placement
-from workshop.study.trials import Cell
 from workshop.study.tune.spots import Spot
 
 CYCLE = "HOROVOD_CYCLE_TIME"  # milliseconds between Horovod's looks for work; 1 unless somebody sets it
 CYCLES = (None, "0.2", "5")
 YIELDS = ("1", "0")  # Open MPI's ranks yield their core while they wait, or poll
-THREADS_PER_CORE = 2  # more take turns twice over
 # Exchanges that do the same where there is nobody to exchange with; the first of them stands for all.
 ALONE = ("mpi", "mpi-per-tensor", "parameter-server", "none")
 Point = dict[str, Any]
 FIELDS = ("mpi", "ranks", "map_by", "bind_to", "cores_per_rank", "threads")
 
 
-@dataclass(frozen=True)
-class Space:
-    """All that may be tried of a workload on a machine."""
-
-    spots: Sequence[Spot]
-    threads: Sequence[int]  # per rank
-    knobs: Mapping[str, Sequence[Any]]  # params of the workload
-    cores: int
-    yields: Sequence[str] = YIELDS
-    cycles: Sequence[str | None] = CYCLES
-    share: str = ""  # the param that all ranks divide among them
-    params: Mapping[str, Any] | None = None  # of a trial with one rank
-    placement: Mapping[str, Any] | None = None  # fields that all placements have
-    begin: Sequence[Point] = ()  # points that belong to it in any case
-
-    def points(self) -> list[Point]:
-        """Every point, in an order that is always the same."""
-        found = {key(point): dict(point) for point in (*self.begin, *self._all())}
-        return list(found.values())
-
-    def _all(self) -> Iterator[Point]:
-        for spot, threads in product(self.spots, self.threads):
-            if spot.ranks * threads > max(self.cores * THREADS_PER_CORE, spot.ranks):
-                continue
-            for values in product(*self.knobs.values()):
-                chosen = dict(zip(self.knobs, values, strict=True))
-                if not fits(spot, chosen) or (spot.ranks == 1 and spot.mpi != self._first_mpi(chosen)):
-                    continue
-                for yields, cycle in product(self.yields, self.cycles):
-                    yield plain(spot, threads, chosen, yields, cycle)
-
-    def _first_mpi(self, chosen: Mapping[str, Any]) -> str:
-        """The MPI that stands for all where a rank is alone and talks to nobody."""
-        return next(spot.mpi for spot in self.spots if fits(spot, chosen))
-
-    def axes(self) -> dict[str, list[Any]]:
-        """The names in which points differ, each with its values in order of first appearance."""
-        found: dict[str, list[Any]] = {}
-        for point in self.points():
-            for name, value in point.items():
-                values = found.setdefault(name, [])
-                if value not in values:
-                    values.append(value)
-        return {name: values for name, values in found.items() if len(values) > 1}
-
-    def cell(self, point: Mapping[str, Any], length: Mapping[str, Any] | None = None) -> Cell:
-        """The run at a point; `length` are params that say how long it goes on."""
-        where = placed(point, self.placement or {})
-        values = {**(self.params or {}), **chosen_params(point), **(length or {})}
-        if self.share:
-            values[self.share] = (self.params or {})[self.share] // where.ranks
-        return Cell(label(point), values, where.as_json(), dict(point))
-
-
 def plain(spot: Spot, threads: int, chosen: Mapping[str, Any], yields: str, cycle: str | None) -> Point:
-    """A point without what means nothing there."""
+    """A point whose values without effect have their defaults, so that equal placements are equal points."""
     point: Point = {**spot.fields, "threads": threads, **chosen}
     exchange = chosen.get("exchange")
     if spot.ranks == 1 and exchange in ALONE:
@@ -117,7 +59,7 @@ def chosen_params(point: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def key(point: Mapping[str, Any]) -> str:
-    """By what points are told apart."""
+    """A point as a key: equal keys are the same point."""
     return json.dumps(dict(point), sort_keys=True)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from workshop.core import words as say
 from workshop.report.cards import Card, Part, code, figure, line, table, words
-from workshop.study.card_parts import about, runs_card, runs_cell, verdict
+from workshop.study.cards import about, runs_card, runs_cell, verdict
 from workshop.workloads.federated.round_panels import NAMES
 from workshop.workloads.federated.study import figures, saying
 from workshop.workloads.federated.study.figures import Line, Points
@@ -42,7 +42,7 @@ def cards(report: WaysReport) -> list[Card]:
         *_differences(report),
         *_published(report),
         *_real(report),
-        runs_card(report, report.study.description["rate"], report.study.description["unit"]),
+        runs_card(report),
     ]
 
 

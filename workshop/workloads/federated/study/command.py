@@ -45,5 +45,5 @@ def ways(
     base = shared.placement if shared else {}
     placement = common.placement_from(base, **where)
     wanted = checked(store, chosen, given, seeds, shared, placement)
-    study = commands.begun(store, KIND, chosen.name, wanted)
+    study = commands.begin(store, KIND, chosen.name, wanted)
     return commands.go_on(store, study, shared, minutes, as_json)

@@ -14,7 +14,7 @@ from workshop.store.store import Store
 from workshop.study.estimate import seconds_each
 from workshop.study.grid.seeds import SEED
 from workshop.study.kinds import Kind, Sofar, read
-from workshop.study.report import study_json, trial_json
+from workshop.study.report import Report
 from workshop.study.results import failure
 from workshop.study.trials import missing, remaining, status
 from workshop.workloads.federated.study import found as of
@@ -30,16 +30,12 @@ PAIRS = (("federated", "centralised"), ("federated", "alone"), ("centralised", "
 
 
 @dataclass(frozen=True)
-class WaysReport:
+class WaysReport(Report):
     """Three ways of learning with several seeds, and what they have found."""
 
-    study: StudyRecord
-    trials: Sequence[Trial]
-    runs: Mapping[int, RunRecord]  # by id
     found: Sequence[Seeded]  # one for each seed that has come to its end
     now: Seeded | None  # the run that goes on
     peers: Sequence[Peer]  # real federations with the same settings
-    verdict: dict[str, str]
 
     @property
     def measure(self) -> str:
@@ -63,11 +59,9 @@ class WaysReport:
     def apart(self, one: str, other: str, on: str) -> Paired | None:
         return of.apart(self.found, one, other, on)
 
-    def as_json(self) -> dict[str, Any]:
-        """The document of `workshop study run|show|resume --json`."""
+    def findings(self) -> dict[str, Any]:
         pairs = [self.apart(one, other, on) for on in ON for one, other in PAIRS]
         return {
-            **study_json(self.study),
             **self.study.description,
             "ways": {way: {on: _told(self.spread(way, on)) for on in ON} for way in WAYS},
             "by_round": {way: {on: _told(self.by_round(way, on)) for on in ON} for way in WAYS},
@@ -77,8 +71,6 @@ class WaysReport:
             "now": None if self.now is None else {"seed": self.now.seed, "run": self.now.run, "rounds": _rounds(self)},
             "openfl": [peer.as_json() for peer in self.peers],
             "published": {**saying.PUBLISHED, "source": PUBLISHED},
-            "verdict": self.verdict,
-            "trials": [trial_json(trial, self.runs, self.study.description["rate"]) for trial in self.trials],
         }
 
 
@@ -95,7 +87,7 @@ def ways_report(store: Store, study: StudyRecord) -> WaysReport:
             events = store.events(run.id, of.names(told["measure"]).values(), rank=0)
             now = of.going(trial, run, events, told["measure"])
     said = verdict(found, told["params"], study.workload, study.finished_at is not None, _why_not(trials, runs))
-    return WaysReport(study, trials, runs, found, now, peers(store, study.workload, told["params"]), said)
+    return WaysReport(study, trials, runs, said, found, now, peers(store, study.workload, told["params"]))
 
 
 def title(study: StudyRecord) -> str:

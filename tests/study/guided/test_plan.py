@@ -12,23 +12,25 @@ from workshop.store.store import Store
 from workshop.store.tables import runs
 from workshop.study import command as commands
 from workshop.study import kinds, runner
-from workshop.study.guided import expecting, places, wanting
+from workshop.study.guided import placements, plan, trials
 from workshop.study.guided.kind import KIND
-from workshop.study.guided.plan import STEPS, Estimate, Setting
+from workshop.study.guided.plan import Setting
+from workshop.study.guided.steps import KEYS
+from workshop.study.guided.trials import Estimate
 from workshop.study.kinds import Sofar
 
 
 def steps_of(store: Store, study: StudyRecord) -> dict[str, Estimate]:
-    return expecting.by_step(store, Sofar(study, *kinds.read(store, study.id)))
+    return trials.by_step(store, Sofar(study, *kinds.read(store, study.id)))
 
 
 def test_a_study_is_prepared_and_its_steps_are_wanted_one_by_one(store: Store) -> None:
     session = seed.session(store)
-    made = wanting.begin(store, wanting.here(session, {"data": "digits"}).wanting(""), "Ina")
+    made = plan.begin(store, plan.plan_here(session, {"data": "digits"}).wanting(""), "Ina")
     assert (made.submitted_by, made.trials, made.state) == ("Ina", 0, "interrupted")
     assert kinds.title(made) == "the article's path, quick, no step yet"
     assert runner.wanted(store, made.id) == []
-    asked = wanting.want(store, made.id, "d")
+    asked = plan.ask_for(store, made.id, "d")
     assert Setting.read(asked.description).steps == "d" and kinds.title(asked).endswith("step d")
     assert {trial.point["step"] for trial in runner.wanted(store, made.id)} == {"d"}
     assert steps_of(store, asked)["d"].runs == len(runner.wanted(store, made.id)) + 2, "two of them again"
@@ -38,42 +40,42 @@ def test_what_is_complete_is_open_again_when_more_is_wanted(store: Store) -> Non
     study = world.study(store, seed.session(store), steps="ab")
     assert study.state == "completed"
     left = steps_of(store, study)
-    assert left["a"].runs == left["b"].runs == 0 and all(left[step].runs for step in STEPS[2:])
-    again = wanting.want(store, study.id, "b")
+    assert left["a"].runs == left["b"].runs == 0 and all(left[step].runs for step in KEYS[2:])
+    again = plan.ask_for(store, study.id, "b")
     assert (again.state, again.finished_at, again.trials) == ("interrupted", None, study.trials)
     assert runner.wanted(store, study.id) == [], "it has all of that"
     with runner.working_on(store, study.id) as me:
         runner.finish(store, study.id, me)
         assert not store.ask_study(study.id, "somebody else", {})
         with pytest.raises(BadInput, match="is being run by another command"):
-            wanting.want(store, study.id, "c")
+            plan.ask_for(store, study.id, "c")
     assert store.study(study.id).state == "completed"
 
 
 def test_how_long_it_takes_is_one_figure_and_taken_from_runs_like_its_own(store: Store) -> None:
     session = seed.session(store)
     setting = world.setting(steps="b")
-    guessed = wanting.expected_of(store, setting)
+    guessed = trials.expected(store, setting)
     assert "which is a guess" in guessed.why
-    made = wanting.begin(store, setting)
+    made = plan.begin(store, setting)
     assert commands._ahead(store, made.id) == f"6 runs to go, about 80 s ({guessed.why})"
     for iterations, took in ((100, 30.0), (800, 90.0)):  # the second one is a real training, and much longer
-        trial = Trial(1, "", {**setting.params, "iterations": iterations}, places.place(1, 2, 2).as_json(), 1)
+        trial = Trial(1, "", {**setting.params, "iterations": iterations}, placements.place(1, 2, 2).as_json(), 1)
         run = store.submit(session.id, "sgan", trial.params, trial.placement, measured=True)
         store.take_next(session.id)
         store.finish(run.id, "completed", metrics={})
         ended = store.run(run.id).finished_at
         with store.database.writing() as connection:
             connection.execute(runs.update().where(runs.c.id == run.id).values(queued_at=ended - took))
-    told = wanting.expected_of(store, setting)
+    told = trials.expected(store, setting)
     assert told.seconds == pytest.approx(6 * 30) and told.why.endswith("as such runs took here")
     assert "6 runs to go, about 3 min (at 30 s a run" in commands._ahead(store, made.id)
 
 
 def test_another_machine_s_cores_are_what_counts(store: Store) -> None:
     session = seed.session(store)
-    setting = wanting.here(session, {}, thorough=True, steps="a")
+    setting = plan.plan_here(session, {}, thorough=True, steps="a")
     assert (setting.cores, setting.steps, setting.quick) == (2, "a", False)
     assert setting.mpis[0] == "openmpi"
-    assert wanting.expected_of(store, setting).runs == 2
+    assert trials.expected(store, setting).runs == 2
     assert KIND.name == "path"

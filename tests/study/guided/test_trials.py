@@ -15,11 +15,12 @@ from tests.study.guided.world import World
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.registry import workload
-from workshop.study.guided import places
+from workshop.study.guided import placements
 from workshop.study.guided.cells import spread_out
-from workshop.study.guided.found import Found
-from workshop.study.guided.plan import STEPS, TRIAL, Setting, estimate, plan, read_steps
-from workshop.study.guided.planning import ahead, found_of, hopeless, more, total, unfinished
+from workshop.study.guided.plan import Setting, plan, read_steps
+from workshop.study.guided.step_results import StepResults, step_results
+from workshop.study.guided.steps import KEYS
+from workshop.study.guided.trials import TRIAL, ahead, estimate, hopeless, more, total, unfinished
 from workshop.study.kinds import Sofar, Watched
 
 MOST = 60  # runs of the quick setting on two cores
@@ -29,8 +30,8 @@ LONGEST = 15 * 60.0
 def test_the_quick_setting_fits_into_a_quarter_of_an_hour_on_two_cores() -> None:
     quick = World(world.setting(mpis=("openmpi", "mpich", "intelmpi")))
     before = total(quick.sofar)
-    placements = [where for step in STEPS for where in ahead(found_of(quick.sofar), step)]
-    told = estimate(placements, world.CORES, [])
+    wanted = [where for step in KEYS for where in ahead(step_results(quick.sofar), step)]
+    told = estimate(wanted, world.CORES, [])
     trials = quick.complete()
     assert len(trials) <= MOST
     assert told.seconds <= LONGEST
@@ -43,9 +44,9 @@ def test_the_quick_setting_fits_into_a_quarter_of_an_hour_on_two_cores() -> None
 def test_every_step_has_results_and_only_the_last_repeats_what_others_ran() -> None:
     quick = World(world.setting())
     quick.complete()
-    found = found_of(quick.sofar)
-    assert all(found.done(step) for step in STEPS)
-    keys = [(places.key(trial.params, trial.placement), trial.repeat) for trial in quick.trials]
+    found = step_results(quick.sofar)
+    assert all(found.done(step) for step in KEYS)
+    keys = [(placements.key(trial.params, trial.placement), trial.repeat) for trial in quick.trials]
     before = [key for key, trial in zip(keys, quick.trials, strict=True) if trial.point["step"] != "i"]
     assert len(set(before)) == len(before), "no cell is run twice for two steps"
     assert [trial.number for trial in quick.trials] == list(range(1, len(quick.trials) + 1))
@@ -58,7 +59,7 @@ def test_every_step_has_results_and_only_the_last_repeats_what_others_ran() -> N
 def test_later_steps_stand_on_the_best_of_earlier_ones() -> None:
     quick = World(world.setting())
     quick.complete()
-    found = found_of(quick.sofar)
+    found = step_results(quick.sofar)
     best = found.best("d")
     assert best is not None and (best.point["ranks"], best.point["threads"]) == (2, 1)
     assert {Placement.parse(one.placement).ranks for one in found.results("f")} == {2}
@@ -74,13 +75,13 @@ def test_a_setting_that_helps_and_an_mpi_that_is_faster_are_taken_along() -> Non
 
     quick = World(world.setting(mpis=("openmpi", "mpich", "intelmpi")), faster)
     quick.complete()
-    gave = {one.point["gave"]: one for one in found_of(quick.sofar).results("i")}
+    gave = {one.point["gave"]: one for one in step_results(quick.sofar).results("i")}
     assert "HOROVOD_CYCLE_TIME" in gave["f"].placement["environment"]
     assert "g" not in gave, "Intel MPI is slower than Open MPI with that setting"
 
     quick = World(world.setting(mpis=("openmpi", "intelmpi")), lambda params, where: world.rate(params, where))
     quick.complete()
-    gave = {one.point["gave"]: one for one in found_of(quick.sofar).results("i")}
+    gave = {one.point["gave"]: one for one in step_results(quick.sofar).results("i")}
     assert gave["g"].placement["mpi"] == "intelmpi" and gave["g"].params["exchange"] == "mpi"
 
 
@@ -122,7 +123,7 @@ def test_whoever_goes_on_wants_the_same() -> None:
     rates=st.dictionaries(st.integers(0, 400), st.floats(1, 1e5), max_size=60),
     failing=st.sets(st.integers(1, 60), max_size=30),
     cores=st.sampled_from([1, 2, 3, 4, 6]),
-    steps=st.sets(st.sampled_from(STEPS), min_size=1),
+    steps=st.sets(st.sampled_from(KEYS), min_size=1),
     thorough=st.booleans(),
 )
 def test_it_ends_whatever_is_measured_and_whatever_fails(
@@ -136,7 +137,7 @@ def test_it_ends_whatever_is_measured_and_whatever_fails(
 
     machine = World(setting, how, lambda trial: trial.number in failing)
     machine.complete(400)
-    found = found_of(machine.sofar)
+    found = step_results(machine.sofar)
     assert all(found.done(step) for step in chosen)
     assert total(machine.sofar) == len(machine.trials)
     assert len(machine.trials) < 400
@@ -147,7 +148,7 @@ def test_it_ends_whatever_is_measured_and_whatever_fails(
 def test_machines_of_any_size_get_work_that_ends(cores: int, thorough: bool) -> None:
     setting = world.setting(cores=cores, thorough=thorough)
     assert setting.params["batch"] <= 64 + 4 * cores, "a larger batch than the ranks need would be longer work"
-    found = found_of(World(setting).sofar)
+    found = step_results(World(setting).sofar)
     assert spread_out(found).ranks in setting.ranks
     for cell in found.cells("h"):
         assert cell.params["batch"] >= 1 and cell.params["iterations"] <= 8 * 600, "one rank alone reads it all"
@@ -160,15 +161,15 @@ def test_what_was_interrupted_in_the_middle_of_a_step_is_still_to_come() -> None
     some = World(world.setting(steps="e"))
     some.trials = more(some.sofar)
     some.trials[0] = some._run(some.trials[0])
-    assert len(unfinished(found_of(some.sofar), "e")) == 2 and ahead(found_of(some.sofar), "e") == []
+    assert len(unfinished(step_results(some.sofar), "e")) == 2 and ahead(step_results(some.sofar), "e") == []
     some.trials[1:] = map(some._run, some.trials[1:])
-    assert unfinished(found_of(some.sofar), "e") == [] == more(some.sofar)
+    assert unfinished(step_results(some.sofar), "e") == [] == more(some.sofar)
 
 
 def test_what_other_steps_have_run_of_a_step_is_no_beginning() -> None:
     some = World(world.setting(steps="a"))
     some.complete()
-    found = found_of(some.sofar)
+    found = step_results(some.sofar)
     assert found.begun("a") and not found.begun("b") and not found.begun("d")
     assert any(one.rates for one in found.results("b")), "one rank with all cores is one of its cells"
 
@@ -193,9 +194,9 @@ def test_a_trial_that_does_half_the_work_is_hopeless() -> None:
 def test_past_runs_tell_how_long_it_takes() -> None:
     quick = World(world.setting(steps="d"))
     quick.complete()
-    placements = [trial.placement for trial in quick.trials]
-    assert estimate(placements, 2, quick.runs.values()).seconds == pytest.approx(12 * len(placements))
-    unknown = estimate([places.place(4, 1, 2).as_json()], 2, [])
+    wanted = [trial.placement for trial in quick.trials]
+    assert estimate(wanted, 2, quick.runs.values()).seconds == pytest.approx(12 * len(wanted))
+    unknown = estimate([placements.place(4, 1, 2).as_json()], 2, [])
     assert unknown.seconds > TRIAL, "more ranks than cores take longer to start"
 
 
@@ -223,7 +224,7 @@ def test_what_can_t_be_set(given: dict[str, object], words: str) -> None:
 def test_steps_that_are_none(text: str) -> None:
     with pytest.raises(BadInput, match="the steps are a to i"):
         read_steps(text)
-    assert read_steps(None) == STEPS and read_steps("C, a") == "ac"
+    assert read_steps(None) == KEYS and read_steps("C, a") == "ac"
 
 
 def test_batches_are_divided_by_all_numbers_of_ranks() -> None:
@@ -233,8 +234,10 @@ def test_batches_are_divided_by_all_numbers_of_ranks() -> None:
 
 
 def test_the_same_variables_are_the_same_cell() -> None:
-    where = places.place(1, 2, 2)
-    told = places.with_variables(where, {"OMP_NUM_THREADS": "2"})
-    other = places.with_variables(where, {"OMP_NUM_THREADS": "1"})
-    assert places.key({}, where.as_json()) == places.key({}, told.as_json()) != places.key({}, other.as_json())
-    assert isinstance(found_of(World(world.setting()).sofar), Found)
+    where = placements.place(1, 2, 2)
+    told = placements.with_variables(where, {"OMP_NUM_THREADS": "2"})
+    other = placements.with_variables(where, {"OMP_NUM_THREADS": "1"})
+    assert (
+        placements.key({}, where.as_json()) == placements.key({}, told.as_json()) != placements.key({}, other.as_json())
+    )
+    assert isinstance(step_results(World(world.setting()).sofar), StepResults)

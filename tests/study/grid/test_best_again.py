@@ -6,7 +6,7 @@ import random
 
 from tests.study.test_results import run
 from workshop.store.records import RunRecord, Trial
-from workshop.study.grid.repeating import best_again
+from workshop.study.grid.kind import best_again
 from workshop.study.results import results
 from workshop.study.trials import Cell, interleave
 

@@ -11,8 +11,8 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Published:
-    """What somebody has measured on `workers`, against one of them."""
+class PublishedSpeedUp:
+    """A speed-up that somebody has published: of so many `workers` over one worker."""
 
     what: str
     workers: int
@@ -37,7 +37,7 @@ class Published:
 
 
 PUBLISHED = (
-    Published(
+    PublishedSpeedUp(
         "ResNet-50",
         2,
         "GPU",
@@ -46,7 +46,7 @@ PUBLISHED = (
         "334.0 images/s on one V100, 632.8 on two in different nodes, batch 64 per GPU; the talk rounds to 1.89",
         "High-Performance Deep Learning, SC22 booth talk, The Ohio State University (Jain 2022)",
     ),
-    Published(
+    PublishedSpeedUp(
         "U-Net",
         2,
         "node",
@@ -55,7 +55,7 @@ PUBLISHED = (
         "72 hours of training became 39 on two nodes of 44 cores, 3,489 CT and as many PET images; the deck's figure",
         "Distributed DL/ML Solutions for HPC systems, Intel (Sobhee 2021)",
     ),
-    Published(
+    PublishedSpeedUp(
         "S-GAN",
         8,
         "node",
@@ -67,6 +67,6 @@ PUBLISHED = (
 )
 
 
-def references(largest: int) -> list[Published]:
-    """Those that fit into a figure of so many ranks."""
+def references(largest: int) -> list[PublishedSpeedUp]:
+    """The published speed-ups that fit into a figure of so many ranks."""
     return [one for one in PUBLISHED if one.workers <= largest]
