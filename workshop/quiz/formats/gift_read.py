@@ -129,62 +129,27 @@ class _Reader:
         return {"type": "single", "options": options, "shuffle": False}
 
     def words(self, text: str) -> dict[str, Any]:
-        accept: list[str] = []
-        near: dict[str, list[str]] = {}
-        for one in self.listed(text):
-            form = self.plain(one.text)
-            if re.search(r"(?<!\\)\*", form):
-                self.lost.append(f"the form {form[:40]!r}, in which a star stands for anything")
-                continue
-            form, feedback = form.replace("\\*", "*"), self.markdown(one.feedback)
-            if one.weight == 1:
-                accept.append(form)
-                if feedback:
-                    self.lost.append(f"the feedback on {form[:40]!r}, which is right")
-            elif one.weight == 0 and feedback:
-                near.setdefault(feedback, []).append(form)
-            else:
-                self.lost.append(f"the form {form[:40]!r}, for which there are {100 * one.weight:g} % of the points")
-        if not accept:
-            raise ValueError("no accepted form without a star is left")
-        return {"type": "text", "accept": accept, "near": [{"accept": v, "feedback": k} for k, v in near.items()]}
+        found = self.listed(text)
+        return importer.forms(
+            ((self.plain(one.text), one.weight, self.markdown(one.feedback)) for one in found), self.lost
+        )
 
     def numbers(self, text: str) -> dict[str, Any]:
         text, _, wrong = text.partition("~")
         if "#" in wrong and self.markdown(wrong.split("#", 1)[1]):
             self.lost.append("the feedback on any other number")
-        right, near = [], []
-        for one in self.listed(text):
-            value, off = _range(self.plain(one.text))
-            feedback = self.markdown(one.feedback)
-            if one.weight == 1:
-                right.append((value, off))
-                if feedback:
-                    self.lost.append(f"the feedback on {value:g}, which is right")
-            elif feedback and one.weight == 0:
-                near.append({"answer": value, "tolerance": {"absolute": off}, "feedback": feedback})
-            else:
-                self.lost.append(f"{value:g} ± {off:g}, for which there are {100 * one.weight:g} % of the points")
-        if not right:
-            raise ValueError("no number has all points")
-        if len(right) > 1:
-            self.lost.append(f"other right numbers ({', '.join(f'{value:g}' for value, _ in right[1:])})")
-        (value, off), *_ = right
-        return {"type": "number", "answer": value, "tolerance": {"absolute": off}, "near": near}
+        found = self.listed(text)
+        answers = ((*_range(self.plain(one.text)), one.weight, self.markdown(one.feedback)) for one in found)
+        return importer.numbers(answers, self.lost)
 
     def pairs(self, text: str) -> dict[str, Any]:
-        pairs, extra = [], []
+        pairs = []
         for piece in filter(str.strip, text.split("=")):
             left, arrow, right = piece.partition("->")
             if not arrow:
                 raise ValueError(f"{_shown(piece).strip()[:40]!r} should have -> in it, as all pairs")
-            right = unmarkup.escaped(_shown(right).strip())
-            left = self.markdown(left)
-            if left:
-                pairs.append({"left": left, "right": right})
-            else:
-                extra.append(right)
-        return {"type": "match", "pairs": pairs, "extra": extra}
+            pairs.append((self.markdown(left), unmarkup.escaped(_shown(right).strip())))
+        return importer.matches(pairs)
 
 
 def read(data: bytes, name: str) -> Imported:

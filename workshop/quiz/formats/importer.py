@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +129,59 @@ def number(text: str) -> float:
     if value != value or value in (float("inf"), float("-inf")):
         raise ValueError(f"{text} is no finite number")
     return value
+
+
+def forms(answers: Iterable[tuple[str, float, str]], lost: list[str]) -> dict[str, Any]:
+    """Forms with a share of the points and a feedback each, as a question of words; `lost` takes what a deck can't
+    hold. In a form, a star stands for anything. Raises ValueError where no form has all points."""
+    accept: list[str] = []
+    near: dict[str, list[str]] = {}
+    for form, share, feedback in answers:
+        plain, quoted = form.replace("\\*", "*"), repr(form.replace("\\*", "*")[:40])
+        if re.search(r"(?<!\\)\*", form):
+            lost.append(f"the form {form[:40]!r}, in which a star stands for anything")
+        elif share == 1:
+            accept.append(plain)
+            lost += [f"the feedback on {quoted}, which is right"] if feedback else []
+        elif share == 0 and feedback:
+            near.setdefault(feedback, []).append(plain)
+        else:
+            lost.append(f"the form {quoted}, for which there are {100 * share:g} % of the points")
+    if not accept:
+        raise ValueError("no accepted form without a star is left")
+    return words_of(accept, near)
+
+
+def words_of(accept: list[str], near: Mapping[str, list[str]]) -> dict[str, Any]:
+    """A question of words; `near` has wrong forms by their feedback."""
+    return {"type": "text", "accept": accept, "near": [{"accept": v, "feedback": k} for k, v in near.items()]}
+
+
+def numbers(answers: Iterable[tuple[float, float, float, str]], lost: list[str]) -> dict[str, Any]:
+    """Numbers, by how much each may be off, its share of the points and its feedback, as a question; `lost` takes what
+    a deck can't hold. Raises ValueError where no number has all points."""
+    right, near = [], []
+    for value, off, share, feedback in answers:
+        if share == 1:
+            right.append((value, off))
+            lost += [f"the feedback on {value:g}, which is right"] if feedback else []
+        elif share == 0 and feedback:
+            near.append({"answer": value, "tolerance": {"absolute": off}, "feedback": feedback})
+        else:
+            lost.append(f"{value:g} ± {off:g}, for which there are {100 * share:g} % of the points")
+    if not right:
+        raise ValueError("no number has all points")
+    if len(right) > 1:
+        lost.append(f"other right numbers ({', '.join(f'{value:g}' for value, _ in right[1:])})")
+    (value, off), *_ = right
+    return {"type": "number", "answer": value, "tolerance": {"absolute": off}, "near": near}
+
+
+def matches(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Lefts and rights as a question; what belongs to nothing has no left."""
+    known = list(pairs)
+    found = [{"left": left, "right": right} for left, right in known if left]
+    return {"type": "match", "pairs": found, "extra": [right for left, right in known if right and not left]}
 
 
 def choices(options: list[dict[str, Any]], single: bool) -> tuple[dict[str, Any], list[str]]:

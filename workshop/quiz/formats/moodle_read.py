@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
@@ -46,6 +45,9 @@ class _Question:
                 self.lost.append(f"the picture {address[:60].removeprefix('@@PLUGINFILE@@/')}")
         return made.text
 
+    def feedback(self, answer: Element) -> str:
+        return self.markdown(answer.find("feedback"))
+
     def take(self, element: Element, address: str, alt: str) -> bool:
         """Whether a picture could be taken: it is in the file, and it is one."""
         name = unquote(address).removeprefix("@@PLUGINFILE@@/")
@@ -83,7 +85,7 @@ class _Question:
 
 def _choice(one: _Question) -> dict[str, Any]:
     options = [
-        {"text": one.markdown(answer), "feedback": one.markdown(answer.find("feedback")), "share": _share(answer)}
+        {"text": one.markdown(answer), "feedback": one.feedback(answer), "share": _share(answer)}
         for answer in one.root.findall("answer")
     ]
     made, lost = importer.choices(options, said(one.root, "single", "true").lower() in _YES)
@@ -95,57 +97,31 @@ def _choice(one: _Question) -> dict[str, Any]:
 
 def _true_or_false(one: _Question) -> dict[str, Any]:
     options = [
-        {
-            "text": said(answer, "text").capitalize(),
-            "right": _share(answer) > 0,
-            "feedback": one.markdown(answer.find("feedback")),
-        }
+        {"text": said(answer, "text").capitalize(), "right": _share(answer) > 0, "feedback": one.feedback(answer)}
         for answer in one.root.findall("answer")
     ]
     return {"type": "single", "options": options, "shuffle": False}
 
 
 def _words(one: _Question) -> dict[str, Any]:
-    accept: list[str] = []
-    near: dict[str, list[str]] = {}
     if said(one.root, "usecase") in _YES:
         one.lost.append("that case matters")
-    for answer in one.root.findall("answer"):
-        form, share, feedback = said(answer, "text"), _share(answer), one.markdown(answer.find("feedback"))
-        if re.search(r"(?<!\\)\*", form):
-            one.lost.append(f"the form {form[:40]!r}, in which a star stands for anything")
-        elif share == 1:
-            accept.append(form.replace("\\*", "*"))
-            if feedback:
-                one.lost.append(f"the feedback on {form[:40]!r}, which is right")
-        elif share == 0 and feedback:
-            near.setdefault(feedback, []).append(form.replace("\\*", "*"))
-        else:
-            one.lost.append(f"the form {form[:40]!r}, for which there are {100 * share:g} % of the points")
-    if not accept:
-        raise ValueError("no accepted form without a star is left")
-    return {"type": "text", "accept": accept, "near": [{"accept": v, "feedback": k} for k, v in near.items()]}
+    return importer.forms(
+        ((said(answer, "text"), _share(answer), one.feedback(answer)) for answer in one.root.findall("answer")),
+        one.lost,
+    )
 
 
 def _number(one: _Question) -> dict[str, Any]:
-    right, near = [], []
+    answers = []
     for answer in one.root.findall("answer"):
-        share, feedback, text = _share(answer), one.markdown(answer.find("feedback")), said(answer, "text")
+        feedback, text = one.feedback(answer), said(answer, "text")
         if text == "*":
             one.lost += ["the feedback on any other number"] if feedback else []
             continue
-        value, off = importer.number(text), importer.number(said(answer, "tolerance") or "0")
-        if share == 1:
-            right.append((value, off))
-            one.lost += [f"the feedback on {value:g}, which is right"] if feedback else []
-        elif share == 0 and feedback:
-            near.append({"answer": value, "tolerance": {"absolute": off}, "feedback": feedback})
-        else:
-            one.lost.append(f"{value:g} ± {off:g}, for which there are {100 * share:g} % of the points")
-    if not right:
-        raise ValueError("no number has all points")
-    if len(right) > 1:
-        one.lost.append(f"other right numbers ({', '.join(f'{value:g}' for value, _ in right[1:])})")
+        off = importer.number(said(answer, "tolerance") or "0")
+        answers.append((importer.number(text), off, _share(answer), feedback))
+    made = importer.numbers(answers, one.lost)
     units = one.root.findall("units/unit")
     names = {said(unit, "unit_name"): importer.number(said(unit, "multiplier") or "1") for unit in units}
     first = next((name for name, factor in names.items() if factor == 1), "")
@@ -153,19 +129,13 @@ def _number(one: _Question) -> dict[str, Any]:
         one.lost.append(f"other units ({', '.join(others)[:60]})")
     if said(one.root, "unitgradingtype") not in ("", "0"):
         one.lost.append("that a missing unit takes points")
-    (value, off), *_ = right
-    return {"type": "number", "answer": value, "tolerance": {"absolute": off}, "near": near, "unit": first}
+    return made | {"unit": first}
 
 
 def _match(one: _Question) -> dict[str, Any]:
-    pairs, extra = [], []
-    for sub in one.root.findall("subquestion"):
-        left, right = one.markdown(sub), importer.converted(said(sub, "answer/text"), "plain").text
-        if left:
-            pairs.append({"left": left, "right": right})
-        elif right:
-            extra.append(right)
-    return {"type": "match", "pairs": pairs, "extra": extra}
+    subs = one.root.findall("subquestion")
+    rights = (importer.converted(said(sub, "answer/text"), "plain").text for sub in subs)
+    return importer.matches(zip(map(one.markdown, subs), rights, strict=True))
 
 
 def _order(one: _Question) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def _words(reader: Reader, declared: _Declared) -> dict[str, Any]:
         base = compared.find("baseValue")
         if base is not None and (feedback := _shown_by(reader, compared)):
             near.setdefault(feedback, []).append(said(base))
-    return {"type": "text", "accept": accept, "near": [{"accept": v, "feedback": k} for k, v in near.items()]}
+    return importer.words_of(accept, near)
 
 
 def _order(reader: Reader, interaction: Element) -> dict[str, Any]:
