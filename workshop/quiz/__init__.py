@@ -20,7 +20,7 @@ EXTENSION = Extension(
             "QTI 2.1",
             (".zip", ".xml"),
             "workshop.quiz.formats.qti",
-            recognises="workshop.quiz.formats.qti_version:recognises",
+            recognises="workshop.quiz.formats.qti_package:recognises",
         ),
         QuizFormat(
             "aiken",

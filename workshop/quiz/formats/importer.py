@@ -13,9 +13,9 @@ from pydantic import TypeAdapter, ValidationError
 from workshop.core import words
 from workshop.core.errors import BadInput, bad_input
 from workshop.quiz.deck import Deck, Question
-from workshop.quiz.formats import unmarkup
+from workshop.quiz.formats import markdown_writer
 from workshop.quiz.formats.base import Imported, Lost
-from workshop.quiz.formats.unmarkup import Converted
+from workshop.quiz.formats.markdown_writer import Converted
 
 _HTML = re.compile(r"<[A-Za-z/!]|&#?\w+;|\\[(\[]|\$\$")
 _MATH = re.compile(r"\\\\\((.+?)\\\\\)|\\\\\[(.+?)\\\\\]", re.DOTALL)
@@ -29,7 +29,7 @@ def slug(text: str, otherwise: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60].strip("-") or otherwise
 
 
-class Taken:
+class DeckBuilder:
     """The questions of a file, as they are read one after the other."""
 
     def __init__(self, name: str) -> None:
@@ -106,6 +106,11 @@ def text_of(data: bytes, name: str, format: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def category(path: str) -> str:
+    """The last name of Moodle's path of categories, in which a slash that belongs to a name is written twice."""
+    return re.split(r"(?<!/)/(?!/)", path)[-1].replace("//", "/").strip()
+
+
 def converted(text: str, format: str) -> Converted:
     """A text of Moodle's as Markdown, by the name of its format: html, markdown, plain (plain_text), or its own, where
     a new line is one and everything else HTML."""
@@ -113,8 +118,8 @@ def converted(text: str, format: str) -> Converted:
     if format == "markdown":
         return Converted(_MATH.sub(_formula, text))
     if format.startswith("plain") or (format != "html" and not _HTML.search(text)):
-        return Converted(unmarkup.escaped(text))
-    return unmarkup.markdown(text if format == "html" else text.replace("\n", "<br>"))
+        return Converted(markdown_writer.escaped(text))
+    return markdown_writer.markdown(text if format == "html" else text.replace("\n", "<br>"))
 
 
 def _formula(found: re.Match[str]) -> str:

@@ -13,9 +13,9 @@ from xml.etree.ElementTree import Element
 
 from workshop.core.errors import BadInput
 from workshop.quiz import pictures
-from workshop.quiz.formats import categories, importer, xml
+from workshop.quiz.formats import importer, xml
 from workshop.quiz.formats.base import Imported, Lost
-from workshop.quiz.formats.importer import Taken
+from workshop.quiz.formats.importer import DeckBuilder
 from workshop.quiz.formats.xml import said
 from workshop.quiz.parts import Picture
 
@@ -25,10 +25,10 @@ _COMBINED = ("correctfeedback", "partiallycorrectfeedback", "incorrectfeedback")
 _YES = {"true", "1"}
 
 
-class _Question:
+class _MoodleQuestion:
     """One question as it is read."""
 
-    def __init__(self, root: Element, id: str, found: Taken) -> None:
+    def __init__(self, root: Element, id: str, found: DeckBuilder) -> None:
         self.root, self.id, self.found = root, id, found
         self.lost: list[str] = []
         self.picture: dict[str, str] | None = None
@@ -83,7 +83,7 @@ class _Question:
         return made
 
 
-def _choice(one: _Question) -> dict[str, Any]:
+def _choice(one: _MoodleQuestion) -> dict[str, Any]:
     options = [
         {"text": one.markdown(answer), "feedback": one.feedback(answer), "share": _share(answer)}
         for answer in one.root.findall("answer")
@@ -95,7 +95,7 @@ def _choice(one: _Question) -> dict[str, Any]:
     return made
 
 
-def _true_or_false(one: _Question) -> dict[str, Any]:
+def _true_or_false(one: _MoodleQuestion) -> dict[str, Any]:
     options = [
         {"text": said(answer, "text").capitalize(), "right": _share(answer) > 0, "feedback": one.feedback(answer)}
         for answer in one.root.findall("answer")
@@ -103,7 +103,7 @@ def _true_or_false(one: _Question) -> dict[str, Any]:
     return {"type": "single", "options": options, "shuffle": False}
 
 
-def _words(one: _Question) -> dict[str, Any]:
+def _words(one: _MoodleQuestion) -> dict[str, Any]:
     if said(one.root, "usecase") in _YES:
         one.lost.append("that case matters")
     return importer.forms(
@@ -112,7 +112,7 @@ def _words(one: _Question) -> dict[str, Any]:
     )
 
 
-def _number(one: _Question) -> dict[str, Any]:
+def _number(one: _MoodleQuestion) -> dict[str, Any]:
     answers = []
     for answer in one.root.findall("answer"):
         feedback, text = one.feedback(answer), said(answer, "text")
@@ -132,19 +132,19 @@ def _number(one: _Question) -> dict[str, Any]:
     return made | {"unit": first}
 
 
-def _match(one: _Question) -> dict[str, Any]:
+def _match(one: _MoodleQuestion) -> dict[str, Any]:
     subs = one.root.findall("subquestion")
     rights = (importer.converted(said(sub, "answer/text"), "plain").text for sub in subs)
     return importer.matches(zip(map(one.markdown, subs), rights, strict=True))
 
 
-def _order(one: _Question) -> dict[str, Any]:
+def _order(one: _MoodleQuestion) -> dict[str, Any]:
     if said(one.root, "selecttype", "ALL").upper() not in ("ALL", "0"):
         one.lost.append("that only some of its items are shown")
     return {"type": "order", "items": [one.markdown(answer) for answer in one.root.findall("answer")]}
 
 
-_KINDS: dict[str, Callable[[_Question], dict[str, Any]]] = {
+_KINDS: dict[str, Callable[[_MoodleQuestion], dict[str, Any]]] = {
     "multichoice": _choice,
     "truefalse": _true_or_false,
     "shortanswer": _words,
@@ -164,7 +164,7 @@ def read(data: bytes, name: str) -> Imported:
     root = xml.parse(data, name)
     if root.tag != "quiz":
         raise BadInput(f"{name} begins with <{root.tag[:40]}>; Moodle XML begins with <quiz>.")
-    found = Taken(name)
+    found = DeckBuilder(name)
     groups = []
     for element in root.findall("question"):
         kind = element.get("type", "")
@@ -175,7 +175,7 @@ def read(data: bytes, name: str) -> Imported:
         if kind not in _KINDS:
             found.leave(title, f"not taken: {_OTHERS.get(kind, f'a question of type {kind[:40]!r}')}")
             continue
-        one = _Question(element, found.new_id(said(element, "idnumber") or title), found)
+        one = _MoodleQuestion(element, found.new_id(said(element, "idnumber") or title), found)
         try:
             made = one.common() | _KINDS[kind](one)
         except ValueError as error:
@@ -184,7 +184,7 @@ def read(data: bytes, name: str) -> Imported:
         if found.add(made, one.lost):
             found.pictures |= one.pictures
     if groups:
-        found.title = categories.last(said(groups[0], "category/text"))
+        found.title = importer.category(said(groups[0], "category/text"))
         found.id = said(groups[0], "idnumber") or found.title
         about = groups[0].find("info")
         found.about = importer.converted(said(about, "text"), about.get("format", "")).text if about is not None else ""
@@ -193,7 +193,7 @@ def read(data: bytes, name: str) -> Imported:
     return found.imported()
 
 
-def kept_as(id: str, name: str, data: bytes, found: Taken) -> str | None:
+def kept_as(id: str, name: str, data: bytes, found: DeckBuilder) -> str | None:
     """Under which name a picture of a file is kept; None where it is none that decks can show."""
     path = PurePosixPath(name)
     kept = f"{importer.slug(path.stem, 'picture')}{path.suffix.lower()}"
