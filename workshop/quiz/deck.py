@@ -12,6 +12,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from workshop.quiz import expressions
 from workshop.quiz.parts import (
     Composed,
+    DeckPart,
     Given,
     Id,
     Line,
@@ -22,7 +23,6 @@ from workshop.quiz.parts import (
     NearText,
     Option,
     Pair,
-    Part,
     Picture,
     Points,
     PollOption,
@@ -33,7 +33,7 @@ from workshop.quiz.parts import (
 )
 
 
-class Base(Part):
+class Base(DeckPart):
     """What questions of all types have."""
 
     choices: ClassVar[bool] = False  # whether it has options with a letter each
@@ -231,7 +231,7 @@ Question = Annotated[
 ]
 
 
-class Deck(Part):
+class Deck(DeckPart):
     """The questions of one quiz, in order."""
 
     deck: Id = Field(description="its name: small letters, digits and hyphens")

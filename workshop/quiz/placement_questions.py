@@ -16,7 +16,7 @@ from workshop.core.placement import THREAD_VARIABLES, Binding, Placement, Resour
 from workshop.core.words import count
 from workshop.mpi import command_lines, mapper, openmpi
 from workshop.mpi.mapper import Prediction
-from workshop.quiz import typed
+from workshop.quiz import text_input
 from workshop.quiz.deck import Place
 from workshop.quiz.parts import NearPlacement
 from workshop.report.analysis.difference import difference, sentences
@@ -117,7 +117,7 @@ def _value(name: str, raw: Any, largest: int) -> Any:
         raise BadInput(f"{label} is {str(raw)[:40]!r}; it should be yes or no.")
     if name in _EMPTY and (raw is None or (isinstance(raw, str) and not raw.strip())):
         return None
-    return typed.whole(raw, label.capitalize(), 1, largest)
+    return text_input.whole(raw, label.capitalize(), 1, largest)
 
 
 def compose(question: Place, chosen: Mapping[str, Any]) -> Placement:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from workshop.core import words
 from workshop.quiz.deck import Base, Question
 from workshop.quiz.expressions import FUNCTIONS
-from workshop.quiz.form_errors import Mistake, Where, annotation, kinds, mistakes, nearest, owner
+from workshop.quiz.form_errors import DeckMistake, Where, annotation, kinds, mistakes, nearest, owner
 
 ROUNDS = 20  # of looking again
 TYPES: dict[str, type[Base]] = {
@@ -29,45 +29,47 @@ _WHERE = re.compile(r"([a-z_]+)(?:\.([0-9]+))?: ")  # at the beginning of what a
 
 
 @dataclass(frozen=True)
-class Found:
+class QuestionCheck:
     """What is wrong, and the question as far as it can be made out; `mended` are the places where it isn't as it was
     written."""
 
-    mistakes: tuple[Mistake, ...]
+    mistakes: tuple[DeckMistake, ...]
     question: Base | None
     mended: tuple[Where, ...] = ()
 
-    def concerns(self, mistake: Mistake) -> bool:
+    def concerns(self, mistake: DeckMistake) -> bool:
         """Whether a mistake of the mended question is about something that was written."""
         return _concerns(mistake, self.mended)
 
 
-def look(raw: Any) -> Found:
+def look(raw: Any) -> QuestionCheck:
     """Everything that is wrong in the form of a question, as it was read."""
     if not isinstance(raw, Mapping):
-        return Found((Mistake((), f"{str(raw)[:60]!r} is no question; it should have id, type and text"),), None)
-    told: list[Mistake] = []
+        return QuestionCheck(
+            (DeckMistake((), f"{str(raw)[:60]!r} is no question; it should have id, type and text"),), None
+        )
+    told: list[DeckMistake] = []
     mended: list[Where] = []
     work = copy.deepcopy(dict(raw))
     kind = _type(work, told)
     if kind is None:
-        return Found(tuple(told), None)
+        return QuestionCheck(tuple(told), None)
     fresh = _Fresh()
     for _ in range(ROUNDS):
         try:
-            return Found(tuple(told), kind.model_validate(work), tuple(mended))
+            return QuestionCheck(tuple(told), kind.model_validate(work), tuple(mended))
         except ValidationError as error:
             found = [_placed(mistake) for mistake in mistakes(error, kind, work)]
         told += [mistake for mistake in found if _concerns(mistake, mended)]
         for mistake in found:
             places = _mend(work, mistake, kind, fresh)
             if places is None:
-                return Found(tuple(told), None)
+                return QuestionCheck(tuple(told), None)
             mended += places
-    return Found(tuple(told), None)
+    return QuestionCheck(tuple(told), None)
 
 
-def _concerns(mistake: Mistake, mended: Sequence[Where]) -> bool:
+def _concerns(mistake: DeckMistake, mended: Sequence[Where]) -> bool:
     at = mistake.path
     gone = [place[1] for place in mended if len(place) == 2 and place[0] in ("numbers", "runs")]
     if any(f"names {name}," in mistake.text or mistake.text.startswith(f"{{{name}}} ") for name in gone):
@@ -80,29 +82,31 @@ def _concerns(mistake: Mistake, mended: Sequence[Where]) -> bool:
     return not any(at[: len(place)] == place or place[: len(at)] == at for place in mended)
 
 
-def _type(work: dict[str, Any], told: list[Mistake]) -> type[Base] | None:
+def _type(work: dict[str, Any], told: list[DeckMistake]) -> type[Base] | None:
     """The model of a question; where its type is misspelt, that of the type that was likely meant."""
     given = work.get("type")
     if isinstance(given, str) and given in TYPES:
         return TYPES[given]
     if given is None:
-        told.append(Mistake(("type",), f"type is missing; it should be one of {words.listed(TYPES)}"))
+        told.append(DeckMistake(("type",), f"type is missing; it should be one of {words.listed(TYPES)}"))
         return None
     guess = nearest(str(given), TYPES)
-    told.append(Mistake(("type",), f"type is {str(given)[:60]!r}; it should be one of {words.listed(TYPES)}{guess}"))
+    told.append(
+        DeckMistake(("type",), f"type is {str(given)[:60]!r}; it should be one of {words.listed(TYPES)}{guess}")
+    )
     if not guess:
         return None
     work["type"] = guess.removeprefix("; did you mean ").removesuffix("?")
     return TYPES[work["type"]]
 
 
-def _placed(mistake: Mistake) -> Mistake:
+def _placed(mistake: DeckMistake) -> DeckMistake:
     """What a whole question's validator says names the place at its beginning: "near.0: ..."."""
     found = _WHERE.match(mistake.text) if not mistake.path else None
     if not found:
         return mistake
     path: Where = (found[1],) if found[2] is None else (found[1], int(found[2]))
-    return Mistake(path, mistake.text, mistake.kind)
+    return DeckMistake(path, mistake.text, mistake.kind)
 
 
 class _Fresh:
@@ -116,7 +120,7 @@ class _Fresh:
         return f"x{self.count}"
 
 
-def _mend(work: dict[str, Any], mistake: Mistake, kind: type[Base], fresh: _Fresh) -> list[Where] | None:
+def _mend(work: dict[str, Any], mistake: DeckMistake, kind: type[Base], fresh: _Fresh) -> list[Where] | None:
     """Replace what is wrong by something harmless, and say where. None where that would make other things wrong."""
     path = mistake.path
     if mistake.kind == "value_error" and (places := _mended_together(work, mistake, fresh)):
@@ -150,7 +154,7 @@ def _mend(work: dict[str, Any], mistake: Mistake, kind: type[Base], fresh: _Fres
     return [path]
 
 
-def _mended_together(work: dict[str, Any], mistake: Mistake, fresh: _Fresh) -> list[Where]:
+def _mended_together(work: dict[str, Any], mistake: DeckMistake, fresh: _Fresh) -> list[Where]:
     """What concerns several parts at once: options of which too many are right, parts that are there twice, placements
     with fields that aren't asked for."""
     path, kind = mistake.path, work["type"]

@@ -1,5 +1,5 @@
-"""Moodle GIFT. The grammar is that of Moodle's import (question/format/gift), a little more lenient about blank lines inside
-of braces.
+"""Moodle GIFT. The grammar is that of Moodle's import (question/format/gift), a little more lenient about blank lines
+inside of braces.
 
 Texts are written as Markdown, which Moodle knows; those with formulas as HTML, where MathJax finds them. Characters
 that mean something are escaped, and every text stands behind the name of its format.

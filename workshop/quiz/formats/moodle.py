@@ -18,7 +18,7 @@ from xml.etree.ElementTree import Element
 from workshop.quiz.deck import Deck, Match, Number, Order, Text
 from workshop.quiz.formats import markup
 from workshop.quiz.formats.base import Exported
-from workshop.quiz.formats.exporter import Capacity, Exportable, decimal, exportable, margin
+from workshop.quiz.formats.exporter import Capacity, Exportable, category, decimal, exportable, margin
 from workshop.quiz.formats.moodle_reader import read
 from workshop.quiz.formats.xml import add
 
