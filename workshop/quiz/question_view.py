@@ -1,5 +1,5 @@
-"""A question as somebody gets it: what a browser is told before an answer is due and after it. And answers: as browsers
-send them, by letters of what is shown where, and as they are kept, by numbers in the deck, which mean the same to all."""
+"""A question as somebody gets it: what a browser is told before an answer is due and after it. Answers as browsers send
+them, by letters of what is shown where, and as they are kept, by numbers in the deck, which mean the same to all."""
 
 from __future__ import annotations
 
