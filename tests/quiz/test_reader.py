@@ -114,7 +114,7 @@ questions:  #
     type: match  #
     text: 4  #
     text: 5  # 'text' is there twice, first in line 49 | text is 5: it should be text, in quotes
-    pairs: [{left: a, right: b}, {left: a, right: "{z}"}]  # {z} is none of this question's numbers; it has none
+    pairs: [{left: a, right: b}, {left: a, right: "{z}"}]  # 'a' is there twice | {z} is none of this question's
   - id: o  #
     type: multiple  #
     text: hm  #

@@ -76,11 +76,12 @@ def _texts(question: Base) -> Iterator[DeckMistake]:
         asked = rendering.names(text)
         used |= asked | rendering.names_in_formulas(text)
         for name in sorted(asked - question.numbers.keys()):
-            known = f"they are {words.listed(question.numbers)}" if question.numbers else "it has none"
+            usable = [number for number in question.numbers if number not in expressions.FUNCTIONS]
+            known = f"they are {words.listed(usable)}" if usable else "it has none"
             yield DeckMistake(
                 path,
                 f"{{{name}}} is none of this question's numbers; {known}, and code stands between backticks"
-                f"{nearest(name, question.numbers)}",
+                f"{nearest(name, usable)}",
             )
         for problem in rendering.problems(text, numbers):
             yield DeckMistake(path, problem)
@@ -116,7 +117,7 @@ def _options(question: Choice | Poll) -> Iterator[DeckMistake]:
         seen: dict[str, int] = {}
         for place, option in enumerate(question.options):
             text = rendering.plain(option.text, numbers)
-            if text in seen:
+            if text in seen and option.text.split() != question.options[seen[text]].text.split():
                 yield DeckMistake(
                     ("options", place), f"this option is the same as option {seen[text] + 1} {_with(numbers)}: {text}"
                 )

@@ -59,7 +59,7 @@ class DeckBuilder:
         try:
             made = _ONE.validate_python({name: value for name, value in question.items() if value not in ("", None)})
         except ValidationError as error:
-            said = str(bad_input(error)).replace(f"{question['type']}.", "")
+            said = re.sub(rf"(^|; ){question['type']}[.:] ?", r"\1", str(bad_input(error)))
             self.leave(id, f"not taken: {said[:300]}")
             return False
         self._ids.add(id)
