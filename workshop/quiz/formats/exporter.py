@@ -11,7 +11,8 @@ from typing import Any
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.quiz import expressions, rendering
-from workshop.quiz.deck import Base, Deck, Number, Text
+from workshop.quiz.deck import Base, Deck, Match, Multiple, Number, Text
+from workshop.quiz.formats import markup
 from workshop.quiz.formats.base import Lost
 from workshop.quiz.parts import Tolerance
 from workshop.quiz.randomisation import ask, written
@@ -74,6 +75,24 @@ def exportable(deck: Deck, carries: Capacity, pictures: Mapping[str, bytes]) -> 
         what = words.listed(sorted({_WHAT[one.type] for one in deck.questions}))
         raise BadInput(f"{deck.deck} has no question that {carries.title} can carry; it holds {what}.")
     return made
+
+
+def rights(question: Match, made: Exportable, title: str) -> list[str]:
+    """What is on the right of a match as plain text; empty, and told, where that can't be told apart."""
+    plain = [markup.plain(right) for right in question.rights]
+    if len(set(plain)) < len(plain) or not all(plain):
+        made.lose(question, "question", "answers that are alike without their formatting")
+        return []
+    if any(markup.marked(right) for right in question.rights):
+        made.lose(question, "formatting", f"the formatting of what is on the right; {title} has plain text there")
+    return plain
+
+
+def share(question: Multiple, made: Exportable) -> float:
+    """What each right option of a choice is worth, in percent."""
+    if len(question.right) > 10:
+        made.lose(question, "", f"that its {len(question.right)} right options share the points; Moodle has tenths")
+    return 100 / len(question.right)
 
 
 def decimal(value: float) -> str:

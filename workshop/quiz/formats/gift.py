@@ -16,7 +16,7 @@ from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck, Match, Number, Text
 from workshop.quiz.formats import importer, markdown_writer, markup
 from workshop.quiz.formats.base import Exported, Imported, Lost
-from workshop.quiz.formats.exporter import Capacity, Exportable, category, decimal, exportable, margin
+from workshop.quiz.formats.exporter import Capacity, Exportable, category, decimal, exportable, margin, rights, share
 from workshop.quiz.formats.importer import DeckBuilder
 
 _CARRIES = Capacity(
@@ -63,15 +63,13 @@ def _answers(question: Any, made: Exportable) -> list[str]:
             off = margin(near.tolerance or question.tolerance, near.answer)
             answers.append(f"=%0%{decimal(near.answer)}:{off}#{_text(near.feedback)}")
         return answers
-    share = 100 / len(question.right)
-    if len(question.right) > 10:
-        made.lose(question, "", f"that its {len(question.right)} right options share the points; Moodle has tenths")
+    each = share(question, made)
     answers = []
     for option in question.options:
         if question.type == "single":
             mark = "=" if option.right else "~"
         else:
-            mark = f"~%{'' if option.right else '-'}{share:.7g}%"
+            mark = f"~%{'' if option.right else '-'}{each:.7g}%"
         answers.append(mark + _text(option.text) + (f"#{_text(option.feedback)}" if option.feedback else ""))
     return answers
 
@@ -85,16 +83,9 @@ def _words(question: Text, made: Exportable) -> list[str]:
 
 
 def _pairs(question: Match, made: Exportable) -> list[str]:
-    if any(markup.marked(right) for right in question.rights):
-        made.lose(question, "formatting", "the formatting of what is on the right; GIFT has plain text there")
-    lefts = [_text(pair.left, arrow=True) for pair in question.pairs]
-    plain = [markup.plain(right) for right in question.rights]
-    if len(set(plain)) < len(plain) or not all(plain):
-        made.lose(question, "question", "answers that are alike without their formatting")
-        return []
-    pairs = zip(lefts, plain, strict=False)
-    extra = plain[len(question.pairs) :]
-    return [f"={left} -> {_escaped(right)}" for left, right in pairs] + [f"= -> {_escaped(right)}" for right in extra]
+    plain = rights(question, made, "GIFT")
+    lefts = [*(f"{_text(pair.left, arrow=True)} " for pair in question.pairs), *(" " for _ in question.extra)]
+    return [f"={left}-> {_escaped(right)}" for left, right in zip(lefts, plain, strict=False)]
 
 
 def _text(markdown: str, arrow: bool = False) -> str:

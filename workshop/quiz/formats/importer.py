@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+import tempfile
 import unicodedata
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
 from pydantic import TypeAdapter, ValidationError
 
 from workshop.core import words
 from workshop.core.errors import BadInput, bad_input
+from workshop.quiz import pictures
 from workshop.quiz.deck import Deck, Question
 from workshop.quiz.formats import markdown_writer
 from workshop.quiz.formats.base import Imported, Lost
 from workshop.quiz.formats.markdown_writer import Converted
+from workshop.quiz.parts import Picture
 
 _HTML = re.compile(r"<[A-Za-z/!]|&#?\w+;|\\[(\[]|\$\$")
 _MATH = re.compile(r"\\\\\((.+?)\\\\\)|\\\\\[(.+?)\\\\\]", re.DOTALL)
@@ -67,6 +72,16 @@ class DeckBuilder:
         self.lost += [Lost(id, what) for what in dict.fromkeys(lost or ())]
         return True
 
+    def take(self, title: str, reader: QuestionReader) -> None:
+        """Take what is read, with its pictures; or tell why not."""
+        try:
+            made = reader.question()
+        except ValueError as error:
+            self.leave(title, f"not taken: {error}")
+            return
+        if self.add(made, reader.lost):
+            self.pictures |= reader.pictures
+
     def leave(self, title: str, why: str) -> None:
         """Tell that a question isn't taken."""
         self.lost.append(Lost(" ".join(title.split())[:60] or f"question {len(self.questions) + 1}", why, "question"))
@@ -93,6 +108,46 @@ class DeckBuilder:
             **alike,
         )
         return Imported(deck, tuple(self.lost), self.pictures)
+
+
+class QuestionReader(ABC):
+    """One question as it is read: its id, its picture, and what is lost on the way."""
+
+    def __init__(self, id: str, found: DeckBuilder) -> None:
+        self.id, self.found = id, found
+        self.lost: list[str] = []
+        self.picture: dict[str, str] | None = None
+        self.pictures: dict[str, bytes] = {}
+
+    @abstractmethod
+    def question(self) -> dict[str, Any]:
+        """The question as a deck has it. Raises ValueError with the reason why it can't be taken."""
+
+    def text(self, made: Converted, load: Callable[[str], bytes | None] | None) -> str:
+        """A text, whose first picture that `load` finds becomes the question's."""
+        self.lost += made.lost
+        for address, alt in made.pictures:
+            if load is None or self.picture is not None or not self._take(address, alt, load(address)):
+                self.lost.append(f"the picture {address[:60].removeprefix('@@PLUGINFILE@@/')}")
+        return made.text
+
+    def _take(self, address: str, alt: str, data: bytes | None) -> bool:
+        """Whether a picture is one that decks can show."""
+        if data is None:
+            return False
+        path = PurePosixPath(unquote(address))
+        kept = f"{slug(path.stem, 'picture')}{path.suffix.lower()}"
+        if self.found.pictures.get(kept, data) != data:
+            kept = f"{self.id}-{kept}"
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                (Path(folder) / kept).write_bytes(data)
+                pictures.load(Path(folder), Picture(file=kept, alt="-"))
+            except (BadInput, OSError):
+                return False
+        self.pictures[kept] = data
+        self.picture = {"file": kept, "alt": " ".join(alt.split())[:500] or "a picture"}
+        return True
 
 
 def text_of(data: bytes, name: str, format: str) -> str:

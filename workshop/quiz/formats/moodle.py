@@ -18,7 +18,7 @@ from xml.etree.ElementTree import Element
 from workshop.quiz.deck import Deck, Match, Number, Order, Text
 from workshop.quiz.formats import markup
 from workshop.quiz.formats.base import Exported
-from workshop.quiz.formats.exporter import Capacity, Exportable, category, decimal, exportable, margin
+from workshop.quiz.formats.exporter import Capacity, Exportable, category, decimal, exportable, margin, rights, share
 from workshop.quiz.formats.moodle_reader import read
 from workshop.quiz.formats.xml import add
 
@@ -45,7 +45,7 @@ def write(deck: Deck, pictures: Mapping[str, bytes]) -> Exported:
     _text(group, "info", deck.about)
     add(group, "idnumber", deck.deck)
     for question in made.questions:
-        if not isinstance(question, Match) or _can_match(question, made):
+        if not isinstance(question, Match) or rights(question, made, "Moodle"):
             root.append(_question(deck, question, pictures, made))
     ElementTree.indent(root)
     return Exported(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n", tuple(made.lost))
@@ -104,11 +104,9 @@ def _choice(root: Element, deck: Deck, question: Any, made: Exportable) -> None:
     add(root, "single", "true" if single else "false")
     add(root, "shuffleanswers", "true" if deck.shuffles(question) else "false")
     add(root, "answernumbering", "abc")
-    if len(question.right) > 10:
-        made.lose(question, "", f"that its {len(question.right)} right options share the points; Moodle has tenths")
-    share = 100 / len(question.right)
+    each = share(question, made)
     for option in question.options:
-        _answer(root, share if option.right else 0 if single else -share, option.text, option.feedback, "html")
+        _answer(root, each if option.right else 0 if single else -each, option.text, option.feedback, "html")
 
 
 def _number(root: Element, question: Number) -> None:
@@ -123,16 +121,6 @@ def _number(root: Element, question: Number) -> None:
     add(root, "unitgradingtype", "0")
     add(root, "showunits", "0" if question.unit else "3")
     add(root, "unitsleft", "0")
-
-
-def _can_match(question: Match, made: Exportable) -> bool:
-    plain = [markup.plain(right) for right in question.rights]
-    if len(set(plain)) < len(plain) or not all(plain):
-        made.lose(question, "question", "answers that are alike without their formatting")
-        return False
-    if any(markup.marked(right) for right in question.rights):
-        made.lose(question, "formatting", "the formatting of what is on the right; Moodle has plain text there")
-    return True
 
 
 def _match(root: Element, question: Match) -> None:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import base64
 import binascii
-import tempfile
 from collections.abc import Callable
-from pathlib import Path, PurePosixPath
+from functools import partial
+from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
 from workshop.core.errors import BadInput
-from workshop.quiz import pictures
 from workshop.quiz.formats import importer, xml
 from workshop.quiz.formats.base import Imported, Lost
-from workshop.quiz.formats.importer import DeckBuilder
+from workshop.quiz.formats.importer import DeckBuilder, QuestionReader
 from workshop.quiz.formats.xml import said
-from workshop.quiz.parts import Picture
 
 # What Moodle itself puts into a new question.
 _DEFAULTS = {"", "Your answer is correct.", "Your answer is partially correct.", "Your answer is incorrect."}
@@ -25,45 +23,25 @@ _COMBINED = ("correctfeedback", "partiallycorrectfeedback", "incorrectfeedback")
 _YES = {"true", "1"}
 
 
-class _MoodleQuestion:
+class _MoodleQuestion(QuestionReader):
     """One question as it is read."""
 
     def __init__(self, root: Element, id: str, found: DeckBuilder) -> None:
-        self.root, self.id, self.found = root, id, found
-        self.lost: list[str] = []
-        self.picture: dict[str, str] | None = None
-        self.pictures: dict[str, bytes] = {}
+        super().__init__(id, found)
+        self.root = root
+
+    def question(self) -> dict[str, Any]:
+        return self.common() | _KINDS[self.root.get("type", "")](self)
 
     def markdown(self, element: Element | None, pictured: bool = False) -> str:
         """The text of an element; its first picture may become the question's."""
         if element is None or not said(element, "text"):
             return ""
         made = importer.converted(said(element, "text"), element.get("format", "moodle_auto_format"))
-        self.lost += made.lost
-        for address, alt in made.pictures:
-            if not (pictured and self.picture is None and self.take(element, address, alt)):
-                self.lost.append(f"the picture {address[:60].removeprefix('@@PLUGINFILE@@/')}")
-        return made.text
+        return self.text(made, partial(_picture, element) if pictured else None)
 
     def feedback(self, answer: Element) -> str:
         return self.markdown(answer.find("feedback"))
-
-    def take(self, element: Element, address: str, alt: str) -> bool:
-        """Whether a picture could be taken: it is in the file, and it is one."""
-        name = unquote(address).removeprefix("@@PLUGINFILE@@/")
-        file = next((one for one in element.findall("file") if one.get("name") == PurePosixPath(name).name), None)
-        if file is None or not address.startswith("@@PLUGINFILE@@/"):
-            return False
-        try:
-            data = base64.b64decode(file.text or "", validate=False)
-        except (binascii.Error, ValueError):
-            return False
-        kept = kept_as(self.id, name, data, self.found)
-        if kept is None:
-            return False
-        self.pictures[kept] = data
-        self.picture = {"file": kept, "alt": " ".join(alt.split())[:500] or "a picture"}
-        return True
 
     def common(self) -> dict[str, Any]:
         root = self.root
@@ -175,14 +153,7 @@ def read(data: bytes, name: str) -> Imported:
         if kind not in _KINDS:
             found.leave(title, f"not taken: {_OTHERS.get(kind, f'a question of type {kind[:40]!r}')}")
             continue
-        one = _MoodleQuestion(element, found.new_id(said(element, "idnumber") or title), found)
-        try:
-            made = one.common() | _KINDS[kind](one)
-        except ValueError as error:
-            found.leave(title, f"not taken: {error}")
-            continue
-        if found.add(made, one.lost):
-            found.pictures |= one.pictures
+        found.take(title, _MoodleQuestion(element, found.new_id(said(element, "idnumber") or title), found))
     if groups:
         found.title = importer.category(said(groups[0], "category/text"))
         found.id = said(groups[0], "idnumber") or found.title
@@ -193,19 +164,16 @@ def read(data: bytes, name: str) -> Imported:
     return found.imported()
 
 
-def kept_as(id: str, name: str, data: bytes, found: DeckBuilder) -> str | None:
-    """Under which name a picture of a file is kept; None where it is none that decks can show."""
-    path = PurePosixPath(name)
-    kept = f"{importer.slug(path.stem, 'picture')}{path.suffix.lower()}"
-    if found.pictures.get(kept, data) != data:
-        kept = f"{id}-{kept}"
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            (Path(folder) / kept).write_bytes(data)
-            pictures.load(Path(folder), Picture(file=kept, alt="-"))
-        except (BadInput, OSError):
-            return None
-    return kept
+def _picture(element: Element, address: str) -> bytes | None:
+    """The bytes of a picture that stands in the file beside a text."""
+    name = PurePosixPath(unquote(address).removeprefix("@@PLUGINFILE@@/")).name
+    file = next((one for one in element.findall("file") if one.get("name") == name), None)
+    if file is None or not address.startswith("@@PLUGINFILE@@/"):
+        return None
+    try:
+        return base64.b64decode(file.text or "", validate=False)
+    except (binascii.Error, ValueError):
+        return None
 
 
 def _share(answer: Element) -> float:

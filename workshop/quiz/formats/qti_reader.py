@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -11,8 +12,7 @@ from xml.etree.ElementTree import Element
 from workshop.core.errors import BadInput
 from workshop.quiz.formats import importer, markdown_writer, qti_package, xml
 from workshop.quiz.formats.base import Imported
-from workshop.quiz.formats.importer import DeckBuilder
-from workshop.quiz.formats.moodle_reader import kept_as
+from workshop.quiz.formats.importer import DeckBuilder, QuestionReader
 from workshop.quiz.formats.qti_package import PackageItem
 from workshop.quiz.formats.xml import said
 
@@ -188,18 +188,15 @@ _GAP = "\ue000"  # stands where an interaction was
 _LEFT_OUT = ("rubricBlock", "templateBlock", "templateInline", "feedbackBlock", "feedbackInline", "printedVariable")
 
 
-class ItemReader:
+class ItemReader(QuestionReader):
     """One item as it is read."""
 
-    def __init__(self, item: PackageItem, found: DeckBuilder, picture: Callable[[str, str], bytes | None]) -> None:
-        self.item, self.root, self.found = item, item.root, found
-        self._picture = picture
-        self.lost: list[str] = []
-        self.pictures: dict[str, bytes] = {}
-        self.shown: dict[str, str] | None = None
+    def __init__(self, item: PackageItem, found: DeckBuilder, load: Callable[[str, str], bytes | None]) -> None:
+        self.item, self.root, self._load = item, item.root, load
         identifier, title = self.root.get("identifier", ""), self.root.get("title", "")
         self.title = title or identifier
-        self.id = found.new_id(identifier.removeprefix(PREFIX) if identifier.startswith(PREFIX) else self.title)
+        ours = identifier.startswith(PREFIX)
+        super().__init__(found.new_id(identifier.removeprefix(PREFIX) if ours else self.title), found)
         self.feedback: dict[str, str] = {}  # Markdown, by the identifier that shows it
         self.used: set[str] = set()
         self.unit = ""
@@ -208,21 +205,9 @@ class ItemReader:
         """What is in an element, as Markdown."""
         if element is None:
             return ""
-        made = markdown_writer.markdown(_html(element))
-        self.lost += made.lost
-        for address, alt in made.pictures:
-            if not (pictured and self.shown is None and self._take(address, alt)):
-                self.lost.append(f"the picture {address[:60]}")
-        return made.text
-
-    def _take(self, address: str, alt: str) -> bool:
-        data = self._picture(self.item.path, address)
-        kept = None if data is None else kept_as(self.id, address, data, self.found)
-        if data is None or kept is None:
-            return False
-        self.pictures[kept] = data
-        self.shown = {"file": kept, "alt": " ".join(alt.split())[:500] or "a picture"}
-        return True
+        return self.text(
+            markdown_writer.markdown(_html(element)), partial(self._load, self.item.path) if pictured else None
+        )
 
     def shown_for(self, name: str) -> str:
         """Modal feedback on an answer."""
@@ -244,7 +229,7 @@ class ItemReader:
         interaction = interactions[0]
         if interaction.tag not in _KINDS:
             raise ValueError(f"an interaction of type {interaction.tag.removesuffix('Interaction')[:40]!r}")
-        made = {"id": self.id, "text": self._text(body, interaction), "picture": self.shown}
+        made = {"id": self.id, "text": self._text(body, interaction), "picture": self.picture}
         made["explanation"] = self._explanation()
         made |= _KINDS[interaction.tag](self, interaction)
         if made["type"] != "poll":
@@ -252,6 +237,8 @@ class ItemReader:
         seconds = self.item.seconds
         made["seconds"] = max(5, min(3600, round(importer.number(seconds)))) if seconds else None
         made["tags"] = list(dict.fromkeys(" ".join(tag.split()) for tag in self.item.tags if tag.strip()))
+        if any(text for name, text in self.feedback.items() if name not in self.used):
+            self.lost.append("feedback that depends on the answer in a way of its own")
         return made
 
     def _is_template(self, body: Element) -> bool:
@@ -308,7 +295,8 @@ def read(data: bytes, name: str) -> Imported:
             raise BadInput(
                 f"{name} begins with <{root.tag[:40]}>; it should be a QTI package (.zip) or <assessmentItem>."
             )
-        _take(found, ItemReader(PackageItem("", root), found, lambda beside, address: None))
+        reader = ItemReader(PackageItem("", root), found, lambda beside, address: None)
+        found.take(reader.title, reader)
         return found.imported()
     package = qti_package.unpacked(data, name)
     if package.test is not None:
@@ -322,25 +310,11 @@ def read(data: bytes, name: str) -> Imported:
         found.leave(path, "not taken: it isn't in the package")
     for item in package.items:
         if item.root.tag == "assessmentItem":
-            _take(
-                found,
-                ItemReader(item, found, lambda beside, address: package.files.get(qti_package.at(beside, address))),
-            )
+            reader = ItemReader(item, found, lambda beside, address: package.files.get(qti_package.at(beside, address)))
+            found.take(reader.title, reader)
         else:
             found.leave(item.path, f"not taken: it begins with <{item.root.tag[:40]}>, which is no item of QTI 2")
     return found.imported()
-
-
-def _take(found: DeckBuilder, reader: ItemReader) -> None:
-    try:
-        made = reader.question()
-    except ValueError as error:
-        found.leave(reader.title, f"not taken: {error}")
-        return
-    if any(text for name, text in reader.feedback.items() if name not in reader.used):
-        reader.lost.append("feedback that depends on the answer in a way of its own")
-    if found.add(made, reader.lost):
-        found.pictures |= reader.pictures
 
 
 def _html(element: Element) -> str:
