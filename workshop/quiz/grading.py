@@ -96,7 +96,7 @@ def _multiple(asked: DrawnQuestion, question: Multiple, answer: Sequence[int]) -
     share = max(0.0, (len(chosen & wanted) - len(chosen - wanted)) / len(wanted))
     said = list(_of_options(asked, question, answer))
     if missed := len(wanted - chosen):
-        said.append(f"<p>{words.count(missed, 'right answer')} {'is' if missed == 1 else 'are'} missing.</p>")
+        said.append(f"<p>{words.count(missed, 'right answer')} {words.verb(missed)} missing.</p>")
     return Mark(share, chosen == wanted, tuple(said))
 
 

@@ -45,7 +45,7 @@ _YES, _NO = ("yes", "true"), ("no", "false")
 
 
 @dataclass(frozen=True)
-class Judged:
+class PlacementMark:
     """Whether a placement does what was asked for; `feedback` is HTML, `near` are the deck's placements that do the
     same as this wrong one."""
 
@@ -138,7 +138,7 @@ def command(question: Place, chosen: Mapping[str, Any]) -> str:
     return " ".join(map(command_lines.quoted, words))
 
 
-def judge(question: Place, chosen: Mapping[str, Any]) -> Judged:
+def judge(question: Place, chosen: Mapping[str, Any]) -> PlacementMark:
     """Ask the mapper, whose answer takes a fifth of a second, and compare with what `right` gives.
 
     Right is whatever puts every rank on the same units, with as many threads. Raises WorkshopError where the mapper
@@ -146,16 +146,16 @@ def judge(question: Place, chosen: Mapping[str, Any]) -> Judged:
     """
     wanted, found = expected(question), predict(question, chosen)
     if found.refused is not None:
-        return Judged(False, (_refused(compose(question, chosen), found),))
+        return PlacementMark(False, (_refused(compose(question, chosen), found),))
     if _same(question, question.right, wanted, chosen, found):
-        return Judged(True)
+        return PlacementMark(True)
     near = tuple(
         one
         for one in question.near
         if (other := _predict(question, one.placement)).rank_map is not None
         and _same(question, one.placement, other, chosen, found)
     )
-    return Judged(False, _paragraphs([*_elsewhere(wanted, found), *_threads(question, chosen)]), near)
+    return PlacementMark(False, _paragraphs([*_elsewhere(wanted, found), *_threads(question, chosen)]), near)
 
 
 def expected(question: Place) -> Prediction:

@@ -19,7 +19,7 @@ from workshop.quiz import pictures
 from workshop.quiz.deck import Deck, Question
 from workshop.quiz.formats import markdown_writer
 from workshop.quiz.formats.base import Imported, Lost
-from workshop.quiz.formats.markdown_writer import Converted
+from workshop.quiz.formats.markdown_writer import MarkdownText
 from workshop.quiz.parts import Picture
 
 _HTML = re.compile(r"<[A-Za-z/!]|&#?\w+;|\\[(\[]|\$\$")
@@ -123,7 +123,7 @@ class QuestionReader(ABC):
     def question(self) -> dict[str, Any]:
         """The question as a deck has it. Raises ValueError with the reason why it can't be taken."""
 
-    def text(self, made: Converted, load: Callable[[str], bytes | None] | None) -> str:
+    def text(self, made: MarkdownText, load: Callable[[str], bytes | None] | None) -> str:
         """A text, whose first picture that `load` finds becomes the question's."""
         self.lost += made.lost
         for address, alt in made.pictures:
@@ -166,14 +166,14 @@ def category(path: str) -> str:
     return re.split(r"(?<!/)/(?!/)", path)[-1].replace("//", "/").strip()
 
 
-def converted(text: str, format: str) -> Converted:
+def converted(text: str, format: str) -> MarkdownText:
     """A text of Moodle's as Markdown, by the name of its format: html, markdown, plain (plain_text), or its own, where
     a new line is one and everything else HTML."""
     text = text.strip()
     if format == "markdown":
-        return Converted(_MATH.sub(_formula, text))
+        return MarkdownText(_MATH.sub(_formula, text))
     if format.startswith("plain") or (format != "html" and not _HTML.search(text)):
-        return Converted(markdown_writer.escaped(text))
+        return MarkdownText(markdown_writer.escaped(text))
     return markdown_writer.markdown(text if format == "html" else text.replace("\n", "<br>"))
 
 

@@ -35,7 +35,7 @@ _SAFE = re.compile(r"(?:https?://|mailto:|[^:]*$)", re.IGNORECASE)
 
 
 @dataclass
-class Converted:
+class MarkdownText:
     """Markdown, the pictures that were in the text (address, description), and what was lost, in words."""
 
     text: str
@@ -43,14 +43,14 @@ class Converted:
     lost: list[str] = field(default_factory=list)
 
 
-def markdown(html: str) -> Converted:
+def markdown(html: str) -> MarkdownText:
     """HTML as Markdown. A picture is taken out of the text; what Markdown has no mark for stays as its words."""
     root, lost = parse(html.replace(_BREAK, ""))
     tried = []
     for emphasis in "*_":  # where marks touch each other, one of the two often reads as it was meant
         writer = _Writer(emphasis)
         text = "\n\n".join(writer.blocks(root)).strip()
-        tried.append(Converted(text, writer.pictures, [*lost, *writer.lost]))
+        tried.append(MarkdownText(text, writer.pictures, [*lost, *writer.lost]))
         if shape(parse(markup.html(text))[0]) == shape(root):
             return tried[-1]
     if not tried[0].lost:

@@ -21,7 +21,7 @@ def _is_interaction(element: Element) -> bool:
     return isinstance(element.tag, str) and element.tag.endswith("Interaction")
 
 
-class _Declared:
+class _Declaration:
     """What an item declares as right."""
 
     def __init__(self, reader: ItemReader, interaction: Element) -> None:
@@ -48,7 +48,7 @@ class _Declared:
 
 
 def _choice(reader: ItemReader, interaction: Element) -> dict[str, Any]:
-    declared = _Declared(reader, interaction)
+    declared = _Declaration(reader, interaction)
     tag = "inlineChoice" if interaction.tag == "inlineChoiceInteraction" else "simpleChoice"
     options, names = [], []
     for one in xml.all_of(interaction, tag):
@@ -86,11 +86,11 @@ def _choice(reader: ItemReader, interaction: Element) -> dict[str, Any]:
 
 
 def _entry(reader: ItemReader, interaction: Element) -> dict[str, Any]:
-    declared = _Declared(reader, interaction)
+    declared = _Declaration(reader, interaction)
     return _number(reader, declared) if declared.kind in ("float", "integer") else _words(reader, declared)
 
 
-def _number(reader: ItemReader, declared: _Declared) -> dict[str, Any]:
+def _number(reader: ItemReader, declared: _Declaration) -> dict[str, Any]:
     right = declared.right or [key for key, value in declared.mapped.items() if value >= declared.most]
     if not right:
         raise ValueError("no right number")
@@ -129,7 +129,7 @@ def _shown_by(reader: ItemReader, condition: Element) -> str:
     return ""
 
 
-def _words(reader: ItemReader, declared: _Declared) -> dict[str, Any]:
+def _words(reader: ItemReader, declared: _Declaration) -> dict[str, Any]:
     accept = [key for key, value in declared.mapped.items() if value >= declared.most > 0] or declared.right
     if not accept:
         raise ValueError("no accepted form")
@@ -147,7 +147,7 @@ def _words(reader: ItemReader, declared: _Declared) -> dict[str, Any]:
 
 
 def _order(reader: ItemReader, interaction: Element) -> dict[str, Any]:
-    declared = _Declared(reader, interaction)
+    declared = _Declaration(reader, interaction)
     texts = {one.get("identifier", ""): reader.markdown(one) for one in xml.all_of(interaction, "simpleChoice")}
     if set(declared.right) != set(texts):
         raise ValueError("its right order doesn't hold all items")
@@ -155,7 +155,7 @@ def _order(reader: ItemReader, interaction: Element) -> dict[str, Any]:
 
 
 def _match(reader: ItemReader, interaction: Element) -> dict[str, Any]:
-    declared = _Declared(reader, interaction)
+    declared = _Declaration(reader, interaction)
     choices = list(xml.all_of(interaction, "simpleAssociableChoice"))
     texts = {one.get("identifier", ""): reader.markdown(one) for one in choices}
     pairs = [pair.split() for pair in (declared.right or [key for key, value in declared.mapped.items() if value > 0])]

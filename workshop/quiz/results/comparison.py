@@ -93,11 +93,7 @@ def _notes(before: Results, after: Results, common: list[str], pairs: Mapping[in
         yield "Nobody took part in both rounds, so that nothing can be said of a change."
     elif len(pairs) < len(after.players):
         left_out = len(after.players) - len(pairs)
-        yield f"{say.count(left_out, 'learner')} took part in the later round only and {_is(left_out)} left out."
+        yield f"{say.count(left_out, 'learner')} took part in the later round only and {say.verb(left_out)} left out."
     changed = [id for id in common if before.deck.question(id) != after.deck.question(id)]
     if changed:
         yield f"Written differently in the two rounds: {say.listed(changed)}."
-
-
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"

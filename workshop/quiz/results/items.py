@@ -184,7 +184,7 @@ def _discrimination(type: str, judged: tuple[RoundAnswer, ...], scores: dict[int
     elif not pairs:
         why = "there is no other question with marks"
     elif len(pairs) < 3:
-        why = f"it needs at least three answers, and there {'is' if len(pairs) == 1 else 'are'} {len(pairs)}"
+        why = f"it needs at least three answers, and there {say.verb(len(pairs))} {len(pairs)}"
     elif alike(marks):
         why = "all got the same mark"
     else:

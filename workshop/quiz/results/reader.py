@@ -21,6 +21,8 @@ from workshop.quiz.results.record import Player, Results, RoundAnswer
 from workshop.store.records import QuizAnswer, QuizPlayer, QuizRound
 from workshop.store.store import Store
 
+WAS = ("was", "were")
+
 
 def read(store: Store, round_id: int) -> Results:
     """Raises BadInput where there is no such round."""
@@ -139,15 +141,12 @@ def _notes(this: QuizRound, deck: Deck, players: Sequence[QuizPlayer], state: Ro
     if state is not None and state.phase != "ended":
         yield "The round is still going on, so that figures will change."
     if removed := sum(player.removed for player in players):
-        yield f"{say.count(removed, 'player')} {_was(removed)} removed by the instructor and not counted."
+        yield f"{say.count(removed, 'player')} {say.verb(removed, *WAS)} removed by the instructor and not counted."
     if later := sum(player.attempt > 1 and not player.removed for player in players):
-        yield f"{say.count(later, 'later attempt')} {_was(later)} not counted: right answers had been shown before."
+        told = f"{say.count(later, 'later attempt')} {say.verb(later, *WAS)} not counted"
+        yield f"{told}: right answers had been shown before."
     if state is not None and state.skipped:
         places = [number for number, question in enumerate(deck.questions, 1) if question.id in state.skipped]
-        yield f"{say.capital(say.numbered('question', places))} {_was(len(places))} skipped and not counted."
+        yield f"{say.capital(say.numbered('question', places))} {say.verb(len(places), *WAS)} skipped and not counted."
     if this.settings.get("speed_bonus"):
         yield "Points of learners include a bonus for speed; marks and discrimination don't."
-
-
-def _was(number: int) -> str:
-    return "was" if number == 1 else "were"

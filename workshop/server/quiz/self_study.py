@@ -165,7 +165,7 @@ async def _page(request: Request) -> Response:
 
 
 async def _picture(request: Request) -> Response:
-    def found() -> pictures.Loaded:
+    def found() -> pictures.LoadedPicture:
         deck, folder = _deck(request)
         try:
             picture = deck.question(request.path_params["question"]).picture

@@ -13,7 +13,7 @@ from starlette.websockets import WebSocket
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.server.quiz import commands
-from workshop.server.quiz.client import Client, Pace
+from workshop.server.quiz.client import Client, RateLimiter
 from workshop.server.quiz.participants import Participant
 from workshop.server.quiz.room import Room, send_away
 from workshop.server.quiz.rooms import Rooms
@@ -78,7 +78,7 @@ async def _seat(room: Room, identity: Identity) -> Participant:
 
 async def _listen(client: Client, room: Room, seat: Participant | None, identity: Identity) -> None:
     """Heed what somebody sends until the line is closed, also from here."""
-    pace, complained = Pace(), 0.0
+    pace, complained = RateLimiter(), 0.0
     while not client.gone:
         message, arrived = await client.websocket.receive(), time.time()
         if message["type"] != "websocket.receive":
