@@ -44,7 +44,7 @@ def guess(page: Page, behind: str, above: str) -> None:
 
 @pytest.mark.exhaustive
 def test_two_seeds_are_seen_by_round_and_judged(workshop: Class, new_page: NewPage) -> None:
-    store, session = workshop.store, workshop.runtime
+    store, session = workshop.store, workshop.session
     wanted = beginning.checked(store, workload("federated"), SMALL, 2, session)
     study = beginning.begin(store, wanted, "Instructor")
     page = new_page()

@@ -98,7 +98,7 @@ def test_kmeans_from_the_page(workshop: Class, new_page: NewPage) -> None:
     assert before.evaluate(COLOURS) > 1000
     expect(page.locator(".ws-verdict")).to_contain_text("Why")
     expect(page.locator("[data-card=photo] .ws-figure svg").first).to_be_visible()
-    (run,) = workshop.store.runs(session_id=workshop.runtime.id)
+    (run,) = workshop.store.runs(session_id=workshop.session.id)
     assert run.params["clusters"] == 8
     assert inertia(page)[1] == pytest.approx(workshop.store.series(run.id, "inertia")[0].means[-1])
 
@@ -115,8 +115,8 @@ def test_cancel_queue_and_errors(workshop: Class, new_page: NewPage) -> None:
     store = workshop.store
     page = new_page()
     page.goto(f"{workshop.url}/?token={workshop.token}")
-    long = client.submit(store, workshop.runtime, "kmeans", {"clusters": 64, "pace": 0.5, "tolerance": 0})
-    waits = client.submit(store, workshop.runtime, "kmeans", {"clusters": 4})
+    long = client.submit(store, workshop.session, "kmeans", {"clusters": 64, "pace": 0.5, "tolerance": 0})
+    waits = client.submit(store, workshop.session, "kmeans", {"clusters": 4})
     page.goto(f"{workshop.url}/session")
     queue = page.locator(".ws-runs").first
     expect(queue).to_contain_text(f"Run {long.id}")
@@ -128,7 +128,7 @@ def test_cancel_queue_and_errors(workshop: Class, new_page: NewPage) -> None:
     assert client.wait(store, waits.id, timeout=limit(120)).status == "completed"
 
     # An error on a rank: who, where, what, and the traceback behind a fold.
-    refused = store.submit(workshop.runtime.id, "kmeans", {"image": "china"}, Placement(ranks=2).as_json())
+    refused = store.submit(workshop.session.id, "kmeans", {"image": "china"}, Placement(ranks=2).as_json())
     failed = client.wait(store, refused.id, timeout=limit(60))
     assert failed.status == "failed", "it came without its photo"
     page.goto(f"{workshop.url}/run?run={refused.id}")

@@ -81,7 +81,7 @@ def test_training_from_the_page(workshop: Class, new_page: NewPage) -> None:
     assert len(json.loads(Path(started.value.path()).read_text())["traceEvents"]) > 100
 
     # Digits that were misread: sharp pictures with words.
-    (run,) = workshop.store.runs(session_id=workshop.runtime.id)
+    (run,) = workshop.store.runs(session_id=workshop.session.id)
     digits = page.locator("[data-card=misclassified] img")
     expect(digits).to_have_count(min(run.metrics["misclassified"], 24))
     first = digits.first

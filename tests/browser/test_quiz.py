@@ -306,7 +306,7 @@ def test_a_whole_round(workshop: Class, played: Round) -> None:
     assert played.projector.locator(".dot").count() == 0
     played.next("Run it on the cluster")
     played.everybody_at("explained", within=90_000)
-    (run,) = workshop.store.runs(session_id=workshop.runtime.id)
+    (run,) = workshop.store.runs(session_id=workshop.session.id)
     assert (run.status, run.metrics["iterations"]) == ("completed", 3)
     expect(played.projector.locator(".line")).to_contain_text("measured: 3 iterations")
     expect(played.projector.locator(".solution")).to_contain_text("3 iterations")

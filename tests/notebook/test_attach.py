@@ -120,7 +120,7 @@ def test_a_learners_limits_hold_and_runs_have_their_name(
     monkeypatch.setenv("WORKSHOP_LEARNER", " ada ")
     with running(store) as session, kernel() as notebook:
         store.update_session(session.id, limits=Limits(ranks=2, threads=2, queued=1))
-        assert notebook.run(f"{ATTACH}\nfrom workshop.notebook import learner\nlearner.name()") == "'ada'"
+        assert notebook.run(f"{ATTACH}\nfrom workshop.course import learner\nlearner.name()") == "'ada'"
         assert notebook.run("session.run('kmeans', ranks=3)") == "ranks is 3: this session allows at most 2."
         told = notebook.run("session.study('scaling', 'kmeans', ranks=[1, 4])")
         assert told == "ranks is 4: this session allows at most 2."

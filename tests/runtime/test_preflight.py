@@ -110,9 +110,9 @@ def test_a_folder_that_only_this_host_has(workshop_home: Path, tmp_path: Path) -
 
 @contextmanager
 def posts(folder: Path, script: str, *hosts: str) -> Iterator[list[Post]]:
-    """Lines to outposts of this machine, over a program in Python instead of ssh; its `host` is whom it is for."""
+    """Lines to agents of this machine, over a program in Python instead of ssh; its `host` is whom it is for."""
     ssh = folder / "ssh"
-    head = "import sys, time\nfrom workshop.runtime import outpost\nhost = sys.argv[-2]\nsys.argv[1:] = ['nobody']\n"
+    head = "import sys, time\nfrom workshop.runtime import host_agent\nhost = sys.argv[-2]\nsys.argv[1:] = ['nobody']\n"
     ssh.write_text(f"#!{sys.executable}\n{head}{script}\n")
     ssh.chmod(0o700)
     opened = [Post(host, str(ssh), "nobody") for host in hosts]
@@ -124,19 +124,19 @@ def posts(folder: Path, script: str, *hosts: str) -> Iterator[list[Post]]:
 
 @pytest.mark.real
 def test_a_fast_host_is_not_lost_while_a_slow_one_is_waited_for(tmp_path: Path) -> None:
-    late = "outpost.SILENCE = 6.0\nif host == 'late':\n    time.sleep(1.5 * outpost.SILENCE)\noutpost.main()"
+    late = "host_agent.SILENCE = 6.0\nif host == 'late':\n    time.sleep(1.5 * host_agent.SILENCE)\nhost_agent.main()"
     with posts(tmp_path, late, "early", "late") as (early, slow):
         slots = {"early": 1, "late": 1}
         found = preflight.check([early, slow], slots, tmp_path, "127.0.0.1", lambda: False)
         assert [words for words in found.failures if "calls itself" not in words] == []
-        assert (early.ended, slow.ended) == (None, None), "an outpost that hears nothing ends itself"
+        assert (early.ended, slow.ended) == (None, None), "an agent that hears nothing ends itself"
         assert abs(early.offset.seconds) <= early.offset.within + 1e-6, "it is of one machine"
 
 
 @pytest.mark.real
 def test_silent_hosts_are_waited_for_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent_client, "CLOSED", 8.0)
-    deaf = "print(outpost.json.dumps(outpost.answer({'about': 'alive'})), flush=True)\ntime.sleep(600)"
+    deaf = "print(host_agent.json.dumps(host_agent.answer({'about': 'alive'})), flush=True)\ntime.sleep(600)"
     with posts(tmp_path, deaf, *"abcde") as opened:
         for one in opened:
             one.ping()
@@ -153,7 +153,7 @@ def test_silent_hosts_are_waited_for_together(tmp_path: Path, monkeypatch: pytes
     [
         ("print('no way', file=sys.stderr, flush=True); print('Welcome!'); sys.exit(255)", ["no way"]),
         ("print('This account is not available.'); sys.exit(1)", ["This account is not available."]),
-        ("print('Welcome!', flush=True); outpost.main()", []),
+        ("print('Welcome!', flush=True); host_agent.main()", []),
     ],
 )
 def test_a_greeting_is_not_the_reason(tmp_path: Path, script: str, said: list[str]) -> None:
@@ -172,7 +172,7 @@ def test_an_address_that_nobody_can_listen_at_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
-def test_an_outpost_answers_and_ends_with_its_input() -> None:
+def test_an_agent_answers_and_ends_with_its_input() -> None:
     command = [sys.executable, "-m", "workshop.runtime.host_agent", "a tag that nobody has"]
     asked = "".join(json.dumps({"about": "clock"}) + "\n" for _ in range(3))
     done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=limit(20))

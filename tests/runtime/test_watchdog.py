@@ -11,7 +11,8 @@ from workshop.runtime.watchdog import EXIT_STUCK, GAP, Watchdog
 
 STUCK = """
 import threading, time
-from workshop.runtime import patience, watchdog
+from workshop.core import patience
+from workshop.runtime import watchdog
 watchdog.STUCK, patience.MOST = 0.5, 1.0
 dog = watchdog.Watchdog()
 def look():

@@ -1,4 +1,4 @@
-"""The conductor's line to a session's outpost on another host (`workshop.runtime.host_agent`)."""
+"""The conductor's line to a session's agent on another host (`workshop.runtime.host_agent`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ASK = (2, 3)  # ssh asks after so many seconds of silence whether the other end 
 ALIVE = "alive"  # what is asked all the time
 SAMPLES = 30  # questions whose answers tell the clock
 LAST_WORDS = 0.5  # seconds that ssh gets to end when it has closed its output
-CLOSED = 3.0  # seconds that an outpost gets to clean up
+CLOSED = 3.0  # seconds that an agent gets to clean up
 
 
 def ssh_options() -> list[str]:
@@ -49,14 +49,14 @@ class Post:
         self.heard = time.monotonic()  # when it answered last, or was opened
         self._samples: deque[clocks.Sample] = deque(maxlen=SAMPLES)
         self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
-        self._complaints: deque[str] = deque(maxlen=20)  # by ssh, or by what should have been the outpost
+        self._complaints: deque[str] = deque(maxlen=20)  # by ssh, or by what should have been the agent
         self._chatter: deque[str] = deque(maxlen=20)  # on its standard output, where a login may greet
         self._asked: deque[float] = deque()
         self._lock = threading.Lock()
         paths = [f"PYTHONPATH={os.environ['PYTHONPATH']}"] if os.environ.get("PYTHONPATH") else []
-        outpost = ["exec", "env", *paths, sys.executable, "-m", "workshop.runtime.host_agent", tag]
+        agent = ["exec", "env", *paths, sys.executable, "-m", "workshop.runtime.host_agent", tag]
         self._process = subprocess.Popen(
-            guarded([ssh, *ssh_options(), "-T", host, shlex.join(outpost)]),
+            guarded([ssh, *ssh_options(), "-T", host, shlex.join(agent)]),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -113,18 +113,18 @@ class Post:
     @property
     def said(self) -> list[str]:
         """What ssh or the shell over there said was wrong, by lines. What a login says beside that counts only where
-        nothing else was heard: it may be why there is no outpost, and is a greeting before one that answers."""
+        nothing else was heard: it may be why there is no agent, and is a greeting before one that answers."""
         return list(self._complaints or (() if self.answered else self._chatter))
 
     def hang_up(self) -> None:
-        """The outpost ends what is left of the ranks there, and itself."""
+        """The agent ends what is left of the ranks there, and itself."""
         assert self._process.stdin is not None, "it is a pipe"
         with contextlib.suppress(OSError):
             self._process.stdin.close()
 
     def close(self, deadline: float) -> None:
         """Hang up, and wait until the line has ended; end it where that lasts beyond `deadline`, on the monotonic
-        clock, and at once where there is no outpost that would have to clean up."""
+        clock, and at once where there is no agent that would have to clean up."""
         self.hang_up()
         try:
             self._process.wait(max(deadline - time.monotonic(), 0) if self.answered else 0)

@@ -20,7 +20,7 @@ from workshop.runtime.agent_client import Post, close_all
 
 ANSWERED = 20.0  # seconds within which a host must have answered: ssh may take eight of them to say that it can't
 QUESTIONS = 5  # about the clock; the quickest answer counts
-EVERY = 1.0  # seconds between words to all hosts: outposts that hear nothing end themselves
+EVERY = 1.0  # seconds between words to all hosts: agents that hear nothing end themselves
 CLOCK = 3.0  # seconds within which each must be answered
 AHEAD = 1.0  # seconds of a clock's offset that people are told of
 NOT_FOUND = (126, 127)  # a shell's exit codes where there is no such program

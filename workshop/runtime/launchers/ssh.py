@@ -1,6 +1,6 @@
 """Sessions on several hosts, over ssh: mpirun starts a daemon on each, and the daemons start the ranks.
 
-Every other host gets an outpost, which answers for it before ranks start (`preflight`), as long as they run, and cleans
+Every other host gets an agent, which answers for it before ranks start (`preflight`), as long as they run, and cleans
 up after them. All hosts see the session's folder, through which ranks find their conductor; no secret goes over a
 command line.
 """
@@ -152,7 +152,7 @@ class Site(site.Site):
         }
 
     def lost(self, silent: Mapping[str, float]) -> str | None:
-        """Which host is gone: its outpost, its line or all of its ranks have fallen silent."""
+        """Which host is gone: its agent, its line or all of its ranks have fallen silent."""
         if any(math.isinf(seconds) for seconds in silent.values()):
             self._last_call()
         now = time.monotonic()
@@ -183,7 +183,7 @@ class Site(site.Site):
             time.sleep(0.02)
 
     def close(self) -> None:
-        """Hang up; the outposts clean up behind the ranks."""
+        """Hang up; the agents clean up behind the ranks."""
         self._closing.set()
         close_all(self._posts)
         self._posts = []

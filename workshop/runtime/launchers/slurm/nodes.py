@@ -23,9 +23,9 @@ ENDED = 3.0  # seconds that srun gets to take back its step
 LOOK = """
 import json, sys
 import time
-from workshop import topology
-from workshop.runtime import outpost
-found = outpost.look(json.loads(sys.argv[1])) | {"machine": topology.machine(), "clock": time.time()}
+from workshop.core import topology
+from workshop.runtime import host_agent
+found = host_agent.look(json.loads(sys.argv[1])) | {"machine": topology.machine(), "clock": time.time()}
 print(json.dumps(found), flush=True)
 """
 
