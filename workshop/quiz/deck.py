@@ -56,8 +56,10 @@ class Base(DeckPart):
 
     def faults(self) -> Iterator[Fault]:
         """Everything that doesn't fit together, although each part is right by itself."""
-        for name in self.numbers.keys() & expressions.FUNCTIONS.keys():
-            yield ("numbers",), f"numbers: {name} is the name of a function; a number needs another one"
+        for name in self.numbers:
+            if name in expressions.FUNCTIONS:
+                yield ("numbers",), f"numbers: {name} is the name of a function; a number needs another one"
+        yield from _twice("options", "options: the option", (option.text for option in getattr(self, "options", ())))
 
     @model_validator(mode="after")
     def _has_no_faults(self, info: ValidationInfo) -> Self:
@@ -72,10 +74,6 @@ class Choice(Base):
     choices: ClassVar[bool] = True
 
     options: tuple[Option, ...] = Field(min_length=2, max_length=12, description="what can be chosen")
-
-    def faults(self) -> Iterator[Fault]:
-        yield from super().faults()
-        yield from _twice("options", "options: the option", (option.text for option in self.options))
 
     @property
     def right(self) -> tuple[int, ...]:
@@ -115,7 +113,6 @@ class Poll(Base):
 
     def faults(self) -> Iterator[Fault]:
         yield from super().faults()
-        yield from _twice("options", "options: the option", (option.text for option in self.options))
         if self.points:
             yield ("points",), "a poll has no points"
 
