@@ -51,7 +51,7 @@ def _chosen() -> tuple[Deck | None, Path | str]:
     if given is None:
         return None, ""
     if given.size > reader.LARGEST:
-        raise BadDeck(given.name, (reader.Problem(None, "", f"it is larger than {reader.LARGEST >> 20} MB"),))
+        raise BadDeck(given.name, (reader.DeckProblem(None, "", f"it is larger than {reader.LARGEST >> 20} MB"),))
     return reader.parse(given.getvalue().decode("utf-8", "replace"), given.name), ""
 
 

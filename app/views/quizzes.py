@@ -5,9 +5,9 @@ from parts import quiz_begin, quiz_rounds
 
 from workshop.core import words
 from workshop.pages import frame
-from workshop.quiz import alone, catalogue
-from workshop.quiz.alone import Score, Whose
+from workshop.quiz import catalogue, self_study
 from workshop.quiz.deck import Deck
+from workshop.quiz.self_study import DeckProgress, QuizLearner
 from workshop.store.records import Identity
 
 ABREAST = 3  # cards
@@ -44,13 +44,13 @@ def _decks(identity: Identity) -> None:
     for first in range(0, len(names), ABREAST):
         for column, name in zip(st.columns(ABREAST), names[first : first + ABREAST], strict=False):
             with column:
-                _deck(name, good[name], alone.progress(frame.store(), good[name], Whose.of(identity)))
+                _deck(name, good[name], self_study.progress(frame.store(), good[name], QuizLearner.of(identity)))
     for name in found.keys() - good.keys():
         if identity.role == "instructor":
             st.error(f"The quiz of lab {frame.plain(name)} can't be read; `workshop quiz check {name}` says why.")
 
 
-def _deck(name: str, deck: Deck, score: Score | None) -> None:
+def _deck(name: str, deck: Deck, score: DeckProgress | None) -> None:
     with st.container(border=True, key=f"deck-{name}"):
         st.markdown(f"**{frame.plain(deck.title)}** · {words.count(len(deck.questions), 'question')}")
         if score is not None and score.answered:
@@ -60,7 +60,7 @@ def _deck(name: str, deck: Deck, score: Score | None) -> None:
         st.link_button(label, f"/quiz/alone/{name}{where}", icon=":material/quiz:")
 
 
-def _said(score: Score) -> str:
+def _said(score: DeckProgress) -> str:
     told = (
         f"{score.answered} of {score.questions} answered, {words.short(score.points)} of {words.short(score.of)} points"
     )

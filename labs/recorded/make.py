@@ -36,7 +36,8 @@ from workshop.core.placement import Placement
 from workshop.course import catalogue, description
 from workshop.quiz import reader
 from workshop.quiz.deck import Choice, Deck, Match, Number, Order, Place, Predict, Text
-from workshop.quiz.question_view import ask, solution
+from workshop.quiz.question_view import solution
+from workshop.quiz.randomisation import ask
 from workshop.report.failures import failures
 from workshop.runtime import client, lifecycle
 from workshop.server.auth import hashed, new_secrets

@@ -13,8 +13,8 @@ from tests.app.test_studies import plain
 from tests.app.test_tuning import click
 from tests.quiz.nine import DECK, YAML
 from workshop.pages import frame
-from workshop.quiz import alone, reader
-from workshop.quiz.alone import Whose
+from workshop.quiz import reader, self_study
+from workshop.quiz.self_study import QuizLearner
 from workshop.server.quiz import round_start
 from workshop.store.store import Store
 
@@ -40,7 +40,7 @@ def test_learners_see_decks_and_how_far_they_are(open_page: Open, store: Store) 
     assert links(page)["/quiz/alone/nine"] == "Begin"
     assert "/quiz/mine" in links(page), "where one's data is removed"
     assert "Begin the round" not in labels(page)
-    mine = alone.begin(store, DECK, Whose.of(frame.visitor()))
+    mine = self_study.begin(store, DECK, QuizLearner.of(frame.visitor()))
     mine.answer("called", "MPI")
     page = open_page("quizzes")
     assert links(page)["/quiz/alone/nine"] == "Go on"

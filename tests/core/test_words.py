@@ -22,3 +22,8 @@ def test_a_long_time(seconds: float, said: str) -> None:
 )  # fmt: skip
 def test_a_rate(value: float, said: str) -> None:
     assert words.rate(value) == said
+
+
+def test_the_verb_behind_a_number() -> None:
+    assert [words.verb(number) for number in (0, 1, 2)] == ["are", "is", "are"]
+    assert words.verb(1, "was", "were") == "was"

@@ -24,9 +24,9 @@ from workshop.core.placement import THREAD_VARIABLES
 from workshop.quiz import expressions, reader, truth
 from workshop.quiz.deck import Base, Choice, Deck, Match, Multiple, Number, Order, Place, Poll, Predict, Single, Text
 from workshop.quiz.grading import grade, value_of
-from workshop.quiz.randomisation import Asked, ask, combinations
+from workshop.quiz.randomisation import DrawnQuestion, ask, combinations
 from workshop.quiz.rendering import plain
-from workshop.quiz.typed import alike
+from workshop.quiz.text_input import alike
 
 DECKS = reader.shipped()
 SEEDS = ("a", "b", "c", "d")  # of learners, for questions with numbers of their own
@@ -157,7 +157,7 @@ def test_the_answers_are_what_the_questions_code_comes_to(name: str) -> None:
         assert agrees(one, left["answer"]), (where, left["answer"])
 
 
-def agrees(asked: Asked, left: Any) -> bool:
+def agrees(asked: DrawnQuestion, left: Any) -> bool:
     """Whether what the code of a question left is the deck's answer: it counts as right."""
     question = asked.question
 
@@ -193,7 +193,7 @@ def test_code_that_is_wrong_would_be_noticed() -> None:
 def test_a_number_is_right_alone_whatever_is_drawn(name: str, id: str) -> None:
     question = deck(name).question(id)
     for numbers in combinations(question.numbers):
-        asked = Asked(deck(name), question, numbers, ())
+        asked = DrawnQuestion(deck(name), question, numbers, ())
         assert grade(asked, value_of(asked, question.answer)).right, numbers
         for near in question.near:
             mark = grade(asked, value_of(asked, near.answer))

@@ -12,13 +12,13 @@ from tests.quiz.nine import YAML
 from workshop.quiz import grading, reader
 from workshop.quiz import question_view as asking
 from workshop.quiz.distribution import distribution, thinned
-from workshop.quiz.question_view import Asked
+from workshop.quiz.randomisation import DrawnQuestion, ask
 
 DECK = reader.parse(YAML, "nine.yaml")
 
 
-def of(kind: str, seed: str = "seed") -> Asked:
-    return asking.ask(DECK, next(one for one in DECK.questions if one.type == kind), seed)
+def of(kind: str, seed: str = "seed") -> DrawnQuestion:
+    return ask(DECK, next(one for one in DECK.questions if one.type == kind), seed)
 
 
 @given(st.text(max_size=5), st.lists(st.integers(0, 1), max_size=30))

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from workshop.quiz.deck import Deck
 from workshop.quiz.grading import Mark, closeness, grade, ordered, within
 from workshop.quiz.parts import Tolerance
-from workshop.quiz.question_view import Asked, ask
+from workshop.quiz.randomisation import DrawnQuestion, ask
 
 NUMBERS = st.floats(-1e9, 1e9)
 
 
-def asked(type: str, **question: Any) -> Asked:
+def asked(type: str, **question: Any) -> DrawnQuestion:
     asking = {"id": "q", "text": "?", "type": type, **question}
     deck = Deck.model_validate({"deck": "d", "title": "t", "questions": [asking]})
     return ask(deck, deck.questions[0], "seed")
@@ -140,7 +140,7 @@ def test_a_few_words() -> None:
     assert grade(one, "allreduce") == Mark(0.0, False)
 
 
-def predicted(**more: Any) -> Asked:
+def predicted(**more: Any) -> DrawnQuestion:
     runs = {"one": {"workload": "kmeans"}}
     return asked("predict", runs=runs, truth="one.seconds", **more)
 

@@ -22,7 +22,7 @@ def pixels(kind: str, size: tuple[int, int] = (3, 2)) -> bytes:
     return file.getvalue()
 
 
-def load(folder: Path, name: str) -> pictures.Loaded:
+def load(folder: Path, name: str) -> pictures.LoadedPicture:
     return pictures.load(folder, Picture(file=name, alt="x"))
 
 

@@ -11,7 +11,8 @@ from workshop.core.errors import WorkshopError
 from workshop.quiz import placement_questions
 from workshop.quiz.deck import Deck, Place
 from workshop.quiz.grading import Mark, grade
-from workshop.quiz.question_view import answer, ask, solution
+from workshop.quiz.question_view import answer, solution
+from workshop.quiz.randomisation import ask
 
 QUESTION = {
     "id": "q",

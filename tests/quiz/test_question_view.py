@@ -16,8 +16,8 @@ from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck
 from workshop.quiz.grading import grade
 from workshop.quiz.parts import Picture
-from workshop.quiz.question_view import Asked, answer, ask, raw, shown, solution
-from workshop.quiz.randomisation import combinations
+from workshop.quiz.question_view import answer, raw, shown, solution
+from workshop.quiz.randomisation import DrawnQuestion, ask, combinations
 
 SEEDS = st.text("abc123", min_size=1, max_size=6)
 
@@ -30,7 +30,7 @@ def deck_of(question: dict[str, Any], **more: Any) -> Deck:
     return Deck.model_validate({"deck": "d", "title": "t", "questions": [question], **more})
 
 
-def asked(question: dict[str, Any], seed: str = "s") -> Asked:
+def asked(question: dict[str, Any], seed: str = "s") -> DrawnQuestion:
     deck = deck_of({"id": "q", "text": "?", **question})
     return ask(deck, deck.questions[0], seed)
 

@@ -16,12 +16,12 @@ from workshop.core import yaml_files
 from workshop.core.errors import BadInput
 from workshop.quiz import reader, validation
 from workshop.quiz.deck import Deck
-from workshop.quiz.reader import BadDeck, Problem, dump, find, parse, read
+from workshop.quiz.reader import BadDeck, DeckProblem, dump, find, parse, read
 
 HEAD = "deck: d\ntitle: t\nquestions:\n"
 
 
-def problems(text: str, folder: Path | None = None, **more: Any) -> tuple[Problem, ...]:
+def problems(text: str, folder: Path | None = None, **more: Any) -> tuple[DeckProblem, ...]:
     with pytest.raises(BadDeck) as refused:
         parse(text, "d.yaml", folder, **more)
     lines = str(refused.value).splitlines()
@@ -114,7 +114,7 @@ questions:  #
     type: match  #
     text: 4  #
     text: 5  # 'text' is there twice, first in line 49 | text is 5: it should be text, in quotes
-    pairs: [{left: a, right: b}, {left: a, right: "{z}"}]  # {z} is none of this question's numbers; it has none
+    pairs: [{left: a, right: b}, {left: a, right: "{z}"}]  # 'a' is there twice | {z} is none of this question's
   - id: o  #
     type: multiple  #
     text: hm  #

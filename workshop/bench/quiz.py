@@ -28,7 +28,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.parent_death import guarded
 from workshop.quiz.deck import Deck
 from workshop.quiz.question_view import answer as canonical
-from workshop.quiz.question_view import ask
+from workshop.quiz.randomisation import ask
 from workshop.server.auth import new_secrets
 from workshop.server.quiz import round_start
 from workshop.store.records import QuizRound

@@ -11,7 +11,7 @@ from workshop.cli import common, quiz_host, quiz_results
 
 if TYPE_CHECKING:
     from workshop.quiz.formats import Lost
-    from workshop.quiz.reader import Problem
+    from workshop.quiz.reader import DeckProblem
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 app.command("host")(quiz_host.host)
@@ -196,7 +196,7 @@ def _pictures(deck: Any, folder: Path) -> tuple[dict[str, bytes], tuple[Lost, ..
     return found, tuple(missing)
 
 
-def _to_mend(text: str, out: Path | None, pictured: bool) -> tuple[Problem, ...]:
+def _to_mend(text: str, out: Path | None, pictured: bool) -> tuple[DeckProblem, ...]:
     """The faults of an imported deck, also printed on standard error. Other programs accept decks that this one
     refuses, such as two forms of an answer that only differ in case."""
     from workshop.quiz import reader

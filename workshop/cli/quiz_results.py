@@ -10,7 +10,7 @@ import typer
 from workshop.cli import common
 
 if TYPE_CHECKING:
-    from workshop.quiz.results.findings import Findings
+    from workshop.quiz.results.findings import RoundFindings
 
 RoundId = Annotated[int, typer.Argument(metavar="ROUND", help="The round's number.")]
 
@@ -92,7 +92,7 @@ def forget(
         )
 
 
-def _show(found: Findings) -> None:
+def _show(found: RoundFindings) -> None:
     """Verdict, questions and learners in a terminal; what was chosen is in the report and in the document."""
     from rich.console import Console
     from rich.text import Text

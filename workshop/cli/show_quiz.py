@@ -12,8 +12,7 @@ from rich.text import Text
 
 from workshop.core import words
 from workshop.quiz.deck import Deck, Match, Number, Order, Place, Predict
-from workshop.quiz.question_view import ask
-from workshop.quiz.randomisation import LETTERS, Asked, written
+from workshop.quiz.randomisation import LETTERS, DrawnQuestion, ask, written
 from workshop.quiz.rendering import plain
 from workshop.report import terminal
 
@@ -64,7 +63,7 @@ def show_deck(deck: Deck, answers: bool) -> None:
             out.print(line)
 
 
-def _question(asked: Asked, answers: bool) -> Iterator[str]:
+def _question(asked: DrawnQuestion, answers: bool) -> Iterator[str]:
     question = asked.question
     yield from _wrapped(plain(question.text, asked.numbers), "   ")
     if question.picture is not None:
@@ -99,7 +98,7 @@ def _question(asked: Asked, answers: bool) -> Iterator[str]:
             yield from _wrapped(plain(question.explanation, asked.numbers), "   ")
 
 
-def _pairs(asked: Asked, question: Match, answers: bool) -> Iterator[str]:
+def _pairs(asked: DrawnQuestion, question: Match, answers: bool) -> Iterator[str]:
     if answers:
         for pair in question.pairs:
             said = f"{plain(pair.left, asked.numbers)} -> {plain(pair.right, asked.numbers)}"
@@ -113,7 +112,7 @@ def _pairs(asked: Asked, question: Match, answers: bool) -> Iterator[str]:
         yield from _wrapped(plain(question.rights[number], asked.numbers), f"   {letter}) ", "      ")
 
 
-def _right(asked: Asked) -> str:
+def _right(asked: DrawnQuestion) -> str:
     """The right answer of a question without options, in words."""
     from workshop.quiz import expressions
 

@@ -33,7 +33,7 @@ KNOWN = ("replay", "recording", "host", "port", "as_json")  # the options of `up
 
 def show_recording(context: typer.Context, file: str | None, host: str, port: str, as_json: bool) -> None:
     """Show a recording (None: the one that comes with the project) until somebody asks for an end. Raises BadInput."""
-    from workshop.quiz.results import recorded as rounds
+    from workshop.quiz.results import recording as rounds
     from workshop.runtime import replay
     from workshop.runtime.supervisor import check_port
     from workshop.server.child import Dashboard

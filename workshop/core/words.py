@@ -36,6 +36,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def verb(number: int, one: str = "is", more: str = "are") -> str:
+    """The verb behind a number of things."""
+    return one if number == 1 else more
+
+
 def count(number: int, word: str) -> str:
     """A number of things: 1 rank, 2 ranks."""
     return f"{number} {word}{'' if number == 1 else 's'}"

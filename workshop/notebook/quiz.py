@@ -16,9 +16,9 @@ from workshop.core import words
 from workshop.core.errors import WorkshopError
 from workshop.notebook.fields import field
 from workshop.quiz import pictures
-from workshop.quiz.alone import Alone
 from workshop.quiz.deck import Base, Picture
 from workshop.quiz.rendering import plain
+from workshop.quiz.self_study import SelfStudy
 
 LOOK = 0.5  # seconds between looks at runs that go on
 LONGEST = 3600.0  # seconds after which nobody looks any more
@@ -30,7 +30,7 @@ MISSING = "Give an answer first."
 class QuizWidget(VBox):
     """A deck, question by question. Predictions are measured in `session`; `folder` has the pictures."""
 
-    def __init__(self, mine: Alone, session: int, folder: Path) -> None:
+    def __init__(self, mine: SelfStudy, session: int, folder: Path) -> None:
         self._mine, self._session, self._folder = mine, session, folder
         self._at, self._seen = 0, 0  # which question; how many times one was shown
         self._head, self._body, self._said, self._result = HTML(), VBox(), HTML(), VBox()

@@ -144,11 +144,11 @@ class Session(Shown):
         Predictions are checked against one's own runs in this session. Raises BadInput where there is no such deck.
         """
         from workshop.notebook.quiz import QuizWidget
-        from workshop.quiz import alone, catalogue, reader
+        from workshop.quiz import catalogue, reader, self_study
 
         path = reader.find(name)
-        whose = alone.Whose(learner.identity(self._store), learner.name())
-        mine = replace(alone.begin(self._store, catalogue.read(path), whose, path.parent), session=self._id)
+        whose = self_study.QuizLearner(learner.identity(self._store), learner.name())
+        mine = replace(self_study.begin(self._store, catalogue.read(path), whose, path.parent), session=self._id)
         return QuizWidget(mine, self._id, path.parent)
 
     @property

@@ -2,8 +2,8 @@
 
 What authors write: `deck`, `parts`, `expressions`; `reader` reads it, and `validation`, `form_errors` and
 `content_errors` name by line all that is wrong with it. What a learner gets and sends: `randomisation`,
-`question_view`, `answers`, `typed`. What is right: `grading`, `truth`, `placement_questions`, `prediction_checks`.
-Markdown as safe HTML: `rendering`, `formulas`, `pictures`. `alone` is for learning by oneself, `live` has the states
+`question_view`, `text_input`. What is right: `grading`, `truth`, `placement_questions`, `prediction_checks`.
+Markdown as safe HTML: `rendering`, `formulas`, `pictures`. `self_study` is for learning alone, `live` has the states
 and points of a round, `results` is for the instructor, `formats` reads and writes other programs' files.
 """
 
@@ -20,7 +20,7 @@ EXTENSION = Extension(
             "QTI 2.1",
             (".zip", ".xml"),
             "workshop.quiz.formats.qti",
-            recognises="workshop.quiz.formats.qti_version:recognises",
+            recognises="workshop.quiz.formats.qti_package:recognises",
         ),
         QuizFormat(
             "aiken",

@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.quiz import expressions, grading, pictures, placement_questions, rendering, typed
+from workshop.quiz import expressions, grading, pictures, placement_questions, rendering, text_input
 from workshop.quiz.deck import Base, Choice, Match, Number, Order, Place, Poll, Predict, Text
-from workshop.quiz.form_errors import Mistake, Where, mistakes, named, nearest
+from workshop.quiz.form_errors import DeckMistake, Where, mistakes, named, nearest
 from workshop.quiz.parts import RunWanted
 from workshop.quiz.randomisation import combinations, written
 from workshop.registry import workload, workloads
@@ -25,7 +25,7 @@ from workshop.registry import workload, workloads
 SEEN = 50  # combinations of numbers with which texts are looked at
 
 
-def problems(question: Base, folder: File | None) -> Iterator[Mistake]:
+def problems(question: Base, folder: File | None) -> Iterator[DeckMistake]:
     """Everything that makes no sense; `folder` is where the deck and its pictures are."""
     yield from _texts(question)
     yield from _picture(question, folder)
@@ -66,65 +66,66 @@ def texts(question: Base) -> Iterator[tuple[Where, str]]:
                 yield ("near", place, "feedback"), near.feedback
 
 
-def _texts(question: Base) -> Iterator[Mistake]:
+def _texts(question: Base) -> Iterator[DeckMistake]:
     """Formulas that can't be read, names that are no number, and numbers that stand nowhere."""
     numbers = next(combinations(question.numbers), {})
     used: set[str] = set()
     for path, text in texts(question):
         if text and not text.strip():
-            yield Mistake(path, f"{named(path)} is empty; it should say something")
+            yield DeckMistake(path, f"{named(path)} is empty; it should say something")
         asked = rendering.names(text)
         used |= asked | rendering.names_in_formulas(text)
         for name in sorted(asked - question.numbers.keys()):
-            known = f"they are {words.listed(question.numbers)}" if question.numbers else "it has none"
-            yield Mistake(
+            usable = [number for number in question.numbers if number not in expressions.FUNCTIONS]
+            known = f"they are {words.listed(usable)}" if usable else "it has none"
+            yield DeckMistake(
                 path,
                 f"{{{name}}} is none of this question's numbers; {known}, and code stands between backticks"
-                f"{nearest(name, question.numbers)}",
+                f"{nearest(name, usable)}",
             )
         for problem in rendering.problems(text, numbers):
-            yield Mistake(path, problem)
+            yield DeckMistake(path, problem)
     for name in question.numbers.keys() - used:
-        yield Mistake(("numbers", name), f"{name} stands in none of the texts; it should, as {{{name}}}, or go")
+        yield DeckMistake(("numbers", name), f"{name} stands in none of the texts; it should, as {{{name}}}, or go")
 
 
-def _picture(question: Base, folder: File | None) -> Iterator[Mistake]:
+def _picture(question: Base, folder: File | None) -> Iterator[DeckMistake]:
     if question.picture is not None:
         try:
             pictures.load(folder, question.picture)
         except BadInput as error:
-            yield Mistake(("picture", "file"), str(error).rstrip("."))
+            yield DeckMistake(("picture", "file"), str(error).rstrip("."))
 
 
-def _code(question: Base) -> Iterator[Mistake]:
+def _code(question: Base) -> Iterator[DeckMistake]:
     if not question.check:
         return
     try:
         tree = ast.parse(question.check)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f" (its line {error.lineno}: {error.msg})" if isinstance(error, SyntaxError) else ""
-        yield Mistake(("check",), f"check is no Python{where}; it should be code that leaves `answer`")
+        yield DeckMistake(("check",), f"check is no Python{where}; it should be code that leaves `answer`")
         return
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     if "answer" not in names:
-        yield Mistake(("check",), "check leaves no `answer`; it should set it to what is right")
+        yield DeckMistake(("check",), "check leaves no `answer`; it should set it to what is right")
 
 
-def _options(question: Choice | Poll) -> Iterator[Mistake]:
+def _options(question: Choice | Poll) -> Iterator[DeckMistake]:
     """Options that become the same with some numbers; without numbers the deck has found them already."""
     for numbers in islice(combinations(question.numbers), SEEN) if question.numbers else ():
         seen: dict[str, int] = {}
         for place, option in enumerate(question.options):
             text = rendering.plain(option.text, numbers)
-            if text in seen:
-                yield Mistake(
+            if text in seen and option.text.split() != question.options[seen[text]].text.split():
+                yield DeckMistake(
                     ("options", place), f"this option is the same as option {seen[text] + 1} {_with(numbers)}: {text}"
                 )
                 return
             seen[text] = place
 
 
-def _number(question: Number) -> Iterator[Mistake]:
+def _number(question: Number) -> Iterator[DeckMistake]:
     """Answers that have no value with some numbers, and wrong ones that would count as right with some."""
     right = yield from _values(question, question.answer, ("answer",))
     for place, near in enumerate(question.near):
@@ -132,7 +133,7 @@ def _number(question: Number) -> Iterator[Mistake]:
         wrong = yield from _values(question, near.answer, path)
         for numbers, value, other in zip(combinations(question.numbers), right, wrong, strict=False):
             if value is not None and other is not None and grading.within(other, value, question.tolerance):
-                yield Mistake(
+                yield DeckMistake(
                     path,
                     f"{near.answer if isinstance(near.answer, str) else 'it'} is {written(other)}"
                     f"{_with(numbers, ' ')}, which counts as right: the answer is "
@@ -154,7 +155,7 @@ def _values(question: Number, given: float | str, path: Where) -> Any:
         except ValueError as error:
             found.append(None)
             if not told:
-                yield Mistake(path, f"{error}{_with(numbers, ' ')}; it should have a value for all numbers")
+                yield DeckMistake(path, f"{error}{_with(numbers, ' ')}; it should have a value for all numbers")
             told = True
     return found
 
@@ -164,30 +165,32 @@ def _with(numbers: Mapping[str, float], before: str = "") -> str:
     return f"{before}with {said}" if said else ""
 
 
-def _forms(question: Text) -> Iterator[Mistake]:
+def _forms(question: Text) -> Iterator[DeckMistake]:
     """Forms of an answer that are the same to whoever compares them."""
     seen: dict[str, str] = {}
     given = [(("accept", place), form) for place, form in enumerate(question.accept)]
     for place, near in enumerate(question.near):
         given += [(("near", place, "accept", at), form) for at, form in enumerate(near.accept)]
     for path, form in given:
-        alike = typed.alike(form)
+        alike = text_input.alike(form)
         if alike in seen:
-            yield Mistake(path, f"{form!r} is the same as {seen[alike]}: case, spaces and apostrophes don't matter")
-        elif not alike or len(form) > typed.LONGEST:
-            yield Mistake(path, f"nobody can answer {form[:40]!r}; it should be 1 to {typed.LONGEST} characters")
+            yield DeckMistake(path, f"{form!r} is the same as {seen[alike]}: case, spaces and apostrophes don't matter")
+        elif not alike or len(form) > text_input.LONGEST:
+            yield DeckMistake(
+                path, f"nobody can answer {form[:40]!r}; it should be 1 to {text_input.LONGEST} characters"
+            )
         else:
             seen[alike] = f"{form!r} in {'accept' if path[0] == 'accept' else f'near.{path[1]}'}"
 
 
-def _predict(question: Predict) -> Iterator[Mistake]:
+def _predict(question: Predict) -> Iterator[DeckMistake]:
     for name, run in question.runs.items():
         yield from _run(run, ("runs", name))
     if question.kind == "rank" and question.unit:
-        yield Mistake(("unit",), "a rank's number has no unit; leave unit out")
+        yield DeckMistake(("unit",), "a rank's number has no unit; leave unit out")
 
 
-def _run(run: RunWanted, path: Where) -> Iterator[Mistake]:
+def _run(run: RunWanted, path: Where) -> Iterator[DeckMistake]:
     """A workload, params and a placement that can be run."""
     if run.workload in workloads():
         model = workload(run.workload).params
@@ -195,29 +198,29 @@ def _run(run: RunWanted, path: Where) -> Iterator[Mistake]:
     else:
         known = words.listed(workloads())
         guess = nearest(run.workload, workloads())
-        yield Mistake((*path, "workload"), f"there is no workload {run.workload!r}; there are {known}{guess}")
+        yield DeckMistake((*path, "workload"), f"there is no workload {run.workload!r}; there are {known}{guess}")
     yield from _model(Placement.model_validate, Placement, run.placement, (*path, "placement"))
 
 
-def _model(check: Callable[[Any], Any], model: Any, values: Mapping[str, Any], path: Where) -> Iterator[Mistake]:
+def _model(check: Callable[[Any], Any], model: Any, values: Mapping[str, Any], path: Where) -> Iterator[DeckMistake]:
     """What a model has against some values."""
     try:
         check(dict(values))
     except ValidationError as error:
         for one in mistakes(error, model, dict(values)):
-            yield Mistake((*path, *one.path), f"{named(path)}: {one.text}")
+            yield DeckMistake((*path, *one.path), f"{named(path)}: {one.text}")
 
 
-def _place(question: Place) -> Iterator[Mistake]:
+def _place(question: Place) -> Iterator[DeckMistake]:
     try:
         most = placement_questions.most(placement_questions.machine(question))
     except BadInput as error:
-        yield Mistake(("machine",), str(error).rstrip("."))
+        yield DeckMistake(("machine",), str(error).rstrip("."))
         most = placement_questions.MOST
     if len(set(question.ask)) < len(question.ask):
-        yield Mistake(("ask",), "ask has a field twice")
+        yield DeckMistake(("ask",), "ask has a field twice")
     if question.given.get("mpi") == "intelmpi":
-        yield Mistake(("given", "mpi"), "Intel MPI's mapper can't be asked; mpi should be openmpi or mpich")
+        yield DeckMistake(("given", "mpi"), "Intel MPI's mapper can't be asked; mpi should be openmpi or mpich")
     composed: Sequence[tuple[Where, Mapping[str, Any]]] = [
         (("right",), question.right),
         *((("near", place, "placement"), near.placement) for place, near in enumerate(question.near)),
@@ -230,4 +233,6 @@ def _place(question: Place) -> Iterator[Mistake]:
         yield from _model(lambda values: Placement.model_validate({**usable, **values}), Placement, chosen, path)
         for name, value in chosen.items():
             if isinstance(value, int) and not isinstance(value, bool) and value > most:
-                yield Mistake((*path, name), f"{name} is {value}; on {question.machine} one can choose up to {most}")
+                yield DeckMistake(
+                    (*path, name), f"{name} is {value}; on {question.machine} one can choose up to {most}"
+                )

@@ -4,14 +4,16 @@ a learner gets it: `randomisation` has drawn its numbers and shuffled its option
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Collection, Iterable, Iterator
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from workshop.quiz import expressions
+from workshop.quiz.form_errors import Where
 from workshop.quiz.parts import (
     Composed,
+    DeckPart,
     Given,
     Id,
     Line,
@@ -22,7 +24,6 @@ from workshop.quiz.parts import (
     NearText,
     Option,
     Pair,
-    Part,
     Picture,
     Points,
     PollOption,
@@ -32,8 +33,11 @@ from workshop.quiz.parts import (
     Tolerance,
 )
 
+Fault = tuple[Where, str]  # where a question doesn't fit together, and in words why
+WITH_FAULTS = {"faults": True}  # the context in which a question is validated part by part only
 
-class Base(Part):
+
+class Base(DeckPart):
     """What questions of all types have."""
 
     choices: ClassVar[bool] = False  # whether it has options with a letter each
@@ -50,13 +54,18 @@ class Base(Part):
     shuffle: bool | None = Field(None, description="default: the deck's")
     check: str = Field("", max_length=5_000, description="Python that leaves the right answer in `answer`")
 
-    @field_validator("numbers")
-    @classmethod
-    def _are_new_names(cls, numbers: dict[str, Range]) -> dict[str, Range]:
-        for name in numbers:
+    def faults(self) -> Iterator[Fault]:
+        """Everything that doesn't fit together, although each part is right by itself."""
+        for name in self.numbers:
             if name in expressions.FUNCTIONS:
-                raise ValueError(f"{name} is the name of a function; a number needs another one")
-        return numbers
+                yield ("numbers",), f"numbers: {name} is the name of a function; a number needs another one"
+        yield from _twice("options", "options: the option", (option.text for option in getattr(self, "options", ())))
+
+    @model_validator(mode="after")
+    def _has_no_faults(self, info: ValidationInfo) -> Self:
+        if info.context is not WITH_FAULTS and (found := [text for _, text in self.faults()]):
+            raise ValueError("; ".join(found))
+        return self
 
 
 class Choice(Base):
@@ -65,12 +74,6 @@ class Choice(Base):
     choices: ClassVar[bool] = True
 
     options: tuple[Option, ...] = Field(min_length=2, max_length=12, description="what can be chosen")
-
-    @field_validator("options")
-    @classmethod
-    def _differ(cls, options: tuple[PollOption, ...]) -> tuple[PollOption, ...]:
-        _unlike((option.text for option in options), "option")
-        return options
 
     @property
     def right(self) -> tuple[int, ...]:
@@ -83,11 +86,10 @@ class Single(Choice):
 
     type: Literal["single"] = Field(description="one option is right")
 
-    @model_validator(mode="after")
-    def _has_one_right(self) -> Single:
+    def faults(self) -> Iterator[Fault]:
+        yield from super().faults()
         if len(self.right) != 1:
-            raise ValueError(f"options: {len(self.right)} of them are right; a single choice has one")
-        return self
+            yield ("options",), f"options: {len(self.right)} of them are right; a single choice has one"
 
 
 class Multiple(Choice):
@@ -95,11 +97,10 @@ class Multiple(Choice):
 
     type: Literal["multiple"] = Field(description="any number of options is right")
 
-    @model_validator(mode="after")
-    def _has_some_right(self) -> Multiple:
+    def faults(self) -> Iterator[Fault]:
+        yield from super().faults()
         if not self.right:
-            raise ValueError("options: none of them is right; at least one should be")
-        return self
+            yield ("options",), "options: none of them is right; at least one should be"
 
 
 class Poll(Base):
@@ -110,14 +111,10 @@ class Poll(Base):
     type: Literal["poll"] = Field(description="nothing is right; what people think")
     options: tuple[PollOption, ...] = Field(min_length=2, max_length=12, description="what can be chosen")
 
-    _differ = field_validator("options")(Choice._differ.__func__)
-
-    @field_validator("points")
-    @classmethod
-    def _has_no_points(cls, points: float | None) -> float | None:
-        if points:
-            raise ValueError("a poll has no points")
-        return points
+    def faults(self) -> Iterator[Fault]:
+        yield from super().faults()
+        if self.points:
+            yield ("points",), "a poll has no points"
 
 
 class Number(Base):
@@ -129,18 +126,11 @@ class Number(Base):
     unit: str = Field("", max_length=40, description="shown beside the answer, which may have it behind the number")
     near: tuple[NearNumber, ...] = Field((), max_length=10, description="wrong answers with feedback of their own")
 
-    @model_validator(mode="after")
-    def _can_be_computed(self) -> Number:
-        for where, given in (
-            ("answer", self.answer),
-            *((f"near.{i}", near.answer) for i, near in enumerate(self.near)),
-        ):
-            if isinstance(given, str):
-                try:
-                    expressions.parse(given, self.numbers)
-                except ValueError as error:
-                    raise ValueError(f"{where}: {error}") from None
-        return self
+    def faults(self) -> Iterator[Fault]:
+        yield from super().faults()
+        yield from _uncomputable("answer", self.answer, self.numbers, ("answer",))
+        for place, near in enumerate(self.near):
+            yield from _uncomputable(f"near.{place}", near.answer, self.numbers, ("near", place, "answer"))
 
 
 class Order(Base):
@@ -150,11 +140,9 @@ class Order(Base):
     type: Literal["order"] = Field(description="items to be put in order")
     items: tuple[Markdown, ...] = Field(min_length=3, max_length=10, description="Markdown, in the right order")
 
-    @field_validator("items")
-    @classmethod
-    def _differ(cls, items: tuple[str, ...]) -> tuple[str, ...]:
-        _unlike(items, "item")
-        return items
+    def faults(self) -> Iterator[Fault]:
+        yield from super().faults()
+        yield from _twice("items", "items: the item", self.items)
 
 
 class Match(Base):
@@ -164,11 +152,10 @@ class Match(Base):
     pairs: tuple[Pair, ...] = Field(min_length=2, max_length=10, description="what belongs together")
     extra: tuple[Markdown, ...] = Field((), max_length=5, description="Markdown; what belongs to nothing on the left")
 
-    @model_validator(mode="after")
-    def _differ(self) -> Match:
-        _unlike((pair.left for pair in self.pairs), "left")
-        _unlike((*(pair.right for pair in self.pairs), *self.extra), "right")
-        return self
+    def faults(self) -> Iterator[Fault]:
+        yield from super().faults()
+        yield from _twice("pairs", "the left", (pair.left for pair in self.pairs))
+        yield from _twice("pairs", "the right", self.rights)
 
     @property
     def rights(self) -> tuple[str, ...]:
@@ -194,13 +181,9 @@ class Predict(Base):
     unit: str = Field("", max_length=40, description="shown beside the answer, which may have it behind the number")
     tolerance: Tolerance = Field(Tolerance(relative=0.25), description="by how much a prediction may be off")
 
-    @model_validator(mode="after")
-    def _can_be_computed(self) -> Predict:
-        try:
-            expressions.parse(self.truth, self.runs)
-        except ValueError as error:
-            raise ValueError(f"truth: {error}") from None
-        return self
+    def faults(self) -> Iterator[Fault]:
+        yield from super().faults()
+        yield from _uncomputable("truth", self.truth, self.runs, ("truth",))
 
 
 class Place(Base):
@@ -216,14 +199,16 @@ class Place(Base):
     right: dict[str, Any] = Field(description="fields of ask with which it is right; others stay at their defaults")
     near: tuple[NearPlacement, ...] = Field((), max_length=10, description="wrong ones with feedback of their own")
 
-    @model_validator(mode="after")
-    def _asks_for_what_is_right(self) -> Place:
-        for where, given in (("right", self.right), *((f"near.{i}", one.placement) for i, one in enumerate(self.near))):
-            if other := set(given) - set(self.ask):
-                raise ValueError(f"{where}: {', '.join(sorted(other))} should be in ask, or in given")
-        if both := set(self.given) & set(self.ask):
-            raise ValueError(f"given: {', '.join(sorted(both))} can't be given and asked for")
-        return self
+    def faults(self) -> Iterator[Fault]:
+        yield from super().faults()
+        composed = [
+            (("near", place, "placement"), f"near.{place}", one.placement) for place, one in enumerate(self.near)
+        ]
+        for path, where, chosen in ((("right",), "right", self.right), *composed):
+            for name in sorted(set(chosen) - set(self.ask)):
+                yield (*path, name), f"{where}: {name} should be in ask, or in given"
+        for name in sorted(set(self.given) & set(self.ask)):
+            yield ("given", name), f"given: {name} can't be given and asked for"
 
 
 Question = Annotated[
@@ -231,7 +216,7 @@ Question = Annotated[
 ]
 
 
-class Deck(Part):
+class Deck(DeckPart):
     """The questions of one quiz, in order."""
 
     deck: Id = Field(description="its name: small letters, digits and hyphens")
@@ -245,8 +230,9 @@ class Deck(Part):
 
     @field_validator("questions")
     @classmethod
-    def _have_names_of_their_own(cls, questions: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:
-        _unlike((question.id for question in questions), "id")
+    def _have_names_of_their_own(cls, questions: tuple[Any, ...]) -> tuple[Any, ...]:
+        for _, text in _twice("questions", "the id", (question.id for question in questions)):
+            raise ValueError(text)
         return questions
 
     def question(self, id: str) -> Any:
@@ -267,7 +253,15 @@ class Deck(Part):
         return self.shuffle if question.shuffle is None else question.shuffle
 
 
-def _unlike(texts: Iterable[str], what: str) -> None:
+def _twice(field: str, what: str, texts: Iterable[str]) -> Iterator[Fault]:
     twice = [text for text, count in Counter(" ".join(text.split()) for text in texts).items() if count > 1]
     if twice:
-        raise ValueError(f"the {what} {twice[0]!r} is there twice")
+        yield (field,), f"{what} {twice[0]!r} is there twice"
+
+
+def _uncomputable(where: str, given: float | str, names: Collection[str], path: Where) -> Iterator[Fault]:
+    if isinstance(given, str):
+        try:
+            expressions.parse(given, names)
+        except ValueError as error:
+            yield path, f"{where}: {error}"

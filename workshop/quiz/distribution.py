@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from workshop.quiz import question_view as asking
-from workshop.quiz import typed
-from workshop.quiz.question_view import Asked
+from workshop.quiz import text_input
+from workshop.quiz.randomisation import DrawnQuestion
 
 MOST_VALUES = 500
 MOST_WORDS = 12
 
 
 def distribution(
-    asked: Asked, answers: Iterable[Any], is_right: Callable[[Any], bool | None] | None = None
+    asked: DrawnQuestion, answers: Iterable[Any], is_right: Callable[[Any], bool | None] | None = None
 ) -> dict[str, Any]:
     """What was answered, and how often. `is_right` judges an answer; None: it is not due to tell what is right.
 
@@ -58,7 +58,7 @@ def thinned(values: list[float], most: int = MOST_VALUES) -> list[float]:
     return [values[round(number * (len(values) - 1) / (most - 1))] for number in range(most)]
 
 
-def words(asked: Asked, answer: Any) -> str:
+def words(asked: DrawnQuestion, answer: Any) -> str:
     """An answer that is no choice and no number, in a line: two that mean the same read the same."""
     shown = asking.raw(asked, answer)
     match asked.question.type:
@@ -69,10 +69,10 @@ def words(asked: Asked, answer: Any) -> str:
         case "place":
             return ", ".join(f"{name} {_plain(value)}" for name, value in sorted(shown.items()))
         case _:
-            return typed.alike(shown)
+            return text_input.alike(shown)
 
 
-def _option(asked: Asked, number: int) -> bool | None:
+def _option(asked: DrawnQuestion, number: int) -> bool | None:
     """Whether an option is right; of a poll, none is right or wrong."""
     return getattr(asked.question.options[number], "right", None)
 

@@ -17,7 +17,7 @@ Where = tuple[str | int, ...]  # keys and places, from the top of what was check
 
 
 @dataclass(frozen=True)
-class Mistake:
+class DeckMistake:
     """Something wrong. `kind` is pydantic's type of the error, or ours."""
 
     path: Where
@@ -25,18 +25,18 @@ class Mistake:
     kind: str = "meaning"
 
 
-def mistakes(error: ValidationError, model: type[BaseModel], data: Any) -> list[Mistake]:
+def mistakes(error: ValidationError, model: type[BaseModel], data: Any) -> list[DeckMistake]:
     """All that is wrong in `data`, which should be such a model: one mistake for each place."""
-    found: dict[Where, Mistake] = {}
+    found: dict[Where, DeckMistake] = {}
     for problem in error.errors(include_url=False):
         path = _path(problem, data)
         if problem["type"] == "too_short" and len(problem["input"]) >= problem["ctx"]["min_length"]:
             continue  # pydantic counts only the parts that are right; each of the others has its own mistake
         if path in found:  # each part of a union has its own error: a number, or text
-            found[path] = Mistake(path, _either(found[path].text, problem, path), found[path].kind)
+            found[path] = DeckMistake(path, _either(found[path].text, problem, path), found[path].kind)
         else:
             kind = "name" if problem["loc"][-1:] == ("[key]",) else problem["type"]
-            found[path] = Mistake(path, _text(problem, path, model), kind)
+            found[path] = DeckMistake(path, _text(problem, path, model), kind)
     return list(found.values())
 
 

@@ -8,10 +8,10 @@ from itertools import combinations
 from typing import Any
 
 from workshop.core import words
-from workshop.quiz import expressions, placement_questions, typed
+from workshop.quiz import expressions, placement_questions, text_input
 from workshop.quiz.deck import Choice, Match, Multiple, Number, Order, Place, Poll, Predict, Single, Text
 from workshop.quiz.parts import Tolerance
-from workshop.quiz.randomisation import Asked
+from workshop.quiz.randomisation import DrawnQuestion
 from workshop.quiz.rendering import html
 
 LOST_AT = 5.0  # tolerances at which a prediction gets nothing any more
@@ -26,7 +26,7 @@ class Mark:
     feedback: tuple[str, ...] = ()
 
 
-def grade(asked: Asked, answer: Any, truth: float | None = None) -> Mark:
+def grade(asked: DrawnQuestion, answer: Any, truth: float | None = None) -> Mark:
     """Judge an answer as it is kept (`asked.answer`); `truth` is what was measured, for a prediction.
 
     A place asks the MPI's mapper, which takes a fifth of a second. Raises ValueError for a prediction without truth,
@@ -62,7 +62,7 @@ def grade(asked: Asked, answer: Any, truth: float | None = None) -> Mark:
     raise TypeError(f"a {type(question).__name__} can't be graded")
 
 
-def value_of(asked: Asked, given: float | str) -> float:
+def value_of(asked: DrawnQuestion, given: float | str) -> float:
     """A number, or what an expression comes to with this person's numbers. Raises ValueError where it has no value."""
     return given if isinstance(given, int | float) else expressions.evaluate(given, asked.numbers)
 
@@ -91,16 +91,16 @@ def closeness(answer: float, truth: float, tolerance: Tolerance) -> float:
     return max(0.0, (lost - abs(answer - truth)) / (lost - allowed)) if lost > allowed else 0.0
 
 
-def _multiple(asked: Asked, question: Multiple, answer: Sequence[int]) -> Mark:
+def _multiple(asked: DrawnQuestion, question: Multiple, answer: Sequence[int]) -> Mark:
     wanted, chosen = set(question.right), set(answer)
     share = max(0.0, (len(chosen & wanted) - len(chosen - wanted)) / len(wanted))
     said = list(_of_options(asked, question, answer))
     if missed := len(wanted - chosen):
-        said.append(f"<p>{words.count(missed, 'right answer')} {'is' if missed == 1 else 'are'} missing.</p>")
+        said.append(f"<p>{words.count(missed, 'right answer')} {words.verb(missed)} missing.</p>")
     return Mark(share, chosen == wanted, tuple(said))
 
 
-def _of_options(asked: Asked, question: Choice, chosen: Sequence[int]) -> tuple[str, ...]:
+def _of_options(asked: DrawnQuestion, question: Choice, chosen: Sequence[int]) -> tuple[str, ...]:
     """What those who chose these options are told, in the order in which they saw them."""
     seen = sorted(chosen, key=asked.order.index)
     return tuple(
@@ -108,7 +108,7 @@ def _of_options(asked: Asked, question: Choice, chosen: Sequence[int]) -> tuple[
     )
 
 
-def _number(asked: Asked, question: Number, answer: float) -> Mark:
+def _number(asked: DrawnQuestion, question: Number, answer: float) -> Mark:
     if within(answer, value_of(asked, question.answer), question.tolerance):
         return Mark(1.0, True)
     for near in question.near:
@@ -117,11 +117,11 @@ def _number(asked: Asked, question: Number, answer: float) -> Mark:
     return Mark(0.0, False)
 
 
-def _text(asked: Asked, question: Text, answer: str) -> Mark:
-    given = typed.alike(answer)
+def _text(asked: DrawnQuestion, question: Text, answer: str) -> Mark:
+    given = text_input.alike(answer)
 
     def among(forms: Sequence[str]) -> bool:
-        return any(given == typed.alike(form) for form in forms)
+        return any(given == text_input.alike(form) for form in forms)
 
     if among(question.accept):
         return Mark(1.0, True)

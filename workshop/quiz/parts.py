@@ -19,18 +19,18 @@ Given = Annotated[float, Strict()] | str  # yes and no are no numbers
 Composed = Literal["ranks", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "threads"]
 
 
-class Part(BaseModel):
+class DeckPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class Picture(Part):
+class Picture(DeckPart):
     """A picture beside a question."""
 
     file: Line = Field(description="an SVG, PNG, JPEG or WebP file in the deck's folder")
     alt: Line = Field(description="what it shows, for those who can't see it")
 
 
-class Range(Part):
+class Range(DeckPart):
     """A number that each learner gets a value of: one of `values`, or one from `low` to `high` in such steps."""
 
     values: tuple[float, ...] = Field((), max_length=100, description="one of these")
@@ -49,7 +49,7 @@ class Range(Part):
         return self
 
 
-class Tolerance(Part):
+class Tolerance(DeckPart):
     """By how much a number may be off and is right: in its own unit, or as a share of the right one."""
 
     absolute: float | None = Field(None, ge=0, description="in the unit of the answer")
@@ -66,7 +66,7 @@ class Tolerance(Part):
         return self.absolute if self.absolute is not None else (self.relative or 0.0) * abs(value)
 
 
-class PollOption(Part):
+class PollOption(DeckPart):
     """What can be chosen."""
 
     text: Markdown = Field(description="Markdown")
@@ -79,7 +79,7 @@ class Option(PollOption):
     feedback: str = Field("", max_length=10_000, description="Markdown for whoever chose it")
 
 
-class NearNumber(Part):
+class NearNumber(DeckPart):
     """A wrong number that tells what somebody thought."""
 
     answer: Given = Field(description="a number, or an expression of the question's numbers")
@@ -87,21 +87,21 @@ class NearNumber(Part):
     feedback: Markdown = Field(description="Markdown for whoever answered it")
 
 
-class NearText(Part):
+class NearText(DeckPart):
     """Wrong words that tell what somebody thought."""
 
     accept: tuple[Line, ...] = Field(min_length=1, max_length=20, description="its forms")
     feedback: Markdown = Field(description="Markdown for whoever answered it")
 
 
-class Pair(Part):
+class Pair(DeckPart):
     """Two things that belong together."""
 
     left: Markdown = Field(description="Markdown; stays where it is")
     right: Markdown = Field(description="Markdown; what is to be found for it")
 
 
-class RunWanted(Part):
+class RunWanted(DeckPart):
     """A run from which the right answer is computed."""
 
     workload: Name = Field(description="what to run, as in `workshop run`")
@@ -109,7 +109,7 @@ class RunWanted(Part):
     placement: dict[str, Any] = Field({}, description="where it runs: ranks, map_by, bind_to, threads and so on")
 
 
-class NearPlacement(Part):
+class NearPlacement(DeckPart):
     """A wrong placement that tells what somebody thought."""
 
     placement: dict[str, Any] = Field(description="fields of ask; whatever puts the ranks there counts as this one")

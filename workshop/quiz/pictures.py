@@ -33,7 +33,7 @@ _SVG = "{http://www.w3.org/2000/svg}"
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedPicture:
     """A picture that has been looked at, and its type for browsers."""
 
     data: bytes
@@ -45,7 +45,7 @@ class Loaded:
         return f"data:{self.kind};base64,{base64.b64encode(self.data).decode()}"
 
 
-def load(folder: Path | None, picture: Picture) -> Loaded:
+def load(folder: Path | None, picture: Picture) -> LoadedPicture:
     """A picture from the deck's folder. Raises BadInput with one sentence where it isn't there, lies elsewhere, is too
     large, or is something else than its name says."""
     name = picture.file
@@ -58,7 +58,7 @@ def load(folder: Path | None, picture: Picture) -> Loaded:
     problem = _raster(data, wanted) if wanted else _drawing(data)
     if problem:
         raise BadInput(f"The picture {name!r} {problem}.")
-    return Loaded(data, kind)
+    return LoadedPicture(data, kind)
 
 
 def data_uri(folder: Path | None, picture: Picture) -> str:

@@ -16,7 +16,7 @@ from workshop.core.placement import THREAD_VARIABLES, Binding, Placement, Resour
 from workshop.core.words import count
 from workshop.mpi import command_lines, mapper, openmpi
 from workshop.mpi.mapper import Prediction
-from workshop.quiz import typed
+from workshop.quiz import text_input
 from workshop.quiz.deck import Place
 from workshop.quiz.parts import NearPlacement
 from workshop.report.analysis.difference import difference, sentences
@@ -45,7 +45,7 @@ _YES, _NO = ("yes", "true"), ("no", "false")
 
 
 @dataclass(frozen=True)
-class Judged:
+class PlacementMark:
     """Whether a placement does what was asked for; `feedback` is HTML, `near` are the deck's placements that do the
     same as this wrong one."""
 
@@ -117,7 +117,7 @@ def _value(name: str, raw: Any, largest: int) -> Any:
         raise BadInput(f"{label} is {str(raw)[:40]!r}; it should be yes or no.")
     if name in _EMPTY and (raw is None or (isinstance(raw, str) and not raw.strip())):
         return None
-    return typed.whole(raw, label.capitalize(), 1, largest)
+    return text_input.whole(raw, label.capitalize(), 1, largest)
 
 
 def compose(question: Place, chosen: Mapping[str, Any]) -> Placement:
@@ -138,7 +138,7 @@ def command(question: Place, chosen: Mapping[str, Any]) -> str:
     return " ".join(map(command_lines.quoted, words))
 
 
-def judge(question: Place, chosen: Mapping[str, Any]) -> Judged:
+def judge(question: Place, chosen: Mapping[str, Any]) -> PlacementMark:
     """Ask the mapper, whose answer takes a fifth of a second, and compare with what `right` gives.
 
     Right is whatever puts every rank on the same units, with as many threads. Raises WorkshopError where the mapper
@@ -146,16 +146,16 @@ def judge(question: Place, chosen: Mapping[str, Any]) -> Judged:
     """
     wanted, found = expected(question), predict(question, chosen)
     if found.refused is not None:
-        return Judged(False, (_refused(compose(question, chosen), found),))
+        return PlacementMark(False, (_refused(compose(question, chosen), found),))
     if _same(question, question.right, wanted, chosen, found):
-        return Judged(True)
+        return PlacementMark(True)
     near = tuple(
         one
         for one in question.near
         if (other := _predict(question, one.placement)).rank_map is not None
         and _same(question, one.placement, other, chosen, found)
     )
-    return Judged(False, _paragraphs([*_elsewhere(wanted, found), *_threads(question, chosen)]), near)
+    return PlacementMark(False, _paragraphs([*_elsewhere(wanted, found), *_threads(question, chosen)]), near)
 
 
 def expected(question: Place) -> Prediction:

@@ -1,26 +1,112 @@
-"""A question as somebody gets it: what a browser is told before an answer is due and after it, and what it sends."""
+"""A question as somebody gets it: what a browser is told before an answer is due and after it. Answers as browsers send
+them, by letters of what is shown where, and as they are kept, by numbers in the deck, which mean the same to all."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from workshop.core import words
+from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.quiz import grading, placement_questions
-from workshop.quiz.answers import answer, most_ranks, raw
-from workshop.quiz.deck import Base, Choice, Match, Number, Order, Place, Poll, Predict, Text
+from workshop.quiz import grading, placement_questions, text_input
+from workshop.quiz.deck import Base, Choice, Match, Multiple, Number, Order, Place, Poll, Predict, Single, Text
 from workshop.quiz.parts import Picture, RunWanted
-from workshop.quiz.randomisation import Asked, ask, measured, written
+from workshop.quiz.randomisation import DrawnQuestion, measured, written
 from workshop.quiz.rendering import html
 from workshop.registry import workload
 from workshop.report.command_line import params_of
 
-__all__ = ["Asked", "answer", "ask", "most_ranks", "raw", "shown", "solution"]
+
+def answer(asked: DrawnQuestion, raw: Any) -> Any:
+    """What a browser sent, as it is kept: JSON. Raises BadInput with one sentence."""
+    question = asked.question
+    match question:
+        case Single() | Poll():
+            return _one(asked, raw)
+        case Multiple():
+            return sorted(_each_once(asked, raw, "chosen"))
+        case Number():
+            return text_input.number(raw, question.unit)
+        case Predict(kind="rank"):
+            most = most_ranks(question) - 1
+            told = raw.strip().lower().removeprefix("rank") if isinstance(raw, str) else raw
+            return text_input.whole(told, "A rank of these runs", 0, most)
+        case Predict():
+            return text_input.number(raw, question.unit)
+        case Order():
+            found = _each_once(asked, raw, "put in order")
+            if len(found) != len(asked.order):
+                raise BadInput(f"{len(found)} are in order; it should be all {len(asked.order)}.")
+            return found
+        case Match():
+            return _matched(asked, question, raw)
+        case Text():
+            return text_input.text(raw)
+        case Place():
+            return placement_questions.read(question, raw)
+    raise TypeError(f"there is no answer to a {type(question).__name__}")
 
 
-def shown(asked: Asked, picture: Callable[[Picture], str]) -> dict[str, Any]:
+def raw(asked: DrawnQuestion, answer: Any) -> Any:
+    """What a browser would have sent for an answer that was kept."""
+    match asked.question:
+        case Single() | Poll():
+            return asked.key(answer)
+        case Multiple():
+            return sorted(asked.key(number) for number in answer)
+        case Order():
+            return [asked.key(number) for number in answer]
+        case Match():
+            return {str(left): asked.key(right) for left, right in enumerate(answer, 1)}
+    return answer
+
+
+def is_one(asked: DrawnQuestion, kept: Any) -> bool:
+    """Whether this could have been kept for an answer to the question: what `answer` gives, with its types."""
+    try:
+        same = answer(asked, raw(asked, kept))
+    except (BadInput, ValueError, TypeError, LookupError):
+        return False
+    return json.dumps(same, sort_keys=True) == json.dumps(kept, sort_keys=True)
+
+
+def most_ranks(question: Predict) -> int:
+    """How many ranks the largest of its runs has."""
+    return max(Placement.parse(run.placement).ranks for run in question.runs.values())
+
+
+def _one(asked: DrawnQuestion, raw: Any) -> int:
+    if not isinstance(raw, str) or raw not in asked.keys:
+        raise BadInput(f"{_told(raw)} is none of the answers; it should be one of {words.listed(asked.keys)}.")
+    return asked.number(raw)
+
+
+def _each_once(asked: DrawnQuestion, raw: Any, done: str) -> list[int]:
+    if not isinstance(raw, Sequence) or isinstance(raw, str | bytes) or not raw:
+        raise BadInput(f"{_told(raw)} is no list of what is {done}; it should be one such as ['b', 'a'].")
+    if len(raw) > len(asked.order):
+        raise BadInput(f"{len(raw)} are {done}; there are {len(asked.order)}.")
+    found = [_one(asked, key) for key in raw]
+    if len(set(found)) < len(found):
+        raise BadInput(f"{_told(raw)} has something in it twice; each can be {done} once.")
+    return found
+
+
+def _matched(asked: DrawnQuestion, question: Match, raw: Any) -> list[int]:
+    lefts = [str(number) for number in range(1, len(question.pairs) + 1)]
+    if not isinstance(raw, Mapping) or set(raw) != set(lefts):
+        raise BadInput(f"{_told(raw)} should say for each of {words.listed(lefts)} what belongs to it.")
+    return [_one(asked, raw[left]) for left in lefts]
+
+
+def _told(raw: Any) -> str:
+    return repr(raw if len(raw) <= 40 else raw[:37] + "...") if isinstance(raw, str) else "That"
+
+
+def shown(asked: DrawnQuestion, picture: Callable[[Picture], str]) -> dict[str, Any]:
     """The question as JSON for a browser before the answer is due: nothing in it tells what is right.
 
     `picture` gives the address, or the data, of a picture.
@@ -38,7 +124,7 @@ def shown(asked: Asked, picture: Callable[[Picture], str]) -> dict[str, Any]:
     return told | _parts(asked, question)
 
 
-def _parts(asked: Asked, question: Base) -> dict[str, Any]:
+def _parts(asked: DrawnQuestion, question: Base) -> dict[str, Any]:
     match question:
         case Choice() | Poll():
             return {"options": _keyed(asked, [option.text for option in question.options])}
@@ -64,7 +150,7 @@ def _parts(asked: Asked, question: Base) -> dict[str, Any]:
     return {}
 
 
-def _keyed(asked: Asked, texts: Sequence[str]) -> list[dict[str, str]]:
+def _keyed(asked: DrawnQuestion, texts: Sequence[str]) -> list[dict[str, str]]:
     return [
         {"key": key, "html": html(texts[number], asked.numbers)}
         for key, number in zip(asked.keys, asked.order, strict=True)
@@ -97,7 +183,7 @@ def _plainly(value: Any) -> str:
     return str(value)
 
 
-def solution(asked: Asked, truth: float | None = None) -> dict[str, Any]:
+def solution(asked: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
     """What is right, as JSON for a browser after the answer is due; `truth` is what was measured, for a prediction."""
     question = asked.question
     told = {"html": "", "explanation": html(question.explanation, asked.numbers)}
@@ -138,7 +224,7 @@ def solution(asked: Asked, truth: float | None = None) -> dict[str, Any]:
     raise TypeError(f"a {type(question).__name__} has no solution")
 
 
-def _of_options(asked: Asked, question: Choice) -> dict[str, Any]:
+def _of_options(asked: DrawnQuestion, question: Choice) -> dict[str, Any]:
     options = [question.options[number] for number in asked.order]
     right = [key for key, option in zip(asked.keys, options, strict=True) if option.right]
     return {

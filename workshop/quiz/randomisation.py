@@ -22,7 +22,7 @@ FEW = 400  # combinations of numbers that are all tried
 
 
 @dataclass(frozen=True)
-class Asked:
+class DrawnQuestion:
     """A question as somebody gets it.
 
     `order` says which option, item or right of the deck (its number from 0) is shown at each place; it is empty for
@@ -50,7 +50,7 @@ class Asked:
         return self.order[self.keys.index(key)]
 
 
-def ask(deck: Deck, question: Base, seed: str) -> Asked:
+def ask(deck: Deck, question: Base, seed: str) -> DrawnQuestion:
     """The question for whoever has this seed: the same seed gives the same numbers and the same order, on any machine.
 
     Options keep the deck's order where the question or the deck says so. What is put in order, and the rights of a
@@ -60,10 +60,10 @@ def ask(deck: Deck, question: Base, seed: str) -> Asked:
         name: _draw(given, random.Random(f"{seed}/{question.id}/number/{name}"))
         for name, given in question.numbers.items()
     }
-    return Asked(deck, question, numbers, _order(deck, question, random.Random(f"{seed}/{question.id}/order")))
+    return DrawnQuestion(deck, question, numbers, _order(deck, question, random.Random(f"{seed}/{question.id}/order")))
 
 
-def alone_seed(this: QuizRound, player: QuizPlayer) -> str:
+def attempt_seed(this: QuizRound, player: QuizPlayer) -> str:
     """The seed of somebody who learns alone: one of their own for each attempt."""
     who = player.nickname if player.identity_id is None else player.identity_id
     return f"{this.seed}/{who}/{player.attempt}"

@@ -15,12 +15,12 @@ from workshop.core import words, yaml_files
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.quiz import content_errors, placement_questions, rendering
 from workshop.quiz.deck import Deck, Place
-from workshop.quiz.form_errors import Mistake, Where, mistakes, nearest
+from workshop.quiz.form_errors import DeckMistake, Where, mistakes, nearest
 from workshop.quiz.schema import schema
-from workshop.quiz.validation import Found, look
+from workshop.quiz.validation import QuestionCheck, look
 from workshop.registry import decks
 
-__all__ = ["BadDeck", "Problem", "dump", "find", "parse", "read", "schema", "shipped"]
+__all__ = ["BadDeck", "DeckProblem", "dump", "find", "parse", "read", "schema", "shipped"]
 
 LARGEST = 1024 * 1024  # bytes
 DEEPEST = 12  # levels
@@ -29,7 +29,7 @@ FILE = "quiz.yaml"  # a lab's deck
 
 
 @dataclass(frozen=True)
-class Problem:
+class DeckProblem:
     """Something wrong in a deck: its line, which question it is in ("" outside of all), and a sentence."""
 
     line: int | None
@@ -40,12 +40,12 @@ class Problem:
 class BadDeck(BadInput):
     """A deck that can't be used. Its text has a line for each problem."""
 
-    def __init__(self, name: str, found: tuple[Problem, ...]) -> None:
+    def __init__(self, name: str, found: tuple[DeckProblem, ...]) -> None:
         super().__init__("\n".join(_line(name, problem) for problem in found))
         self.problems = found
 
 
-def _line(name: str, problem: Problem) -> str:
+def _line(name: str, problem: DeckProblem) -> str:
     where = f", line {problem.line}" if problem.line is not None else ""
     return f"{name}{where}: {f'{problem.where}: ' if problem.where else ''}{problem.text}"
 
@@ -82,7 +82,7 @@ def read(path: Path, thorough: bool = False) -> Deck:
         text = yaml_files.read_text(path, LARGEST, "a deck")
     except BadInput as error:
         said = str(error).removeprefix(f"{path} ").rstrip(".")
-        raise BadDeck(str(path), (Problem(None, "", f"the file {said}"),)) from None
+        raise BadDeck(str(path), (DeckProblem(None, "", f"the file {said}"),)) from None
     return parse(text, str(path), path.parent, thorough)
 
 
@@ -92,24 +92,26 @@ def parse(text: str, name: str, folder: Path | None = None, thorough: bool = Fal
         node, loader = yaml_files.compose(text, DEEPEST)
         document = yaml_files.document(node, loader)
     except yaml_files.TooDeep as error:
-        raise BadDeck(name, (Problem(None, "", f"the file {error}; a deck has {DEEPEST} levels at most"),)) from None
+        raise BadDeck(
+            name, (DeckProblem(None, "", f"the file {error}; a deck has {DEEPEST} levels at most"),)
+        ) from None
     except yaml_files.Unreadable as error:
-        raise BadDeck(name, (Problem(error.line, "", f"the file {error}".rstrip(".")),)) from None
+        raise BadDeck(name, (DeckProblem(error.line, "", f"the file {error}".rstrip(".")),)) from None
     if not isinstance(document, dict):
         said = "the file holds no deck; it should have lines like `deck: ring`, `title: ...` and `questions: ...`"
-        raise BadDeck(name, (Problem(None, "", said),))
+        raise BadDeck(name, (DeckProblem(None, "", said),))
     lines = _Lines(node, document)
-    found = [Problem(line, "", text.rstrip(".")) for line, text in yaml_files.bad_keys(node)]
+    found = [DeckProblem(line, "", text.rstrip(".")) for line, text in yaml_files.bad_keys(node)]
     found += [lines.problem(mistake) for mistake in _mistakes(document, folder, thorough)]
     if found:
         ordered = sorted(dict.fromkeys(found), key=lambda problem: problem.line or 0)
         if len(ordered) > MOST:
-            ordered[MOST:] = [Problem(None, "", f"and {len(ordered) - MOST} more problems")]
+            ordered[MOST:] = [DeckProblem(None, "", f"and {len(ordered) - MOST} more problems")]
         raise BadDeck(name, tuple(ordered))
     return Deck.model_validate(document)
 
 
-def _mistakes(document: Mapping[str, Any], folder: Path | None, thorough: bool) -> Iterator[Mistake]:
+def _mistakes(document: Mapping[str, Any], folder: Path | None, thorough: bool) -> Iterator[DeckMistake]:
     """Everything that is wrong in a deck, with its place in the document."""
     yield from _heading(document)
     questions = document.get("questions")
@@ -120,11 +122,11 @@ def _mistakes(document: Mapping[str, Any], folder: Path | None, thorough: bool) 
         if thorough and not told and isinstance(found.question, Place):
             told += _asked_mapper(found)
         for mistake in told:
-            yield Mistake(("questions", place, *mistake.path), mistake.text)
+            yield DeckMistake(("questions", place, *mistake.path), mistake.text)
     yield from _names(questions)
 
 
-def _heading(document: Mapping[str, Any]) -> Iterator[Mistake]:
+def _heading(document: Mapping[str, Any]) -> Iterator[DeckMistake]:
     """What is wrong outside of the questions."""
     questions = document.get("questions")
     harmless = [
@@ -138,12 +140,14 @@ def _heading(document: Mapping[str, Any]) -> Iterator[Mistake]:
         yield from mistakes(error, Deck, document)
     if isinstance(about := document.get("about"), str):
         for problem in rendering.problems(about):
-            yield Mistake(("about",), problem)
+            yield DeckMistake(("about",), problem)
         for name in sorted(rendering.names(about)):
-            yield Mistake(("about",), f"{{{name}}} is no number; only questions have some, and code is in backticks")
+            yield DeckMistake(
+                ("about",), f"{{{name}}} is no number; only questions have some, and code is in backticks"
+            )
 
 
-def _names(questions: Any) -> Iterator[Mistake]:
+def _names(questions: Any) -> Iterator[DeckMistake]:
     """Questions that are called like another one."""
     rows = questions if isinstance(questions, list) else []  # what is no list is told by `_heading`
     named = [raw.get("id") if isinstance(raw, Mapping) else None for raw in rows]
@@ -151,15 +155,15 @@ def _names(questions: Any) -> Iterator[Mistake]:
     for place, name in enumerate(named):
         if isinstance(name, str) and times[name] > 1 and (first := named.index(name)) < place:
             said = f"id {name[:60]!r} is already that of question {first + 1}; each should have one of its own"
-            yield Mistake(("questions", place, "id"), said)
+            yield DeckMistake(("questions", place, "id"), said)
 
 
-def _asked_mapper(found: Found) -> Iterator[Mistake]:
+def _asked_mapper(found: QuestionCheck) -> Iterator[DeckMistake]:
     try:
         for path, text in placement_questions.problems(found.question):
-            yield Mistake(path, text)
+            yield DeckMistake(path, text)
     except WorkshopError as error:
-        yield Mistake(("right",), str(error).rstrip("."))
+        yield DeckMistake(("right",), str(error).rstrip("."))
 
 
 class _Lines:
@@ -168,8 +172,10 @@ class _Lines:
     def __init__(self, node: yaml.Node, document: Mapping[str, Any]) -> None:
         self.node, self.document = node, document
 
-    def problem(self, mistake: Mistake) -> Problem:
-        return Problem(yaml_files.line_of(self.node, mistake.path), self._where(mistake.path), mistake.text.rstrip("."))
+    def problem(self, mistake: DeckMistake) -> DeckProblem:
+        return DeckProblem(
+            yaml_files.line_of(self.node, mistake.path), self._where(mistake.path), mistake.text.rstrip(".")
+        )
 
     def _where(self, path: Where) -> str:
         if len(path) < 2 or path[0] != "questions":

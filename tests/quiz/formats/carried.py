@@ -12,7 +12,7 @@ from PIL import Image
 from workshop.quiz import expressions, rendering
 from workshop.quiz.deck import Deck
 from workshop.quiz.formats import read, write
-from workshop.quiz.question_view import ask
+from workshop.quiz.randomisation import ask
 
 # Between these and what was written, only the look of a text may differ.
 LOOKS = ("some of the text's formatting", "a formula in MathML", "a link's address")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.quiz.formats.test_samples import SAMPLES
 from workshop import registry
 from workshop.core.errors import BadInput
-from workshop.quiz.formats import LARGEST, read, unmarkup
+from workshop.quiz.formats import LARGEST, markdown_writer, read
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
@@ -120,7 +120,7 @@ def test_damaged_files_are_read_or_refused(tmp_path: Path, sample: str, data: st
 @given(st.text(st.sampled_from("<>/abpulit &;\"'=\\()$*_`[]{}\n") | st.characters(codec="utf-8"), max_size=60))
 @settings(max_examples=200, deadline=None)
 def test_any_html_becomes_markdown(html: str) -> None:
-    made = unmarkup.markdown(html)
+    made = markdown_writer.markdown(html)
     assert isinstance(made.text, str) and "\0" not in made.text
 
 
@@ -138,7 +138,7 @@ def test_any_html_becomes_markdown(html: str) -> None:
     ],
 )
 def test_html_as_markdown(html: str, markdown: str, lost: list[str]) -> None:
-    made = unmarkup.markdown(html)
+    made = markdown_writer.markdown(html)
     assert (made.text, made.lost) == (markdown, lost)
 
 

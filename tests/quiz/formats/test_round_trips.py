@@ -13,9 +13,8 @@ from tests.quiz.decks import decks
 from tests.quiz.formats.carried import there_and_back
 from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck
-from workshop.quiz.formats import gift_read, markup, write
-from workshop.quiz.formats.shape import shape
-from workshop.quiz.formats.tree import parse
+from workshop.quiz.formats import gift, markup, write
+from workshop.quiz.formats.html_tree import parse, shape
 from workshop.quiz.reader import read, shipped
 from workshop.registry import formats
 
@@ -54,7 +53,7 @@ def test_a_deck_comes_back_without_what_was_lost(tmp_path: Path, format: str, de
 def test_a_tilde_before_right_answers_of_gift_changes_nothing(deck: Deck) -> None:
     data = write(deck, "gift").data
     assert data.count(b"\n\t=") == len(deck.questions)
-    assert gift_read.read(data.replace(b"\n\t=", b"\n\t~="), "a.gift") == gift_read.read(data, "a.gift")
+    assert gift.read(data.replace(b"\n\t=", b"\n\t~="), "a.gift") == gift.read(data, "a.gift")
 
 
 @given(deck=decks(("single", "multiple", "number", "text"), most=2))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workshop.quiz.live import scoring
-from workshop.quiz.live.ranking import rank
+from workshop.quiz.live.scoring import rank
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 from workshop.quiz import grading
 from workshop.quiz.deck import Deck
 from workshop.quiz.randomisation import ask
-from workshop.quiz.results.record import Answer, Player, Results
+from workshop.quiz.results.record import Player, Results, RoundAnswer
 
 # The second question's option C and the number's misconception are what many think; of the fourth one the key is wrong.
 DECK = Deck.model_validate(
@@ -105,7 +105,7 @@ def made(of: Deck, answers: Sequence[Mapping[str, Any]], names: Sequence[str] = 
             poll = question.type == "poll"
             near = {("number", 2): 0, ("text", "thread"): 0}.get((question.type, answer if _plain(answer) else None))
             given.append(
-                Answer(
+                RoundAnswer(
                     question=id,
                     player=player.id,
                     answer=answer,

@@ -16,10 +16,10 @@ from workshop.quiz.results.findings import find
 from workshop.quiz.results.items import items
 from workshop.quiz.results.learners import help_wanted, learners
 from workshop.quiz.results.record import Results
-from workshop.quiz.results.revision import Again, again
+from workshop.quiz.results.revision import RevisionItem, again
 
 
-def over(results: Results) -> tuple[Again, ...]:
+def over(results: Results) -> tuple[RevisionItem, ...]:
     return again(results, items(results))
 
 

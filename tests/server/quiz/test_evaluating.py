@@ -13,7 +13,7 @@ from workshop.quiz.deck import Deck
 from workshop.quiz.live.state import RoundState
 from workshop.server.quiz import round_start
 from workshop.server.quiz.room import Room
-from workshop.server.quiz.writer import Writer
+from workshop.server.quiz.writer import AnswerWriter
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
 
@@ -37,7 +37,7 @@ def measured(store: Store, expression: str) -> RoundState:
     store.keep_answers([QuizAnswer(record.id, "q", player.id, "Ada", 1.0, 1.5, 0.5)])
 
     async def wait() -> RoundState:
-        room = await Room.open(store, Writer(store), record.id)
+        room = await Room.open(store, AnswerWriter(store), record.id)
         try:
             async with asyncio.timeout(60):
                 while room.state.phase == "measuring" and not room.state.problem:

@@ -17,8 +17,8 @@ from workshop.server.auth import hashed, let_in
 from workshop.server.auth_middleware import cookie_name
 from workshop.server.limits import Counts, Limit, Rate, ServerLimits
 from workshop.server.quiz import round_start
+from workshop.server.quiz.participants import MOST_PLAYERS
 from workshop.server.quiz.routes import routes
-from workshop.server.quiz.seats import MOST_PLAYERS
 from workshop.store.store import Store
 from workshop.store.tables import identities, quiz_players
 

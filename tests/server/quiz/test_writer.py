@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from workshop.core.errors import WorkshopError
-from workshop.server.quiz.writer import Writer
+from workshop.server.quiz.writer import AnswerWriter
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
 
@@ -20,7 +20,7 @@ def written(store: Store, given: list[QuizAnswer]) -> list[bool | None]:
     told: list[bool | None] = []
 
     async def work() -> None:
-        writer = Writer(store)
+        writer = AnswerWriter(store)
         for one in given:
             writer.put(one, told.append)
         await writer.flush()

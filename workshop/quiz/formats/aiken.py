@@ -8,15 +8,15 @@ from collections.abc import Mapping
 
 from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck, Single
-from workshop.quiz.formats import importer, markup, unmarkup
+from workshop.quiz.formats import importer, markdown_writer, markup
 from workshop.quiz.formats.base import Exported, Imported
-from workshop.quiz.formats.exporter import Carries, Given, given
-from workshop.quiz.formats.importer import Taken
+from workshop.quiz.formats.exporter import Capacity, Exportable, exportable
+from workshop.quiz.formats.importer import DeckBuilder
 
 # A file that has lines of both kinds is surely Aiken.
 _ANY_OPTION = re.compile(rb"^[ \t]*[A-Z][.)][ \t]", re.MULTILINE)
 _ANY_ANSWER = re.compile(rb"^[ \t]*ANSWER[ \t]*:[ \t]*[A-Z][.)]?[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
-_CARRIES = Carries("Aiken", frozenset({"single"}), frozenset())
+_CARRIES = Capacity("Aiken", frozenset({"single"}), frozenset())
 _OPTION = re.compile(r"([A-Z])[.)][ \t]+(\S.*)")
 _ANSWER = re.compile(r"ANSWER:[ \t]*(\S*)")
 # As some write it, and only behind options: a question's text may well begin with `Answer:`.
@@ -30,12 +30,12 @@ def recognises(data: bytes) -> bool:
 
 def write(deck: Deck, pictures: Mapping[str, bytes]) -> Exported:
     """A deck as Aiken. Raises BadInput where there is no question that Aiken can carry."""
-    made = given(deck, _CARRIES, {})
+    made = exportable(deck, _CARRIES, {})
     blocks = [block for question in made.questions if (block := _question(question, made))]
     return Exported(("\n\n".join(blocks) + "\n").encode(), tuple(made.lost))
 
 
-def _question(question: Single, made: Given) -> str:
+def _question(question: Single, made: Exportable) -> str:
     texts = [question.text, *(option.text for option in question.options)]
     text, *options = [markup.plain(one) for one in texts]
     if _OPTION.fullmatch(text) or _ANSWER.match(text):
@@ -52,7 +52,7 @@ def _question(question: Single, made: Given) -> str:
 
 def read(data: bytes, name: str) -> Imported:
     """A deck from Aiken. Raises BadInput with the file and the line."""
-    found = Taken(name)
+    found = DeckBuilder(name)
     text: list[str] = []
     options: dict[str, str] = {}
     began = 1
@@ -77,10 +77,12 @@ def read(data: bytes, name: str) -> Imported:
     return found.imported()
 
 
-def _take(found: Taken, where: str, text: str, options: dict[str, str], right: str) -> None:
+def _take(found: DeckBuilder, where: str, text: str, options: dict[str, str], right: str) -> None:
     if not text or len(options) < 2:
         raise BadInput(f"{where}: an answer without a question and two options before it.")
     if right not in options:
         raise BadInput(f"{where}: ANSWER is {right[:20]!r}; it should be one of {', '.join(options)}.")
-    listed = [{"text": unmarkup.escaped(said), "right": letter == right} for letter, said in options.items()]
-    found.add({"type": "single", "id": found.new_id(text[:60]), "text": unmarkup.escaped(text), "options": listed})
+    listed = [{"text": markdown_writer.escaped(said), "right": letter == right} for letter, said in options.items()]
+    found.add(
+        {"type": "single", "id": found.new_id(text[:60]), "text": markdown_writer.escaped(text), "options": listed}
+    )

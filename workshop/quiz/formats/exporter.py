@@ -11,7 +11,8 @@ from typing import Any
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.quiz import expressions, rendering
-from workshop.quiz.deck import Base, Deck, Number, Text
+from workshop.quiz.deck import Base, Deck, Match, Multiple, Number, Text
+from workshop.quiz.formats import markup
 from workshop.quiz.formats.base import Lost
 from workshop.quiz.parts import Tolerance
 from workshop.quiz.randomisation import ask, written
@@ -31,7 +32,7 @@ _WHAT = {
 
 
 @dataclass(frozen=True)
-class Carries:
+class Capacity:
     """What a format has room for."""
 
     title: str  # of the format
@@ -40,7 +41,7 @@ class Carries:
 
 
 @dataclass
-class Given:
+class Exportable:
     """The questions that are written, and what is lost of the deck."""
 
     questions: list[Any] = field(default_factory=list)
@@ -50,9 +51,9 @@ class Given:
         self.lost.append(Lost(question.id, what, part))
 
 
-def given(deck: Deck, carries: Carries, pictures: Mapping[str, bytes]) -> Given:
+def exportable(deck: Deck, carries: Capacity, pictures: Mapping[str, bytes]) -> Exportable:
     """The questions of a deck that a format can carry, their numbers drawn. Raises BadInput where there is none."""
-    made = Given()
+    made = Exportable()
     whole = {"lab": deck.lab and f"its lab ({deck.lab})", "about": deck.about and "what it is about"}
     whole["seconds"] = deck.seconds != USUAL_SECONDS and f"its time limit of {deck.seconds} s"
     whole["id"] = "the names of its questions"
@@ -76,9 +77,34 @@ def given(deck: Deck, carries: Carries, pictures: Mapping[str, bytes]) -> Given:
     return made
 
 
+def rights(question: Match, made: Exportable, title: str) -> list[str]:
+    """What is on the right of a match as plain text; empty, and told, where that can't be told apart."""
+    plain = [markup.plain(right) for right in question.rights]
+    if len(set(plain)) < len(plain) or not all(plain):
+        made.lose(question, "question", "answers that are alike without their formatting")
+        return []
+    if any(markup.marked(right) for right in question.rights):
+        made.lose(question, "formatting", f"the formatting of what is on the right; {title} has plain text there")
+    return plain
+
+
+def share(question: Multiple, made: Exportable) -> float:
+    """What each right option of a choice is worth, in percent."""
+    if len(question.right) > 10:
+        made.lose(question, "", f"that its {len(question.right)} right options share the points; Moodle has tenths")
+    return 100 / len(question.right)
+
+
 def decimal(value: float) -> str:
     """A number without an exponent, which readers of GIFT and Moodle XML need not know: 0.00005 for 5e-05."""
     return f"{Decimal(repr(value + 0.0)).normalize():f}"  # -0.0 becomes 0.0
+
+
+def category(title: str) -> str:
+    """A title as the last part of Moodle's path of categories, in which a slash that belongs to a name is written
+    twice. A slash that the title begins with is kept apart from the path's own by a space."""
+    doubled = " ".join(title.split()).replace("/", "//")
+    return f" {doubled}" if doubled.startswith("/") else doubled
 
 
 def margin(tolerance: Tolerance, value: float) -> str:
@@ -110,7 +136,7 @@ def _has_feedback(question: Any) -> bool:
     return any(getattr(option, "feedback", "") for option in getattr(question, "options", ()))
 
 
-def _drawn(deck: Deck, question: Any, made: Given) -> Any:
+def _drawn(deck: Deck, question: Any, made: Exportable) -> Any:
     """The question with numbers in place of their names. Raises ValueError where its answer has no value."""
     drawn = ask(deck, question, "export").numbers
     changed: dict[str, Any] = {}

@@ -1,4 +1,5 @@
-"""Moodle GIFT, written. The grammar is that of Moodle's import (question/format/gift); `gift_read` reads it.
+"""Moodle GIFT. The grammar is that of Moodle's import (question/format/gift), a little more lenient about blank lines
+inside of braces.
 
 Texts are written as Markdown, which Moodle knows; those with formulas as HTML, where MathJax finds them. Characters
 that mean something are escaped, and every text stands behind the name of its format.
@@ -6,18 +7,19 @@ that mean something are escaped, and every text stands behind the name of its fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck, Match, Number, Text
-from workshop.quiz.formats import categories, markup
-from workshop.quiz.formats.base import Exported
-from workshop.quiz.formats.exporter import Carries, Given, decimal, given, margin
-from workshop.quiz.formats.gift_read import read
+from workshop.quiz.formats import importer, markdown_writer, markup
+from workshop.quiz.formats.base import Exported, Imported, Lost
+from workshop.quiz.formats.exporter import Capacity, Exportable, category, decimal, exportable, margin, rights, share
+from workshop.quiz.formats.importer import DeckBuilder
 
-__all__ = ["read", "write"]
-
-_CARRIES = Carries(
+_CARRIES = Capacity(
     "GIFT",
     frozenset({"single", "multiple", "number", "match", "text"}),
     frozenset({"explanation", "tags", "feedback", "id", "title"}),
@@ -27,15 +29,15 @@ _ESCAPES = str.maketrans({character: f"\\{character}" for character in "\\~=#{}:
 
 def write(deck: Deck, pictures: Mapping[str, bytes]) -> Exported:
     """A deck as GIFT. Raises BadInput where there is no question that GIFT can carry."""
-    made = given(deck, _CARRIES, {})
-    blocks = [f"$CATEGORY: {categories.part(deck.title)}"]
+    made = exportable(deck, _CARRIES, {})
+    blocks = [f"$CATEGORY: {category(deck.title)}"]
     for question in made.questions:
         if block := _question(question, made):
             blocks.append(block)
     return Exported(("\n\n".join(blocks) + "\n").encode(), tuple(made.lost))
 
 
-def _question(question: Any, made: Given) -> str:
+def _question(question: Any, made: Exportable) -> str:
     answers = _answers(question, made)
     if not answers:
         return ""
@@ -50,7 +52,7 @@ def _question(question: Any, made: Given) -> str:
     return f"{comment}::{_escaped(question.id)}::{_text(question.text)}{brace}\n{lines}}}"
 
 
-def _answers(question: Any, made: Given) -> list[str]:
+def _answers(question: Any, made: Exportable) -> list[str]:
     if isinstance(question, Match):
         return _pairs(question, made)
     if isinstance(question, Text):
@@ -61,20 +63,18 @@ def _answers(question: Any, made: Given) -> list[str]:
             off = margin(near.tolerance or question.tolerance, near.answer)
             answers.append(f"=%0%{decimal(near.answer)}:{off}#{_text(near.feedback)}")
         return answers
-    share = 100 / len(question.right)
-    if len(question.right) > 10:
-        made.lose(question, "", f"that its {len(question.right)} right options share the points; Moodle has tenths")
+    each = share(question, made)
     answers = []
     for option in question.options:
         if question.type == "single":
             mark = "=" if option.right else "~"
         else:
-            mark = f"~%{'' if option.right else '-'}{share:.7g}%"
+            mark = f"~%{'' if option.right else '-'}{each:.7g}%"
         answers.append(mark + _text(option.text) + (f"#{_text(option.feedback)}" if option.feedback else ""))
     return answers
 
 
-def _words(question: Text, made: Given) -> list[str]:
+def _words(question: Text, made: Exportable) -> list[str]:
     if any("->" in form for form in (*question.accept, *(form for near in question.near for form in near.accept))):
         made.lose(question, "question", "an accepted form with ->, which makes GIFT take it for pairs to be matched")
         return []
@@ -82,17 +82,10 @@ def _words(question: Text, made: Given) -> list[str]:
     return answers + [f"=%0%{_form(form)}#{_text(near.feedback)}" for near in question.near for form in near.accept]
 
 
-def _pairs(question: Match, made: Given) -> list[str]:
-    if any(markup.marked(right) for right in question.rights):
-        made.lose(question, "formatting", "the formatting of what is on the right; GIFT has plain text there")
-    lefts = [_text(pair.left, arrow=True) for pair in question.pairs]
-    plain = [markup.plain(right) for right in question.rights]
-    if len(set(plain)) < len(plain) or not all(plain):
-        made.lose(question, "question", "answers that are alike without their formatting")
-        return []
-    pairs = zip(lefts, plain, strict=False)
-    extra = plain[len(question.pairs) :]
-    return [f"={left} -> {_escaped(right)}" for left, right in pairs] + [f"= -> {_escaped(right)}" for right in extra]
+def _pairs(question: Match, made: Exportable) -> list[str]:
+    plain = rights(question, made, "GIFT")
+    lefts = [*(f"{_text(pair.left, arrow=True)} " for pair in question.pairs), *(" " for _ in question.extra)]
+    return [f"={left}-> {_escaped(right)}" for left, right in zip(lefts, plain, strict=False)]
 
 
 def _text(markdown: str, arrow: bool = False) -> str:
@@ -111,3 +104,231 @@ def _form(words: str) -> str:
 
 def _escaped(text: str) -> str:
     return text.translate(_ESCAPES)
+
+
+# Escaped characters stand here as characters of a private plane until the text has been taken apart.
+_PRIVATE = 0xF0000
+_ESCAPED = re.compile(r"\\(\\|[~=#{}:n])")
+_WEIGHT = re.compile(r"%(-?\d{1,3}(?:\.\d*)?)%")
+_FORMAT = re.compile(r"\A\s*\[(html|markdown|plain|moodle)\]")
+_TAG = re.compile(r"\[(tag|id):((?:\\\]|[^\]])+)\]")
+_BLANK = re.compile(r"\n[ \t]*\n")
+_TRUE, _FALSE = {"T", "TRUE"}, {"F", "FALSE"}
+
+
+@dataclass
+class _GiftBlock:
+    """One question as it stands in the file; escaped characters are hidden."""
+
+    line: int
+    text: str
+    tags: list[str] = field(default_factory=list)
+    id: str = ""
+
+
+@dataclass
+class _GiftAnswer:
+    text: str
+    weight: float  # 1: all points
+    feedback: str
+
+
+class _GiftReader:
+    def __init__(self, name: str) -> None:
+        self.taken = DeckBuilder(name)
+        self.format = "moodle"
+        self.lost: list[str] = []
+
+    def markdown(self, text: str) -> str:
+        """A text in its format, or in the question's, as Markdown."""
+        found = _FORMAT.match(text)
+        format, words = (found[1], text[found.end() :]) if found else (self.format, text)
+        made = importer.converted(_shown(words), format)
+        self.lost += made.lost + [f"the picture {address[:60]}" for address, _ in made.pictures]
+        return made.text
+
+    def plain(self, text: str) -> str:
+        return _shown(_FORMAT.sub("", text, count=1)).strip()
+
+    def question(self, block: _GiftBlock) -> None:
+        self.lost, self.format = [], "moodle"
+        title, text = "", block.text
+        if text.startswith("::") and "::" in text[2:]:
+            title, text = text[2:].split("::", 1)
+            title, text = _shown(title).strip(), text.strip()
+        before, brace, rest = text.partition("{")
+        inside, _, after = rest.partition("}")
+        if text.count("{") > text.count("}") or ("{" in inside and _BLANK.search(text)):  # it took later questions in
+            raise BadInput(f"{self.taken.name}, line {block.line}: a brace {{ that isn't closed; each needs a }}.")
+        if found := _FORMAT.match(text):
+            self.format = found[1]
+        label = title or _shown(_FORMAT.sub("", before, count=1))
+        if not brace and "}" not in text:
+            self.taken.leave(label, "not taken: a description, which asks for nothing")
+            return
+        if set("{}") & {*before, *inside, *after}:
+            self.taken.leave(label, f"not taken: {_several(text)}")
+            return
+        gap = r"\_\_\_\_\_" if self.format == "markdown" else "_____"
+        whole = before.rstrip() if not after.strip() else before + gap + after
+        inside, _, explanation = inside.rpartition("####") if "####" in inside else (inside, "", "")
+        made: dict[str, Any] = {"text": self.markdown(whole), "explanation": self.markdown(explanation)}
+        made |= {"id": self.taken.new_id(title or block.id or made["text"][:60]), "tags": block.tags}
+        try:
+            made |= self.answers(inside.strip())
+        except ValueError as error:
+            self.taken.leave(label, f"not taken: {error}")
+            return
+        self.taken.add(made, self.lost)
+
+    def answers(self, text: str) -> dict[str, Any]:
+        """The type and the answers of a question. Raises ValueError with the reason why it can't be taken."""
+        if not text:
+            raise ValueError("an essay, which a person has to judge")
+        if text.startswith("#"):
+            return self.numbers(text[1:])
+        if "~" in text:
+            return self.choices(text)
+        if "=" in text and "->" in text:
+            return self.pairs(text)
+        first, *feedback = text.split("#")
+        if first.strip() in _TRUE | _FALSE:
+            return self.true_or_false(first.strip() in _TRUE, feedback)
+        return self.words(text)
+
+    def listed(self, text: str, first: str = "=") -> list[_GiftAnswer]:
+        """The answers that stand in braces; `first` is the sign of one that begins without any.
+
+        Those without a text are none, as in Moodle: `~=right` is one answer.
+        """
+        answers = _listed(text if text.lstrip().startswith(("=", "~")) else first + text)
+        self.lost += ["the feedback on an answer without a text" for one in answers if one.feedback and not one.text]
+        return [one for one in answers if one.text]
+
+    def choices(self, text: str) -> dict[str, Any]:
+        options = []
+        for one in self.listed(text, "~"):
+            feedback = self.markdown(one.feedback)
+            options.append({"text": self.markdown(one.text), "feedback": feedback, "share": one.weight})
+        made, lost = importer.choices(options, "=" in text)
+        self.lost += lost
+        return made
+
+    def true_or_false(self, true: bool, feedback: list[str]) -> dict[str, Any]:
+        wrong, right = (self.markdown(one) for one in [*feedback, "", ""][:2])
+        options = [
+            {"text": text, "right": yes == true, "feedback": right if yes == true else wrong}
+            for text, yes in (("True", True), ("False", False))
+        ]
+        return {"type": "single", "options": options, "shuffle": False}
+
+    def words(self, text: str) -> dict[str, Any]:
+        found = self.listed(text)
+        return importer.forms(
+            ((self.plain(one.text), one.weight, self.markdown(one.feedback)) for one in found), self.lost
+        )
+
+    def numbers(self, text: str) -> dict[str, Any]:
+        text, _, wrong = text.partition("~")
+        if "#" in wrong and self.markdown(wrong.split("#", 1)[1]):
+            self.lost.append("the feedback on any other number")
+        found = self.listed(text)
+        answers = ((*_range(self.plain(one.text)), one.weight, self.markdown(one.feedback)) for one in found)
+        return importer.numbers(answers, self.lost)
+
+    def pairs(self, text: str) -> dict[str, Any]:
+        pairs = []
+        for piece in filter(str.strip, text.split("=")):
+            left, arrow, right = piece.partition("->")
+            if not arrow:
+                raise ValueError(f"{_shown(piece).strip()[:40]!r} should have -> in it, as all pairs")
+            pairs.append((self.markdown(left), markdown_writer.escaped(_shown(right).strip())))
+        return importer.matches(pairs)
+
+
+def read(data: bytes, name: str) -> Imported:
+    """A deck from GIFT. Raises BadInput with the file and the line."""
+    reader = _GiftReader(name)
+    paths: list[str] = []
+    for block in _blocks(importer.text_of(data, name, "GIFT")):
+        if block.text.startswith("$CATEGORY:"):
+            paths.append(_raw(block.text[len("$CATEGORY:") :]).strip())
+        else:
+            reader.question(block)
+    found = reader.taken
+    if paths:
+        found.title = found.id = importer.category(paths[0])
+        if len(set(paths)) > 1:
+            found.lost.append(Lost("", f"its {len(set(paths))} categories; all questions are in one deck"))
+    return found.imported()
+
+
+def _blocks(text: str) -> Iterator[_GiftBlock]:
+    """Questions and categories: what stands between blank lines that aren't in braces."""
+    lines: list[str] = []
+    tags: list[str] = []
+    id, began, depth = "", 1, 0
+    for number, line in enumerate([*_hidden(text).split("\n"), ""], 1):
+        if line.lstrip().startswith("//"):
+            for kind, value in _TAG.findall(line):
+                value = _shown(value).replace("\\]", "]").strip()
+                tags, id = ([*tags, value], id) if kind == "tag" else (tags, value)
+            continue
+        if line.strip() or depth:
+            if not lines:
+                began = number
+            lines.append(line)
+            depth = max(0, depth + line.count("{") - line.count("}"))
+        if lines and (lines[0].lstrip().startswith("$CATEGORY:") or (not line.strip() and not depth)):
+            yield _GiftBlock(began, "\n".join(lines).strip(), list(dict.fromkeys(tags)), id)
+            lines, tags, id, depth = [], [], "", 0
+    if lines:
+        yield _GiftBlock(began, "\n".join(lines).strip(), tags, id)
+
+
+def _several(text: str) -> str:
+    """Why a question isn't taken whose braces aren't one pair."""
+    pairs = text.count("{")
+    found = "a brace } that nothing opens" if text.count("}") > pairs else f"{pairs} pairs of braces (gaps)"
+    return f"{found}; a question has one pair, with its answers, and braces of a text are written \\{{ and \\}}"
+
+
+def _listed(text: str) -> list[_GiftAnswer]:
+    """Answers with their weights: 1 for =, 0 for ~, or as %…% says."""
+    made = []
+    for sign, piece in re.findall(r"([=~])([^=~]*)", text):
+        weight, piece = 1.0 if sign == "=" else 0.0, piece.strip()
+        if found := _WEIGHT.match(piece):
+            weight, piece = float(found[1]) / 100, piece[found.end() :]
+        words, _, feedback = piece.partition("#")
+        made.append(_GiftAnswer(words.strip(), weight, feedback.strip()))
+    return made
+
+
+def _range(text: str) -> tuple[float, float]:
+    """A number and by how much it may be off, from 3, 3:0.1 or 1..5. Raises ValueError."""
+    try:
+        low, dots, high = text.partition("..")
+        if dots:
+            least, most = importer.number(low), importer.number(high)
+            return (least + most) / 2, abs(most - least) / 2
+        value, _, off = text.partition(":")
+        return importer.number(value), abs(importer.number(off)) if off.strip() else 0.0
+    except ValueError:
+        raise ValueError(f"{text[:40]!r} is no number; it should be like 3, 3:0.1 or 1..5") from None
+
+
+def _hidden(text: str) -> str:
+    """The text with its escaped characters out of the way."""
+    text = "".join("\ufffd" if _PRIVATE <= ord(one) < _PRIVATE + 128 else one for one in text)
+    return _ESCAPED.sub(lambda found: chr(_PRIVATE + ord("\n" if found[1] == "n" else found[1])), text)
+
+
+def _raw(text: str) -> str:
+    """The hidden characters as they stood in the file: in categories, nothing is escaped."""
+    private = {_PRIVATE + code: f"\\{chr(code)}" for code in range(128)} | {_PRIVATE + 10: "\\n"}
+    return text.translate(private)
+
+
+def _shown(text: str) -> str:
+    return "".join(chr(ord(one) - _PRIVATE) if _PRIVATE <= ord(one) < _PRIVATE + 128 else one for one in text)

@@ -17,23 +17,23 @@ from typing import Any
 from workshop.quiz.deck import Deck, Number, Text
 from workshop.quiz.formats import markup
 from workshop.quiz.formats.base import Exported
-from workshop.quiz.formats.exporter import Carries, Given, given
+from workshop.quiz.formats.exporter import Capacity, Exportable, exportable
 
-_CARRIES = Carries("jupyterquiz", frozenset({"single", "multiple", "number", "text"}), frozenset({"feedback"}))
+_CARRIES = Capacity("jupyterquiz", frozenset({"single", "multiple", "number", "text"}), frozenset({"feedback"}))
 _DOLLAR = "&#36;"
 _TAG_OR_DOLLAR = re.compile(r"<[^>]*>|\$")
 
 
 def write(deck: Deck, pictures: Mapping[str, bytes]) -> Exported:
     """A deck as jupyterquiz's JSON. Raises BadInput where there is no question that it can carry."""
-    made = given(deck, _CARRIES, {})
+    made = exportable(deck, _CARRIES, {})
     document = [_asked(question.text) | _answered(question, made) for question in made.questions]
     # jupyterquiz writes the file into a script, and opens it in the encoding of the machine.
     text = json.dumps(document, indent=2).replace("<", "\\u003c")
     return Exported(f"{text}\n".encode("ascii"), tuple(made.lost))
 
 
-def _answered(question: Any, made: Given) -> dict[str, Any]:
+def _answered(question: Any, made: Exportable) -> dict[str, Any]:
     """The type and the answers of a question."""
     if isinstance(question, Number):
         return {"type": "numeric", "answers": _numbers(question)}

@@ -1,4 +1,4 @@
-"""Markdown as the HTML that other programs take, and as plain text. `unmarkup` is the way back."""
+"""Markdown as the HTML that other programs take, and as plain text. `markdown_writer` is the way back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moodle XML, written. `moodle_read` reads it.
+"""Moodle XML, written. `moodle_reader` reads it.
 
 Texts are HTML with formulas where MathJax finds them; pictures stand in the file. The deck is a category, whose
 questions carry their names as id numbers.
@@ -16,10 +16,10 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from workshop.quiz.deck import Deck, Match, Number, Order, Text
-from workshop.quiz.formats import categories, markup
+from workshop.quiz.formats import markup
 from workshop.quiz.formats.base import Exported
-from workshop.quiz.formats.exporter import Carries, Given, decimal, given, margin
-from workshop.quiz.formats.moodle_read import read
+from workshop.quiz.formats.exporter import Capacity, Exportable, category, decimal, exportable, margin, rights, share
+from workshop.quiz.formats.moodle_reader import read
 from workshop.quiz.formats.xml import add
 
 __all__ = ["read", "write"]
@@ -33,25 +33,25 @@ _TYPES = {
     "order": "ordering",
 }
 _PARTS = {"deck", "title", "about", "id", "points", "explanation", "tags", "shuffle", "unit", "feedback"}
-_CARRIES = Carries("Moodle XML", frozenset(_TYPES), frozenset(_PARTS))
+_CARRIES = Capacity("Moodle XML", frozenset(_TYPES), frozenset(_PARTS))
 
 
 def write(deck: Deck, pictures: Mapping[str, bytes]) -> Exported:
     """A deck as Moodle XML. Raises BadInput where there is no question that it can carry."""
-    made = given(deck, _CARRIES, pictures)
+    made = exportable(deck, _CARRIES, pictures)
     root = Element("quiz")
-    category = add(root, "question", type="category")
-    add(add(category, "category"), "text", f"$course$/top/{categories.part(markup.clean(deck.title))}")
-    _text(category, "info", deck.about)
-    add(category, "idnumber", deck.deck)
+    group = add(root, "question", type="category")
+    add(add(group, "category"), "text", f"$course$/top/{category(markup.clean(deck.title))}")
+    _text(group, "info", deck.about)
+    add(group, "idnumber", deck.deck)
     for question in made.questions:
-        if not isinstance(question, Match) or _can_match(question, made):
+        if not isinstance(question, Match) or rights(question, made, "Moodle"):
             root.append(_question(deck, question, pictures, made))
     ElementTree.indent(root)
     return Exported(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n", tuple(made.lost))
 
 
-def _question(deck: Deck, question: Any, pictures: Mapping[str, bytes], made: Given) -> Element:
+def _question(deck: Deck, question: Any, pictures: Mapping[str, bytes], made: Exportable) -> Element:
     root = Element("question", {"type": _TYPES[question.type]})
     add(add(root, "name"), "text", question.id)
     _asked(root, question, pictures)
@@ -99,16 +99,14 @@ def _asked(root: Element, question: Any, pictures: Mapping[str, bytes]) -> None:
     add(asked, "file", data, name=name, path="/", encoding="base64")
 
 
-def _choice(root: Element, deck: Deck, question: Any, made: Given) -> None:
+def _choice(root: Element, deck: Deck, question: Any, made: Exportable) -> None:
     single = question.type == "single"
     add(root, "single", "true" if single else "false")
     add(root, "shuffleanswers", "true" if deck.shuffles(question) else "false")
     add(root, "answernumbering", "abc")
-    if len(question.right) > 10:
-        made.lose(question, "", f"that its {len(question.right)} right options share the points; Moodle has tenths")
-    share = 100 / len(question.right)
+    each = share(question, made)
     for option in question.options:
-        _answer(root, share if option.right else 0 if single else -share, option.text, option.feedback, "html")
+        _answer(root, each if option.right else 0 if single else -each, option.text, option.feedback, "html")
 
 
 def _number(root: Element, question: Number) -> None:
@@ -123,16 +121,6 @@ def _number(root: Element, question: Number) -> None:
     add(root, "unitgradingtype", "0")
     add(root, "showunits", "0" if question.unit else "3")
     add(root, "unitsleft", "0")
-
-
-def _can_match(question: Match, made: Given) -> bool:
-    plain = [markup.plain(right) for right in question.rights]
-    if len(set(plain)) < len(plain) or not all(plain):
-        made.lose(question, "question", "answers that are alike without their formatting")
-        return False
-    if any(markup.marked(right) for right in question.rights):
-        made.lose(question, "formatting", "the formatting of what is on the right; Moodle has plain text there")
-    return True
 
 
 def _match(root: Element, question: Match) -> None:

@@ -1,7 +1,7 @@
 """QTI 2.1, written: a content package (.zip) with a manifest, a test and an item for each question.
 
 Identifiers have a prefix, because QTI's begin with a letter. Explanations are modal feedback that shows itself after
-every answer. `qti_read` reads it. Source: IMS Question and Test Interoperability 2.1, information model.
+every answer. `qti_reader` reads it. Source: IMS Question and Test Interoperability 2.1, information model.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from workshop.quiz.deck import Deck, Match, Number, Order, Poll, Text
-from workshop.quiz.formats import markup, qti_answers
+from workshop.quiz.formats import markup
 from workshop.quiz.formats.base import Exported
-from workshop.quiz.formats.exporter import USUAL_SECONDS, Carries, given
-from workshop.quiz.formats.qti_read import PREFIX, read
+from workshop.quiz.formats.exporter import USUAL_SECONDS, Capacity, exportable
+from workshop.quiz.formats.qti_reader import PREFIX, read
 from workshop.quiz.formats.xml import add
 
 __all__ = ["read", "write"]
@@ -28,13 +28,13 @@ _PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
 _METADATA = "http://ltsc.ieee.org/xsd/LOM"
 _TYPES = frozenset({"single", "multiple", "poll", "number", "order", "match", "text"})
 _PARTS = {"deck", "title", "about", "id", "points", "seconds", "explanation", "tags", "shuffle", "unit", "feedback"}
-_CARRIES = Carries("QTI 2.1", _TYPES, frozenset(_PARTS))
+_CARRIES = Capacity("QTI 2.1", _TYPES, frozenset(_PARTS))
 _WHEN = (2000, 1, 1, 0, 0, 0)  # of all files in the package: the same deck gives the same bytes
 
 
 def write(deck: Deck, pictures: Mapping[str, bytes]) -> Exported:
     """A deck as a QTI package. Raises BadInput where there is no question that it can carry."""
-    made = given(deck, _CARRIES, pictures)
+    made = exportable(deck, _CARRIES, pictures)
     names: dict[str, str] = {}  # of pictures, in the package
     files: dict[str, bytes] = {}
     for question in made.questions:
@@ -96,7 +96,7 @@ def _test(deck: Deck, questions: list[Any]) -> Element:
 def _item(deck: Deck, question: Any, picture: str) -> Element:
     root = Element("assessmentItem", {"xmlns": _QTI, "identifier": PREFIX + question.id, "title": question.id})
     root.attrib |= {"adaptive": "false", "timeDependent": "false"}
-    qti_answers.declare(root, question)
+    declare(root, question)
     score = add(root, "outcomeDeclaration", identifier="SCORE", cardinality="single", baseType="float")
     add(add(score, "defaultValue"), "value", "0")
     cardinality = "multiple" if question.type == "multiple" else "single"
@@ -107,7 +107,7 @@ def _item(deck: Deck, question: Any, picture: str) -> Element:
         alt = markup.clean(question.picture.alt)
         add(add(body, "p"), "img", src=f"../{picture}", alt=alt)
     _interaction(body, deck, question)
-    qti_answers.process(root, question)
+    process(root, question)
     if question.explanation:
         never = {"outcomeIdentifier": "FEEDBACK", "identifier": "EXPLANATION", "showHide": "hide"}
         put(add(root, "modalFeedback", **never), question.explanation)
@@ -164,3 +164,95 @@ def put(parent: Element, markdown: str) -> None:
 
 def _bytes(root: Element) -> bytes:
     return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+
+
+def declare(root: Element, question: Any) -> None:
+    """What is answered, what is right, and what each part of an answer is worth."""
+    kinds = {
+        "single": ("single", "identifier"),
+        "poll": ("single", "identifier"),
+        "multiple": ("multiple", "identifier"),
+        "order": ("ordered", "identifier"),
+        "match": ("multiple", "directedPair"),
+        "number": ("single", "float"),
+        "text": ("single", "string"),
+    }
+    cardinality, kind = kinds[question.type]
+    made = add(root, "responseDeclaration", identifier="RESPONSE", cardinality=cardinality, baseType=kind)
+    if not isinstance(question, Poll):
+        right = add(made, "correctResponse")
+        for value in _right(question):
+            add(right, "value", value)
+    match question:
+        case Text():
+            mapping = add(made, "mapping", lowerBound="0", upperBound="1", defaultValue="0")
+            for form in question.accept:
+                add(mapping, "mapEntry", mapKey=markup.clean(form), mappedValue="1", caseSensitive="false")
+        case Match():
+            mapping = add(made, "mapping", lowerBound="0", upperBound="1", defaultValue="0")
+            for pair in _right(question):
+                add(mapping, "mapEntry", mapKey=pair, mappedValue=repr(1 / len(question.pairs)))
+        case _ if question.type == "multiple":
+            mapping = add(made, "mapping", lowerBound="0", upperBound="1", defaultValue="0")
+            for number, option in enumerate(question.options, 1):
+                share = 1 / len(question.right) if option.right else -1 / len(question.right)
+                add(mapping, "mapEntry", mapKey=f"O_{number}", mappedValue=repr(share))
+
+
+def _right(question: Any) -> list[str]:
+    match question:
+        case Number():
+            return [repr(question.answer)]
+        case Text():
+            return [markup.clean(question.accept[0])]
+        case Order():
+            return [f"I_{number}" for number in range(1, len(question.items) + 1)]
+        case Match():
+            return [f"L_{number} R_{number}" for number in range(1, len(question.pairs) + 1)]
+    return [f"O_{number + 1}" for number in question.right]
+
+
+def process(root: Element, question: Any) -> None:
+    """How the score and the feedback come from an answer."""
+    if isinstance(question, Poll):
+        return
+    made = add(root, "responseProcessing")
+    if question.type in ("multiple", "match", "text"):
+        add(add(made, "setOutcomeValue", identifier="SCORE"), "mapResponse", identifier="RESPONSE")
+    else:
+        if_right = add(add(made, "responseCondition"), "responseIf")
+        if isinstance(question, Number):
+            compared = _equal(if_right, question.tolerance.around(question.answer))
+        else:
+            compared = add(if_right, "match")
+        add(compared, "variable", identifier="RESPONSE")
+        add(compared, "correct", identifier="RESPONSE")
+        _set(if_right, "SCORE", "float", "1")
+    if hasattr(question, "options"):
+        add(add(made, "setOutcomeValue", identifier="FEEDBACK"), "variable", identifier="RESPONSE")
+    for number, near in enumerate(getattr(question, "near", ()), 1):
+        answers = near.accept if isinstance(question, Text) else [near.answer]
+        for answer in answers:
+            if_near = add(add(made, "responseCondition"), "responseIf")
+            if isinstance(question, Text):
+                compared, kind, value = (
+                    add(if_near, "stringMatch", caseSensitive="false"),
+                    "string",
+                    markup.clean(answer),
+                )
+            else:
+                compared = _equal(if_near, (near.tolerance or question.tolerance).around(answer))
+                kind, value = "float", repr(answer)
+            add(compared, "variable", identifier="RESPONSE")
+            add(compared, "baseValue", value, baseType=kind)
+            _set(if_near, "FEEDBACK", "identifier", f"NEAR_{number}")
+
+
+def _equal(parent: Element, off: float) -> Element:
+    if not off:
+        return add(parent, "equal", toleranceMode="exact")
+    return add(parent, "equal", toleranceMode="absolute", tolerance=f"{off!r} {off!r}")
+
+
+def _set(parent: Element, outcome: str, kind: str, value: str) -> None:
+    add(add(parent, "setOutcomeValue", identifier=outcome), "baseValue", value, baseType=kind)

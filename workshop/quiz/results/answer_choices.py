@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 from workshop.core import words as say
-from workshop.quiz import expressions, rendering, typed
+from workshop.quiz import expressions, rendering, text_input
 from workshop.quiz.deck import Base
 from workshop.quiz.results.groups import Groups
-from workshop.quiz.results.record import Answer, Results
+from workshop.quiz.results.record import Results, RoundAnswer
 
 MOST = 8  # answers of one question that are listed, besides those that the deck knows
 LETTERS = "ABCDEFGHIJKL"
@@ -20,7 +20,7 @@ SHORT = 90  # characters of an answer in a sentence
 
 
 @dataclass(frozen=True)
-class Chosen:
+class AnswerChoice:
     """One answer and who gave it. Options are lettered as in the deck, not as they were shuffled."""
 
     label: str
@@ -32,7 +32,7 @@ class Chosen:
     feedback: str = ""  # what the deck says to whoever gave it
 
 
-def chosen(results: Results, question: Base, groups: Groups) -> tuple[Chosen, ...]:
+def chosen(results: Results, question: Base, groups: Groups) -> tuple[AnswerChoice, ...]:
     """The answers of one question, those of the deck first; a match has a row for each pair that somebody made."""
     return tuple(_KINDS[question.type](results, question, groups))
 
@@ -82,14 +82,14 @@ def placed(fields: Mapping[str, Any]) -> str:
 
 
 def _row(
-    groups: Groups, label: str, text: str, right: bool | None, who: Iterable[Answer], feedback: str = ""
-) -> Chosen:
+    groups: Groups, label: str, text: str, right: bool | None, who: Iterable[RoundAnswer], feedback: str = ""
+) -> AnswerChoice:
     players = {one.player for one in who}
     upper, lower = (len(players & groups.upper), len(players & groups.lower)) if groups else (None, None)
-    return Chosen(label, text, right, len(players), upper, lower, feedback)
+    return AnswerChoice(label, text, right, len(players), upper, lower, feedback)
 
 
-def _options(results: Results, question: Any, groups: Groups) -> Iterable[Chosen]:
+def _options(results: Results, question: Any, groups: Groups) -> Iterable[AnswerChoice]:
     for place, option in enumerate(question.options):
         who = [one for one in results.of(question.id) if place in _several(one.answer)]
         feedback = plain(results, question, getattr(option, "feedback", ""))
@@ -101,7 +101,9 @@ def _several(answer: Any) -> Collection[int]:
     return answer if isinstance(answer, list | tuple) else (answer,)
 
 
-def _near(results: Results, question: Any, groups: Groups, name: Callable[[Any], str], right: str) -> Iterable[Chosen]:
+def _near(
+    results: Results, question: Any, groups: Groups, name: Callable[[Any], str], right: str
+) -> Iterable[AnswerChoice]:
     """The right answer, misconceptions that the deck knows, and what else was answered, the most frequent first."""
     answers = results.of(question.id)
     yield _row(groups, "right", right, True, [one for one in answers if one.right])
@@ -125,7 +127,7 @@ def _near_answer(results: Results, question: Any, near: Any) -> str:
     return placed(near.placement)
 
 
-def _others(groups: Groups, answers: Sequence[Answer], name: Callable[[Any], str]) -> Iterable[Chosen]:
+def _others(groups: Groups, answers: Sequence[RoundAnswer], name: Callable[[Any], str]) -> Iterable[AnswerChoice]:
     named = [(name(one.answer), one) for one in answers]
     often = Counter(text for text, _ in named)
     # Equally frequent ones in the order of the alphabet, so that a report reads the same each time.
@@ -138,13 +140,13 @@ def _others(groups: Groups, answers: Sequence[Answer], name: Callable[[Any], str
         yield _row(groups, "other", say.count(len(few), "rarer answer"), None, who)
 
 
-def _numbers(results: Results, question: Any, groups: Groups) -> Iterable[Chosen]:
+def _numbers(results: Results, question: Any, groups: Groups) -> Iterable[AnswerChoice]:
     truth = results.truths.get(question.id)
     right = f"{number(truth)} {question.unit}".strip() if truth is not None else "each learner's own"
     return _near(results, question, groups, lambda value: f"{number(value)} {question.unit}".strip(), right)
 
 
-def _predicted(results: Results, question: Any, groups: Groups) -> Iterable[Chosen]:
+def _predicted(results: Results, question: Any, groups: Groups) -> Iterable[AnswerChoice]:
     answers, truth = results.of(question.id), results.truths.get(question.id)
 
     def unit(value: float) -> str:
@@ -159,7 +161,7 @@ def _predicted(results: Results, question: Any, groups: Groups) -> Iterable[Chos
     yield _row(groups, "too high", f"above {unit(truth)}", False, [one for one in off if one.answer >= truth])
 
 
-def _orders(results: Results, question: Any, groups: Groups) -> Iterable[Chosen]:
+def _orders(results: Results, question: Any, groups: Groups) -> Iterable[AnswerChoice]:
     """Wrong orders by the numbers that items have in the right one: whole texts would be too long to compare."""
     items = [f"{number}. {plain(results, question, item)}" for number, item in enumerate(question.items, 1)]
     answers = results.of(question.id)
@@ -168,7 +170,7 @@ def _orders(results: Results, question: Any, groups: Groups) -> Iterable[Chosen]
     yield from _others(groups, wrong, lambda order: " → ".join(str(place + 1) for place in order))
 
 
-def _pairs(results: Results, question: Any, groups: Groups) -> Iterable[Chosen]:
+def _pairs(results: Results, question: Any, groups: Groups) -> Iterable[AnswerChoice]:
     lefts = [plain(results, question, pair.left) for pair in question.pairs]
     rights = [plain(results, question, right) for right in question.rights]
     answers = results.of(question.id)
@@ -179,15 +181,15 @@ def _pairs(results: Results, question: Any, groups: Groups) -> Iterable[Chosen]:
                 yield _row(groups, f"pair {left + 1}", f"{name} – {partner}", left == right, who)
 
 
-def _texts(results: Results, question: Any, groups: Groups) -> Iterable[Chosen]:
-    return _near(results, question, groups, typed.alike, say.listed(question.accept))
+def _texts(results: Results, question: Any, groups: Groups) -> Iterable[AnswerChoice]:
+    return _near(results, question, groups, text_input.alike, say.listed(question.accept))
 
 
-def _placements(results: Results, question: Any, groups: Groups) -> Iterable[Chosen]:
+def _placements(results: Results, question: Any, groups: Groups) -> Iterable[AnswerChoice]:
     return _near(results, question, groups, placed, f"{placed(question.right)}, or what places ranks alike")
 
 
-_KINDS: dict[str, Callable[[Results, Any, Groups], Iterable[Chosen]]] = {
+_KINDS: dict[str, Callable[[Results, Any, Groups], Iterable[AnswerChoice]]] = {
     "single": _options,
     "multiple": _options,
     "poll": _options,

@@ -14,7 +14,7 @@ DOUBT = 0.05
 
 
 @dataclass(frozen=True)
-class Change:
+class QuestionChange:
     """One question, for those who answered it in both rounds."""
 
     id: str
@@ -34,24 +34,24 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RoundComparison:
     before: int  # rounds
     after: int
     both: int  # learners who took part in both
-    changes: tuple[Change, ...]
+    changes: tuple[QuestionChange, ...]
     notes: tuple[str, ...]
 
 
-def compare(before: Results, after: Results) -> Comparison:
+def compare(before: Results, after: Results) -> RoundComparison:
     """Learners are the same where their identity is; a nickname alone could be somebody else's."""
     earlier = {player.identity_id: player.id for player in before.players if player.identity_id is not None}
     pairs = {player.id: earlier[player.identity_id] for player in after.players if player.identity_id in earlier}
     common = [id for id in after.asked if id in before.asked and after.deck.question(id).type != "poll"]
     changes = tuple(_change(before, after, id, pairs) for id in common)
-    return Comparison(before.round, after.round, len(pairs), changes, tuple(_notes(before, after, common, pairs)))
+    return RoundComparison(before.round, after.round, len(pairs), changes, tuple(_notes(before, after, common, pairs)))
 
 
-def _change(before: Results, after: Results, id: str, pairs: Mapping[int, int]) -> Change:
+def _change(before: Results, after: Results, id: str, pairs: Mapping[int, int]) -> QuestionChange:
     def right(results: Results, player: int) -> bool | None:
         answer = results.by(player).get(id)
         return None if answer is None else answer.right
@@ -62,7 +62,7 @@ def _change(before: Results, after: Results, id: str, pairs: Mapping[int, int]) 
     lost = sum(first and not second for first, second in known)
     chance = sign_test(gained, lost) if gained + lost else None
     text = plain(after, after.deck.question(id), after.deck.question(id).text)
-    return Change(
+    return QuestionChange(
         id=id,
         text=text,
         of=len(known),
@@ -93,11 +93,7 @@ def _notes(before: Results, after: Results, common: list[str], pairs: Mapping[in
         yield "Nobody took part in both rounds, so that nothing can be said of a change."
     elif len(pairs) < len(after.players):
         left_out = len(after.players) - len(pairs)
-        yield f"{say.count(left_out, 'learner')} took part in the later round only and {_is(left_out)} left out."
+        yield f"{say.count(left_out, 'learner')} took part in the later round only and {say.verb(left_out)} left out."
     changed = [id for id in common if before.deck.question(id) != after.deck.question(id)]
     if changed:
         yield f"Written differently in the two rounds: {say.listed(changed)}."
-
-
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"

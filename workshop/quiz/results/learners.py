@@ -24,7 +24,7 @@ class Tag:
 
 
 @dataclass(frozen=True)
-class Learner:
+class LearnerResult:
     nickname: str
     place: int  # by points; learners with equal points share one
     points: float
@@ -43,14 +43,14 @@ class Learner:
 
 
 @dataclass(frozen=True)
-class Help:
+class HelpNeed:
     """Somebody who may need help, and what suggests it."""
 
     nickname: str
     words: str
 
 
-def learners(results: Results) -> tuple[Learner, ...]:
+def learners(results: Results) -> tuple[LearnerResult, ...]:
     """All of them, the one with most points first; equal ones in the order in which they joined."""
     points = {player.id: _points(results, player.id) for player in results.players}
     ordered = sorted(points.values(), reverse=True)
@@ -59,7 +59,7 @@ def learners(results: Results) -> tuple[Learner, ...]:
     return tuple(sorted(made, key=lambda one: one.place))
 
 
-def help_wanted(found: Sequence[Learner]) -> tuple[Help, ...]:
+def help_wanted(found: Sequence[LearnerResult]) -> tuple[HelpNeed, ...]:
     """Who may need help: few marks, and few beside the class; or few answers. Whoever has hardly been there is not
     judged, and where a whole class has few marks it is the questions that are gone over again."""
     lowest = quartiles([one.share for one in found if one.share is not None])
@@ -74,11 +74,11 @@ def help_wanted(found: Sequence[Learner]) -> tuple[Help, ...]:
             why = f"has {say.percent(one.share)} of the marks{fewest}"
         else:
             continue
-        told.append(Help(one.nickname, f"{one.nickname} {why}."))
+        told.append(HelpNeed(one.nickname, f"{one.nickname} {why}."))
     return tuple(told)
 
 
-def _weak(one: Learner) -> str:
+def _weak(one: LearnerResult) -> str:
     """The tag that went worst, where it went worse than the rest."""
     worst = min((tag for tag in one.tags if tag.questions >= 2), key=lambda tag: tag.mark, default=None)
     return worst.name if worst is not None and one.share is not None and worst.mark < one.share else ""
@@ -88,7 +88,7 @@ def _points(results: Results, player: int) -> float:
     return math.fsum(one.points or 0.0 for one in results.by(player).values())
 
 
-def _learner(results: Results, player: int, nickname: str, place: int) -> Learner:
+def _learner(results: Results, player: int, nickname: str, place: int) -> LearnerResult:
     answers = results.by(player)
     there = [one for one in results.questions if player in results.there(one.id)]
     counted = [one for one in there if results.counts(one.id)]
@@ -99,7 +99,7 @@ def _learner(results: Results, player: int, nickname: str, place: int) -> Learne
     times = [one.seconds for one in answers.values() if one.seconds is not None]
     middle = quartiles(times)
     names = dict.fromkeys(tag for one in counted for tag in one.tags)
-    return Learner(
+    return LearnerResult(
         nickname=nickname,
         place=place,
         points=_points(results, player),

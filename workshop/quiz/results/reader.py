@@ -13,13 +13,15 @@ from pydantic import ValidationError
 
 from workshop.core import words as say
 from workshop.core.errors import bad_input
-from workshop.quiz import grading, placement_questions, typed
+from workshop.quiz import grading, placement_questions, text_input
 from workshop.quiz.deck import Base, Deck, Number, Place, Predict, Text
 from workshop.quiz.live.state import RoundState
-from workshop.quiz.randomisation import Asked, alone_seed, ask
-from workshop.quiz.results.record import Answer, Player, Results
+from workshop.quiz.randomisation import DrawnQuestion, ask, attempt_seed
+from workshop.quiz.results.record import Player, Results, RoundAnswer
 from workshop.store.records import QuizAnswer, QuizPlayer, QuizRound
 from workshop.store.store import Store
+
+WAS = ("was", "were")
 
 
 def read(store: Store, round_id: int) -> Results:
@@ -50,7 +52,7 @@ def make(this: QuizRound, players: Sequence[QuizPlayer], answers: Sequence[QuizA
             _answer(
                 one,
                 shared.get(one.question)
-                or ask(deck, deck.question(one.question), alone_seed(this, counted[one.player_id])),
+                or ask(deck, deck.question(one.question), attempt_seed(this, counted[one.player_id])),
             )
             for one in kept
         ),
@@ -74,9 +76,9 @@ def _counts(player: QuizPlayer) -> bool:
     return not player.removed and player.attempt == 1
 
 
-def _answer(kept: QuizAnswer, asked: Asked) -> Answer:
+def _answer(kept: QuizAnswer, asked: DrawnQuestion) -> RoundAnswer:
     poll = asked.question.type == "poll"
-    return Answer(
+    return RoundAnswer(
         question=kept.question,
         player=kept.player_id,
         answer=kept.answer,
@@ -88,20 +90,20 @@ def _answer(kept: QuizAnswer, asked: Asked) -> Answer:
     )
 
 
-def _near(asked: Asked, answer: Any) -> int | None:
+def _near(asked: DrawnQuestion, answer: Any) -> int | None:
     """The number of the misconception that an answer shows; None: none that the deck knows."""
     near = getattr(asked.question, "near", ())
     return next((place for place, one in enumerate(near) if _hits(asked, one, answer)), None)
 
 
-def _hits(asked: Asked, near: Any, answer: Any) -> bool:
+def _hits(asked: DrawnQuestion, near: Any, answer: Any) -> bool:
     question: Base = asked.question
     match question:
         case Number():
             value = grading.value_of(asked, near.answer)
             return grading.within(answer, value, near.tolerance or question.tolerance)
         case Text():
-            return typed.alike(answer) in map(typed.alike, near.accept)
+            return text_input.alike(answer) in map(text_input.alike, near.accept)
         case Place():
             # Equal placements only: others that come to the same would have to be asked of the mapper, each anew.
             return placement_questions.compose(question, near.placement) == placement_questions.compose(
@@ -122,7 +124,7 @@ def _absent(
     return found
 
 
-def _truths(shared: Mapping[str, Asked], state: RoundState | None) -> dict[str, float]:
+def _truths(shared: Mapping[str, DrawnQuestion], state: RoundState | None) -> dict[str, float]:
     """Right numbers that were the same for everybody."""
     found = {
         id: grading.value_of(one, one.question.answer) for id, one in shared.items() if isinstance(one.question, Number)
@@ -139,15 +141,12 @@ def _notes(this: QuizRound, deck: Deck, players: Sequence[QuizPlayer], state: Ro
     if state is not None and state.phase != "ended":
         yield "The round is still going on, so that figures will change."
     if removed := sum(player.removed for player in players):
-        yield f"{say.count(removed, 'player')} {_was(removed)} removed by the instructor and not counted."
+        yield f"{say.count(removed, 'player')} {say.verb(removed, *WAS)} removed by the instructor and not counted."
     if later := sum(player.attempt > 1 and not player.removed for player in players):
-        yield f"{say.count(later, 'later attempt')} {_was(later)} not counted: right answers had been shown before."
+        told = f"{say.count(later, 'later attempt')} {say.verb(later, *WAS)} not counted"
+        yield f"{told}: right answers had been shown before."
     if state is not None and state.skipped:
         places = [number for number, question in enumerate(deck.questions, 1) if question.id in state.skipped]
-        yield f"{say.capital(say.numbered('question', places))} {_was(len(places))} skipped and not counted."
+        yield f"{say.capital(say.numbered('question', places))} {say.verb(len(places), *WAS)} skipped and not counted."
     if this.settings.get("speed_bonus"):
         yield "Points of learners include a bonus for speed; marks and discrimination don't."
-
-
-def _was(number: int) -> str:
-    return "was" if number == 1 else "were"

@@ -20,7 +20,7 @@ class Player:
 
 
 @dataclass(frozen=True)
-class Answer:
+class RoundAnswer:
     """One answer, with its mark where there is one."""
 
     question: str
@@ -42,7 +42,7 @@ class Results:
     deck: Deck
     asked: tuple[str, ...]  # questions, in the order in which they were asked
     players: tuple[Player, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[RoundAnswer, ...]
     began: float = 0.0
     timed: bool = True  # whether questions had a time limit
     absent: Mapping[str, frozenset[int]] = field(default_factory=dict)  # who came after a question was over
@@ -55,20 +55,20 @@ class Results:
         return tuple(self.deck.question(id) for id in self.asked)
 
     @cached_property
-    def _by_question(self) -> Mapping[str, tuple[Answer, ...]]:
+    def _by_question(self) -> Mapping[str, tuple[RoundAnswer, ...]]:
         return {id: tuple(one for one in self.answers if one.question == id) for id in self.asked}
 
     @cached_property
-    def _by_player(self) -> Mapping[int, Mapping[str, Answer]]:
-        found: dict[int, dict[str, Answer]] = {player.id: {} for player in self.players}
+    def _by_player(self) -> Mapping[int, Mapping[str, RoundAnswer]]:
+        found: dict[int, dict[str, RoundAnswer]] = {player.id: {} for player in self.players}
         for one in self.answers:
             found[one.player][one.question] = one
         return found
 
-    def of(self, question: str) -> tuple[Answer, ...]:
+    def of(self, question: str) -> tuple[RoundAnswer, ...]:
         return self._by_question[question]
 
-    def by(self, player: int) -> Mapping[str, Answer]:
+    def by(self, player: int) -> Mapping[str, RoundAnswer]:
         """Somebody's answers by question."""
         return self._by_player[player]
 
@@ -83,10 +83,10 @@ class Results:
         return self._there[question]
 
     @cached_property
-    def _judged(self) -> Mapping[str, tuple[Answer, ...]]:
+    def _judged(self) -> Mapping[str, tuple[RoundAnswer, ...]]:
         return {id: tuple(one for one in self.of(id) if one.share is not None) for id in self.asked}
 
-    def judged(self, question: str) -> tuple[Answer, ...]:
+    def judged(self, question: str) -> tuple[RoundAnswer, ...]:
         """Its answers that have a mark."""
         return self._judged[question]
 

@@ -12,16 +12,16 @@ from html import escape
 from importlib.resources import files
 
 from workshop.core import words as say
-from workshop.quiz.results import parts
-from workshop.quiz.results.findings import Findings
-from workshop.quiz.results.learners import Learner
-from workshop.quiz.results.revision import Again
-from workshop.quiz.results.table import name, table
+from workshop.quiz.results import sections
+from workshop.quiz.results.findings import RoundFindings
+from workshop.quiz.results.learners import LearnerResult
+from workshop.quiz.results.revision import RevisionItem
+from workshop.quiz.results.sections import name, table
 
 TOPICS = 8  # tags that a page of paper has room for
 
 
-def write(found: Findings) -> bytes:
+def write(found: RoundFindings) -> bytes:
     """The report as a file."""
     return frame(f"Results: {found.results.title}", body(found)).encode("utf-8", "replace")
 
@@ -48,30 +48,30 @@ def policy() -> str:
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'self'"
 
 
-def body(found: Findings, tools: str = "") -> str:
+def body(found: RoundFindings, tools: str = "") -> str:
     """What stands on the page; `tools` is HTML that belongs under its heading."""
     results = found.results
     when = time.strftime("%d %B %Y, %H:%M", time.localtime(results.began))
     asked = say.count(len(results.asked), "question")
     head = f"Round {results.round}, begun {when}: {say.count(len(results.players), 'learner')}, {asked}."
-    sections = (
+    made = (
         _verdict(found),
         *(f'<p class="note">{escape(note)}</p>' for note in results.notes),
         _again(found),
-        parts.comparison(found.comparison) if found.comparison is not None else "",
-        parts.overview(found),
+        sections.comparison(found.comparison) if found.comparison is not None else "",
+        sections.overview(found),
         _learners(found),
         "<h2>Question by question</h2>" if found.items else "",
-        *(parts.question(results, item) for item in found.items),
+        *(sections.question(results, item) for item in found.items),
         _counted(found),
     )
     return (
         f'<header><h1>Results: {escape(results.title)}</h1><p class="about">{escape(head)}</p>{tools}</header>'
-        f"<main>{''.join(sections)}</main>"
+        f"<main>{''.join(made)}</main>"
     )
 
 
-def _verdict(found: Findings) -> str:
+def _verdict(found: RoundFindings) -> str:
     told = found.verdict
     return (
         f'<section class="card verdict"><h2>{escape(told["verdict"])}</h2>'
@@ -80,14 +80,14 @@ def _verdict(found: Findings) -> str:
     )
 
 
-def _again(found: Findings) -> str:
+def _again(found: RoundFindings) -> str:
     if not found.results.answers:
         return ""
     heading = "<h2>To go over again</h2>"
     if not found.again:
         return f"{heading}<p>Nothing: no question was hard, misleading or slow enough to say something of.</p>"
 
-    def reasons(one: Again) -> Iterable[str]:
+    def reasons(one: RevisionItem) -> Iterable[str]:
         for reason in one.reasons:
             yield f"<p>{escape(reason.words)}</p>"
             if reason.say:
@@ -99,13 +99,15 @@ def _again(found: Findings) -> str:
     return f'{heading}<ol class="again">{listed}</ol>'
 
 
-def _learners(found: Findings) -> str:
+def _learners(found: RoundFindings) -> str:
     if not found.learners:
         return ""
     numbers = {item.id: item.number for item in found.items}
     rows = [_learner(one, numbers) for one in found.learners]
     shares = [one.share for one in found.learners if one.share is not None]
-    drawn = parts.spread(shares, "marks of learners", 0.0, 1.0, "0 %", "100 % of the marks") if len(shares) > 2 else ""
+    drawn = (
+        sections.spread(shares, "marks of learners", 0.0, 1.0, "0 %", "100 % of the marks") if len(shares) > 2 else ""
+    )
     wanted = "".join(f"<li>{escape(one.words)}</li>" for one in found.help)
     help_ = (
         f"<h3>May need help</h3><ul>{wanted}</ul>"
@@ -118,7 +120,7 @@ def _learners(found: Findings) -> str:
     return f"<h2>Learners</h2>{drawn}{help_}{people}{_tags(found)}"
 
 
-def _learner(one: Learner, numbers: dict[str, int]) -> tuple[str, ...]:
+def _learner(one: LearnerResult, numbers: dict[str, int]) -> tuple[str, ...]:
     def named(ids: Iterable[str]) -> str:
         return ", ".join(str(numbers[id]) for id in ids) or "–"
 
@@ -133,7 +135,7 @@ def _learner(one: Learner, numbers: dict[str, int]) -> tuple[str, ...]:
     )
 
 
-def _tags(found: Findings) -> str:
+def _tags(found: RoundFindings) -> str:
     """Marks by tag, where there is more than one: those with most questions, in the order in which they came."""
     asked = Counter(tag for item in found.items for tag in item.tags if item.type != "poll")
     most = {tag for tag, _ in asked.most_common(TOPICS)}
@@ -149,7 +151,7 @@ def _tags(found: Findings) -> str:
     return f"<h3>Marks by topic</h3>{marked}{others}"
 
 
-def _counted(found: Findings) -> str:
+def _counted(found: RoundFindings) -> str:
     groups = list(dict.fromkeys(item.groups for item in found.items))
     lines = (
         "Shares are of those who answered; who didn't isn't counted as wrong there, and has no marks in the score.",

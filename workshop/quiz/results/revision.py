@@ -9,7 +9,7 @@ from statistics import median
 
 from workshop.core import words as say
 from workshop.quiz.deck import Base
-from workshop.quiz.results.answer_choices import Chosen, short
+from workshop.quiz.results.answer_choices import AnswerChoice, short
 from workshop.quiz.results.items import Item
 from workshop.quiz.results.record import Results
 
@@ -29,7 +29,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Again:
+class RevisionItem:
     """A question to go over again. The need is the share that wasn't right, and somewhat more for each reason."""
 
     number: int
@@ -39,7 +39,7 @@ class Again:
     reasons: tuple[Reason, ...]
 
 
-def again(results: Results, found: Sequence[Item]) -> tuple[Again, ...]:
+def again(results: Results, found: Sequence[Item]) -> tuple[RevisionItem, ...]:
     """The questions that need it, the neediest first; none where nothing is to be said."""
     pace = [item.seconds.median for item in found if item.seconds is not None]
     usual = median(pace) if len(pace) >= 4 else math.inf
@@ -48,7 +48,7 @@ def again(results: Results, found: Sequence[Item]) -> tuple[Again, ...]:
         question = results.deck.question(item.id)
         if reasons := tuple(_reasons(results, question, item, usual)):
             need = (1 - item.share if item.share is not None else 0.0) + ANOTHER * (len(reasons) - 1)
-            made.append(Again(item.number, item.id, item.text, need, reasons))
+            made.append(RevisionItem(item.number, item.id, item.text, need, reasons))
     return tuple(sorted(made, key=lambda one: (-one.need, one.number)))
 
 
@@ -91,7 +91,7 @@ def _reasons(results: Results, question: Base, item: Item, usual: float) -> Iter
             )
 
 
-def _shared(item: Item) -> Chosen | None:
+def _shared(item: Item) -> AnswerChoice | None:
     """The wrong answer that most people share, if many do and at least two. Guesses of a run are nobody's mistake."""
     if item.type == "predict":
         return None

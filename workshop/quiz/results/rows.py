@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workshop.quiz.results.answer_choices import given
-from workshop.quiz.results.findings import Findings
+from workshop.quiz.results.findings import RoundFindings
 from workshop.quiz.results.items import Item
-from workshop.quiz.results.learners import Learner
+from workshop.quiz.results.learners import LearnerResult
 
 Cell = str | int | float | None
 
@@ -30,23 +30,23 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
 
-def tables(found: Findings) -> tuple[Table, Table, Table]:
+def tables(found: RoundFindings) -> tuple[Table, Table, Table]:
     """Questions, learners and answers."""
     return questions(found), learners(found), answers(found)
 
 
-def questions(found: Findings) -> Table:
+def questions(found: RoundFindings) -> Table:
     reasons = {one.id: " ".join(reason.words for reason in one.reasons) for one in found.again}
     return _table("Questions", _QUESTIONS, [(*_question(item), reasons.get(item.id)) for item in found.items])
 
 
-def learners(found: Findings) -> Table:
+def learners(found: RoundFindings) -> Table:
     tags = tuple(dict.fromkeys(tag.name for one in found.learners for tag in one.tags))
     rows = [(*_learner(one), *_tags(one, tags)) for one in found.learners]
     return _table("Learners", (*_LEARNERS, *(f"marks on {tag}" for tag in tags)), rows)
 
 
-def answers(found: Findings) -> Table:
+def answers(found: RoundFindings) -> Table:
     """A row for each learner and question, also where there is no answer."""
     results = found.results
     rows: list[tuple[Cell, ...]] = []
@@ -104,13 +104,13 @@ def _question(item: Item) -> tuple[Cell, ...]:
     )
 
 
-def _learner(one: Learner) -> tuple[Cell, ...]:
+def _learner(one: LearnerResult) -> tuple[Cell, ...]:
     lists = (", ".join(one.wrong), ", ".join(one.missed), ", ".join(one.late))
     counts = (one.place, one.points, one.possible, one.share, one.there, one.answered, one.right)
     return (one.nickname, *counts, one.seconds, one.total, *lists)
 
 
-def _tags(one: Learner, names: Sequence[str]) -> tuple[Cell, ...]:
+def _tags(one: LearnerResult, names: Sequence[str]) -> tuple[Cell, ...]:
     marks = {tag.name: tag.mark for tag in one.tags}
     return tuple(marks.get(name) for name in names)
 

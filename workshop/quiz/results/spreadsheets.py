@@ -12,7 +12,7 @@ import pandas as pd
 from openpyxl.styles import Alignment, Font, PatternFill
 
 from workshop.quiz.results import rows
-from workshop.quiz.results.findings import Findings
+from workshop.quiz.results.findings import RoundFindings
 
 NARROW, WIDE = 9, 50  # characters of a column
 _BOLD = Font(bold=True)
@@ -22,13 +22,13 @@ _TOP = Alignment(vertical="top")
 _SHARES = ("share", "95 %", "mean mark", "marks on")  # what headings of shares begin with
 
 
-def csv(found: Findings) -> bytes:
+def csv(found: RoundFindings) -> bytes:
     """A row for each learner and question. CSV as RFC 4180 has it, in UTF-8 with a byte order mark: without one,
     spreadsheets on Windows read nicknames in the machine's old code page; in Python it is opened as `utf-8-sig`."""
     return _frame(rows.answers(found)).to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig")
 
 
-def xlsx(found: Findings) -> bytes:
+def xlsx(found: RoundFindings) -> bytes:
     """A workbook. Text is written as text, whatever it begins with, and no cell is a formula."""
     file = io.BytesIO()
     with pd.ExcelWriter(file, engine="openpyxl") as book:

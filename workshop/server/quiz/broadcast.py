@@ -8,22 +8,22 @@ from collections.abc import Callable
 from workshop.quiz.live.state import RoundState
 from workshop.server.quiz import messages
 from workshop.server.quiz.client import Client
-from workshop.server.quiz.question import Asking
-from workshop.server.quiz.seats import Seat, Seats
+from workshop.server.quiz.participants import Participant, Participants
+from workshop.server.quiz.question import RoundQuestion
 from workshop.store.records import QuizRound
 
 COUNTED = 0.2  # seconds between counts for the host
 MOST_LINES = 8  # of one player: tabs and devices, and lines that are dead without knowing
 
 
-class Telling:
+class Broadcast:
     record: QuizRound
-    seats: Seats
+    seats: Participants
     state: RoundState
     ids: list[str]  # of the deck's questions
 
     def __init__(self) -> None:
-        self.asked: Asking | None = None  # the question that is open, or was the last one
+        self.asked: RoundQuestion | None = None  # the question that is open, or was the last one
         self.clients: set[Client] = set()
         self.progress: tuple[float, float] | None = None  # of what is being measured
         self._messages: dict[bool, str] = {}  # the state for players and for staff
@@ -38,7 +38,7 @@ class Telling:
         """The id of the question that is open, or was the last one."""
         return self.asked.question.id if self.asked else None
 
-    def enter(self, client: Client, seat: Seat | None) -> None:
+    def enter(self, client: Client, seat: Participant | None) -> None:
         """Take somebody in, who gets all there is at once."""
         if seat is not None:
             self._make_room(seat)
@@ -56,7 +56,7 @@ class Telling:
             client.close("The round has ended.")
         self.touch()
 
-    def _make_room(self, seat: Seat) -> None:
+    def _make_room(self, seat: Participant) -> None:
         """Close the oldest lines of somebody who has too many, rather than refuse the new one: a phone that lost its
         line has dead ones here until it is found out."""
         for oldest in sorted(seat.clients, key=lambda client: client.since)[
@@ -119,5 +119,5 @@ class Telling:
             )
         return messages.stamped(self._messages[staff])
 
-    def _you(self, seat: Seat) -> str:
+    def _you(self, seat: Participant) -> str:
         return messages.you(self.seats, seat, self.state, self.asked, ranked=self.ranked)

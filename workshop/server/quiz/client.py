@@ -78,7 +78,7 @@ class Client:
             await self.websocket.send_text(text)
 
 
-class Pace:
+class RateLimiter:
     """How many messages somebody may send: so many a second, and a few at once."""
 
     def __init__(self, a_second: float = 10.0, at_once: float = 30.0, clock: Callable[[], float] = time.monotonic):

@@ -14,14 +14,14 @@ from workshop.server import auth, limits
 from workshop.server.auth_middleware import client_address, set_cookie
 from workshop.server.code_form import CodeForm, FormWords
 from workshop.server.login_attempts import Attempts
+from workshop.server.quiz.participants import MOST_PLAYERS
 from workshop.server.quiz.rooms import Rooms
-from workshop.server.quiz.seats import MOST_PLAYERS
 from workshop.store.quizzes import full
 from workshop.store.records import QuizPlayer, QuizRound
 from workshop.store.store import Store
 
 
-class Joining(CodeForm):
+class JoinForm(CodeForm):
     """Into a live round, or in one sentence why not."""
 
     words = FormWords(

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Look:
+class MeasurementState:
     """How far runs are: `progress` counts them, parts of one included. `problem`: they won't end any more."""
 
     progress: tuple[float, float]
@@ -51,7 +51,7 @@ def submit(store: Store, name: str, question: Predict, identity: Identity | None
     return truth.submit(store, session_for(store, name), question, identity)
 
 
-def look(store: Store, runs: Mapping[str, int]) -> Look:
+def look(store: Store, runs: Mapping[str, int]) -> MeasurementState:
     found = [store.run(run) for run in runs.values()]
     done = 0.0
     for run in found:
@@ -61,9 +61,11 @@ def look(store: Store, runs: Mapping[str, int]) -> Look:
             done += min(run.progress[0] / run.progress[1], 1.0)
     for run in found:
         if run.status == "queued" and store.session(run.session_id).state in ("stopped", "failed"):
-            return Look((done, len(found)), False, f"Session {run.session} has stopped; start it and run again.")
+            return MeasurementState(
+                (done, len(found)), False, f"Session {run.session} has stopped; start it and run again."
+            )
     # One that reads interrupted may go on: its conductor was only slow, see `runtime.client.wait`.
-    return Look((round(done, 2), len(found)), all(run.ended for run in found))
+    return MeasurementState((round(done, 2), len(found)), all(run.ended for run in found))
 
 
 def settled(store: Store, runs: Mapping[str, int]) -> None:

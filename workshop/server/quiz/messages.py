@@ -10,8 +10,8 @@ from workshop.quiz.distribution import distribution
 from workshop.quiz.live import scoring
 from workshop.quiz.live.state import RoundState, possible
 from workshop.server.quiz.client import dumps
-from workshop.server.quiz.question import Asking
-from workshop.server.quiz.seats import Seat, Seats
+from workshop.server.quiz.participants import Participant, Participants
+from workshop.server.quiz.question import RoundQuestion
 from workshop.store.records import QuizRound
 
 DUE = ("explained", "ranking")  # phases in which everybody may know what is right
@@ -22,8 +22,8 @@ _RANKED = ("ranking", "podium", "ended")
 def state_message(
     record: QuizRound,
     state: RoundState,
-    asked: Asking | None,
-    seats: Seats,
+    asked: RoundQuestion | None,
+    seats: Participants,
     questions: int,
     progress: tuple[float, float] | None,
     *,
@@ -66,13 +66,13 @@ def stamped(message: str) -> str:
     return f'{{"kind":"state","now":{time.time():.3f},{message}'
 
 
-def you(seats: Seats, seat: Seat, state: RoundState, asked: Asking | None, *, ranked: bool) -> str:
+def you(seats: Participants, seat: Participant, state: RoundState, asked: RoundQuestion | None, *, ranked: bool) -> str:
     """What is a player's own. Their mark only once it is due."""
     question = asked.question.id if asked and state.phase in _ASKED else None
     kept = seats.answer(question, seat.id)
     mark = None
     if asked and kept is not None and state.phase in DUE and kept.points is not None:
-        feedback = asked.judging.feedback(kept.answer)
+        feedback = asked.grader.feedback(kept.answer)
         mark = {"right": kept.right, "share": kept.share, "points": kept.points, "feedback": feedback}
     return dumps(
         {
@@ -90,11 +90,11 @@ def you(seats: Seats, seat: Seat, state: RoundState, asked: Asking | None, *, ra
     )
 
 
-def count(seats: Seats, question: str | None) -> str:
+def count(seats: Participants, question: str | None) -> str:
     return dumps({"kind": "count", "answered": seats.answered(question), "players": seats.count})
 
 
-def players(seats: Seats, question: str | None) -> str:
+def players(seats: Participants, question: str | None) -> str:
     """Everybody who wasn't removed, for the host."""
     listed = [
         {
@@ -109,25 +109,25 @@ def players(seats: Seats, question: str | None) -> str:
     return dumps({"kind": "players", "players": listed})
 
 
-def names(seats: Seats, most: int = 60) -> str:
+def names(seats: Participants, most: int = 60) -> str:
     """Who has come lately, for the projector's lobby; the newest one is the last."""
     listed = [{"id": seat.id, "nickname": seat.nickname} for seat in seats.there[-most:]]
     return dumps({"kind": "names", "players": listed})
 
 
-def _distribution(state: RoundState, asked: Asking, seats: Seats) -> dict[str, Any] | None:
+def _distribution(state: RoundState, asked: RoundQuestion, seats: Participants) -> dict[str, Any] | None:
     # Guesses are shown together with what was measured.
     if state.phase not in DUE and (asked.measured or state.phase != "closed"):
         return None
     answers = [kept.answer for kept in seats.answers(asked.question.id)]
-    return distribution(asked.asked, answers, asked.judging.right if state.phase in DUE else None)
+    return distribution(asked.asked, answers, asked.grader.right if state.phase in DUE else None)
 
 
-def _ranking(seats: Seats) -> list[dict[str, Any]]:
+def _ranking(seats: Participants) -> list[dict[str, Any]]:
     return seats.ranking.top({seat.id: seat.nickname for seat in seats.all.values()})
 
 
-def _truth(state: RoundState, asked: Asking) -> dict[str, Any] | None:
+def _truth(state: RoundState, asked: RoundQuestion) -> dict[str, Any] | None:
     found = state.truths.get(asked.question.id)
     if found is None:
         return None

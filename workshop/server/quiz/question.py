@@ -1,26 +1,75 @@
-"""A question of a round, ready to be shown: what of it is slow to make is made once, in a thread."""
+"""A question of a round: what is slow to make is made once, in a thread, and equal answers are judged once, since
+everybody gets the same numbers."""
 
 from __future__ import annotations
 
-from functools import cached_property
+import asyncio
+import json
+from collections.abc import Iterable
+from functools import cached_property, partial
 from typing import Any
 
+from workshop.quiz import grading
 from workshop.quiz import question_view as asking
-from workshop.quiz.deck import Base, Deck
+from workshop.quiz.deck import Base, Deck, Place
 from workshop.quiz.deck import Predict as Measured
-from workshop.server.quiz.grader import Judging
+from workshop.quiz.grading import Mark
+from workshop.quiz.randomisation import DrawnQuestion, ask
+from workshop.server import worker_gate
+from workshop.server.limits import Who
 from workshop.store.records import QuizRound
 
 
-class Asking:
+class Grader:
+    def __init__(self, asked: DrawnQuestion, truth: float | None = None) -> None:
+        self.asked = asked
+        self.truth = truth
+        self._marks: dict[str, Mark] = {}
+        self._one = asyncio.Lock()
+
+    async def judge(self, answers: Iterable[Any]) -> None:
+        """Judge those that aren't yet, in a thread; placements, each of which takes the mapper a fifth of a second, one
+        by one through the gate for such work. Raises WorkshopError where the mapper can't tell."""
+        async with self._one:
+            missing = {_key(answer): answer for answer in answers if _key(answer) not in self._marks}
+            if not isinstance(self.asked.question, Place):
+                if missing:
+                    self._marks |= await asyncio.to_thread(self._grade, missing)
+                return
+            for key, answer in missing.items():
+                who = Who(self)  # a question has its own share, whoever hosts it
+                self._marks |= await worker_gate.gate().do(who, partial(self._grade, {key: answer}), reserved=True)
+
+    def mark(self, answer: Any) -> Mark:
+        """Of an answer that was judged. Raises KeyError."""
+        return self._marks[_key(answer)]
+
+    def right(self, answer: Any) -> bool | None:
+        """Whether an answer is right; None also where nothing could judge it."""
+        mark = self._marks.get(_key(answer))
+        return None if mark is None else mark.right
+
+    def feedback(self, answer: Any) -> tuple[str, ...]:
+        mark = self._marks.get(_key(answer))
+        return () if mark is None else mark.feedback
+
+    def _grade(self, answers: dict[str, Any]) -> dict[str, Mark]:
+        return {key: grading.grade(self.asked, answer, self.truth) for key, answer in answers.items()}
+
+
+def _key(answer: Any) -> str:
+    return json.dumps(answer, sort_keys=True)
+
+
+class RoundQuestion:
     def __init__(self, record: QuizRound, deck: Deck, question: Base) -> None:
         # One text for all, since the projector shows one: the seed is the round's.
-        self.asked = asking.ask(deck, question, record.seed)
+        self.asked = ask(deck, question, record.seed)
         self.question = question
         self.worth = deck.points_of(question)
         self.limit = deck.seconds_of(question)
         self.shown = asking.shown(self.asked, lambda _: f"/quiz/{record.id}/picture/{question.id}")
-        self.judging = Judging(self.asked)
+        self.grader = Grader(self.asked)
         self._solutions: dict[float | None, dict[str, Any]] = {}
 
     @cached_property
@@ -29,12 +78,12 @@ class Asking:
 
     def take_truth(self, truth: float | None) -> None:
         """Judge by what was measured from now on."""
-        if truth != self.judging.truth:
-            self.judging = Judging(self.asked, truth)
+        if truth != self.grader.truth:
+            self.grader = Grader(self.asked, truth)
 
     def solution(self) -> dict[str, Any]:
         """What may be shown once it is explained."""
-        truth = self.judging.truth
+        truth = self.grader.truth
         if truth not in self._solutions:
             self._solutions[truth] = asking.solution(self.asked, truth)
         return self._solutions[truth]

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from workshop.core.errors import BadInput
 from workshop.quiz.results import reader, report
-from workshop.quiz.results.findings import Findings, find
+from workshop.quiz.results.findings import RoundFindings, find
 from workshop.server import plain_pages
 from workshop.server.auth_middleware import FRAMES
 from workshop.server.quiz import own_rounds
@@ -32,7 +32,7 @@ def _spreadsheets() -> Any:
 
 
 # By the ending of an address: how a file is written, and what a browser is told of it.
-FILES: dict[str, tuple[Callable[[Findings], bytes], str]] = {
+FILES: dict[str, tuple[Callable[[RoundFindings], bytes], str]] = {
     "csv": (lambda found: _spreadsheets().csv(found), "text/csv; charset=utf-8"),
     "xlsx": (
         lambda found: _spreadsheets().xlsx(found),
@@ -72,7 +72,7 @@ def _told(words: str, status: int) -> Response:
     return plain_pages.page("Results", body, status=status)
 
 
-def _found(store: Store, request: Request) -> Findings:
+def _found(store: Store, request: Request) -> RoundFindings:
     """What an address asks for. Raises BadInput."""
     results = reader.read(store, request.path_params["id"])
     earlier = request.query_params.get("before", "")
@@ -103,7 +103,7 @@ def _page(store: Store, request: Request) -> Response:
     return HTMLResponse(page.encode("utf-8", "replace"), headers=headers)
 
 
-def _downloads(found: Findings, request: Request) -> str:
+def _downloads(found: RoundFindings, request: Request) -> str:
     asked = {name: request.query_params[name] for name in ("before", "anonymous") if name in request.query_params}
     query = escape(f"?{urlencode(asked)}") if asked else ""
     texts = {"csv": "Answers as CSV", "xlsx": "Workbook (XLSX)", "html": "Class report"}
@@ -113,7 +113,7 @@ def _downloads(found: Findings, request: Request) -> str:
     return f'<nav class="tools" aria-label="Files">{links}</nav>'
 
 
-def _choices(store: Store, found: Findings, request: Request) -> str:
+def _choices(store: Store, found: RoundFindings, request: Request) -> str:
     """Which earlier round to compare with, and whether names are shown."""
     results = found.results
     earlier = [one for one in store.rounds(name=results.deck.deck) if one.id < results.round]
@@ -135,7 +135,7 @@ def _choices(store: Store, found: Findings, request: Request) -> str:
     )
 
 
-def _removal(found: Findings, request: Request) -> str:
+def _removal(found: RoundFindings, request: Request) -> str:
     """A learner's data are removed from here, by nickname."""
     players = found.results.players
     if not players or "anonymous" in request.query_params:

@@ -20,12 +20,12 @@ from workshop.quiz.deck import Deck
 from workshop.quiz.live import scoring, state
 from workshop.quiz.live.state import RoundState
 from workshop.server.quiz import measurement, messages
-from workshop.server.quiz.broadcast import Telling
+from workshop.server.quiz.broadcast import Broadcast
 from workshop.server.quiz.client import Client
-from workshop.server.quiz.question import Asking
-from workshop.server.quiz.room_lock import Hold
-from workshop.server.quiz.seats import Seat, Seats
-from workshop.server.quiz.writer import Writer
+from workshop.server.quiz.participants import Participant, Participants
+from workshop.server.quiz.question import RoundQuestion
+from workshop.server.quiz.room_lock import RoomLock
+from workshop.server.quiz.writer import AnswerWriter
 from workshop.store.records import QuizAnswer, QuizPlayer, QuizRound
 from workshop.store.store import Store
 
@@ -36,10 +36,12 @@ GRACE = 0.1  # seconds behind a question's end in which answers that arrived bef
 log = logging.getLogger(__name__)
 
 
-class Room(Telling):
+class Room(Broadcast):
     """Made by `Room.open`. `state` only changes under `lock`."""
 
-    def __init__(self, store: Store, writer: Writer, hold: Hold, record: QuizRound, seats: Seats) -> None:
+    def __init__(
+        self, store: Store, writer: AnswerWriter, hold: RoomLock, record: QuizRound, seats: Participants
+    ) -> None:
         super().__init__()
         self.store, self.writer, self.hold, self.record, self.seats = store, writer, hold, record, seats
         self.deck = Deck.model_validate(record.deck)
@@ -51,12 +53,12 @@ class Room(Telling):
         self._tasks: set[asyncio.Task[None]] = set()
 
     @classmethod
-    async def open(cls, store: Store, writer: Writer, round_id: int) -> Room:
+    async def open(cls, store: Store, writer: AnswerWriter, round_id: int) -> Room:
         """A round as the store has it, with its clock running. Raises BadInput where there is no such live round, or
         another dashboard hosts it."""
         if (await asyncio.to_thread(store.round, round_id)).kind != "live":
             raise BadInput(f"Quiz round {round_id} is not a live one; it can't be joined.")
-        hold = await Hold.take(store, round_id)
+        hold = await RoomLock.take(store, round_id)
         try:
             return await cls._held(store, writer, hold)
         except BaseException:
@@ -64,10 +66,12 @@ class Room(Telling):
             raise
 
     @classmethod
-    async def _held(cls, store: Store, writer: Writer, hold: Hold) -> Room:
-        def read() -> tuple[QuizRound, Seats]:  # once it is ours: whoever hosted it before may have gone on until then
+    async def _held(cls, store: Store, writer: AnswerWriter, hold: RoomLock) -> Room:
+        def read() -> tuple[
+            QuizRound, Participants
+        ]:  # once it is ours: whoever hosted it before may have gone on until then
             id = hold.round_id
-            return store.round(id), Seats(store.players(id), store.answers(id))
+            return store.round(id), Participants(store.players(id), store.answers(id))
 
         room = cls(store, writer, hold, *await asyncio.to_thread(read))
         async with room.lock:
@@ -111,12 +115,12 @@ class Room(Telling):
         for task in self._tasks - {asyncio.current_task()}:
             task.cancel()
 
-    def enter(self, client: Client, seat: Seat | None) -> None:
+    def enter(self, client: Client, seat: Participant | None) -> None:
         super().enter(client, seat)
         if self.hold.lost.is_set():  # while they were on their way in
             client.close(ELSEWHERE)
 
-    def join(self, player: QuizPlayer, address: str = "") -> Seat:
+    def join(self, player: QuizPlayer, address: str = "") -> Participant:
         """Take note of somebody who joined, from there."""
         self.touch()
         return self.seats.add(player, address)
@@ -131,7 +135,7 @@ class Room(Telling):
 
     # -- answers
 
-    def answer(self, client: Client, seat: Seat, question: str, raw: Any, ref: Any, arrived: float) -> None:
+    def answer(self, client: Client, seat: Participant, question: str, raw: Any, ref: Any, arrived: float) -> None:
         """Take an answer that arrived then, or say why not. It is confirmed once it is kept."""
         if seat.removed or self.asked is None or question != self.question or not self.state.accepts(arrived):
             paused = self.state.paused and question == self.question
@@ -152,7 +156,7 @@ class Room(Telling):
         )
         self.writer.put(given, lambda kept: self._kept(client, seat, given, ref, kept))
 
-    def _kept(self, client: Client, seat: Seat, given: QuizAnswer, ref: Any, kept: bool | None) -> None:
+    def _kept(self, client: Client, seat: Participant, given: QuizAnswer, ref: Any, kept: bool | None) -> None:
         if seat.id not in self.seats.all:
             return  # their data was removed meanwhile, and they are told so
         if kept is None:
@@ -167,13 +171,13 @@ class Room(Telling):
             for other in others:  # the same learner's other tabs
                 other.show("you", self._you(seat))
             if self.asked is not None and self.asked.question.type == "place":
-                self._start(self.asked.judging.judge([given.answer]))
+                self._start(self.asked.grader.judge([given.answer]))
             return
         there = self.seats.answer(given.question, seat.id)
         if there is not None:
             self._again(client, seat, there, given.answer, ref)
 
-    def _again(self, client: Client, seat: Seat, there: QuizAnswer, answer: Any, ref: Any) -> None:
+    def _again(self, client: Client, seat: Participant, there: QuizAnswer, answer: Any, ref: Any) -> None:
         """The second answer of somebody: the first one stays. The same one again is what a browser sends that lost
         the line before it was confirmed."""
         if there.answer == answer:
@@ -181,7 +185,7 @@ class Room(Telling):
         else:
             self._refuse(client, seat, there.question, ref, "You have answered already; the first answer counts.")
 
-    def _refuse(self, client: Client, seat: Seat, question: str, ref: Any, why: str) -> None:
+    def _refuse(self, client: Client, seat: Participant, question: str, ref: Any, why: str) -> None:
         there = self.seats.answer(question, seat.id) if question == self.question else None
         first = asking.raw(self.asked.asked, there.answer) if self.asked and there else None
         client.tell(kind="refused", question=question, ref=ref, why=why, answer=first)
@@ -209,7 +213,7 @@ class Room(Telling):
 
     async def prepare(self, position: int) -> None:
         """Make a question ready to be shown."""
-        made = await asyncio.to_thread(Asking, self.record, self.deck, self.deck.questions[position])
+        made = await asyncio.to_thread(RoundQuestion, self.record, self.deck, self.deck.questions[position])
         truth = self.state.truths.get(made.question.id)
         if truth is not None:
             made.take_truth(truth["value"])
@@ -219,12 +223,12 @@ class Room(Telling):
         """Judge the last question's answers; player -> share, right, points. Raises WorkshopError."""
         assert self.asked is not None, "a question was asked"
         asked, answers = self.asked, self.seats.answers(self.asked.question.id)
-        await asked.judging.judge(answer.answer for answer in answers)
+        await asked.grader.judge(answer.answer for answer in answers)
         await asyncio.to_thread(asked.solution)
         bonus = bool(self.record.settings.get("speed_bonus"))
         found = {}
         for one in answers:
-            mark = asked.judging.mark(one.answer)
+            mark = asked.grader.mark(one.answer)
             seconds = one.seconds or 0.0
             points = scoring.points(
                 mark.share, mark.right, asked.worth, seconds, asked.limit, speed_bonus=bonus and not asked.measured

@@ -19,7 +19,7 @@ HEARTBEAT = 1.0  # seconds
 LOOK = 0.2  # seconds between looks at the heartbeat of somebody who may be dead
 
 
-class Hold:
+class RoomLock:
     """From `take` until `release`; the end of this process ends it. `lost` is set once another dashboard has taken the
     round over, which happens to one that slept."""
 
@@ -32,7 +32,7 @@ class Hold:
         threading.Thread(target=self._beat, name=f"quiz round {round_id}", daemon=True).start()
 
     @classmethod
-    async def take(cls, store: Store, round_id: int) -> Hold:
+    async def take(cls, store: Store, round_id: int) -> RoomLock:
         """Host a round, the only one to do so. Raises BadInput where there is no such round, or somebody else hosts it,
         who is told from somebody who was killed by waiting for the next heartbeat."""
         host, place = secrets.token_hex(8), f"process {os.getpid()} on {socket.gethostname()}"

@@ -7,7 +7,7 @@ import asyncio
 
 from workshop.core.errors import BadInput
 from workshop.server.quiz.room import Room
-from workshop.server.quiz.writer import Writer
+from workshop.server.quiz.writer import AnswerWriter
 from workshop.store.store import Store
 
 
@@ -16,7 +16,7 @@ class Rooms:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.writer = Writer(store)
+        self.writer = AnswerWriter(store)
         self._rooms: dict[int, asyncio.Task[Room]] = {}
 
     async def room(self, round_id: int) -> Room:

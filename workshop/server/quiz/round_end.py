@@ -9,7 +9,7 @@ from workshop.server.actions import only_instructor
 from workshop.server.quiz.commands import obey
 from workshop.server.quiz.room import Room
 from workshop.server.quiz.rooms import Rooms
-from workshop.server.quiz.writer import Writer
+from workshop.server.quiz.writer import AnswerWriter
 from workshop.store.records import Identity
 from workshop.store.store import Store
 
@@ -37,7 +37,7 @@ def end(store: Store, identity: Identity, round_id: int) -> None:
 
 
 async def _end_unseen(store: Store, round_id: int) -> None:
-    room = await Room.open(store, Writer(store), round_id)
+    room = await Room.open(store, AnswerWriter(store), round_id)
     try:
         await _tell(room)
     finally:

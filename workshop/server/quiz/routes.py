@@ -20,8 +20,8 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.quiz import pictures, reader
 from workshop.server import request_body
 from workshop.server.login_attempts import Attempts
-from workshop.server.quiz import alone, results, round_end, round_start, shells, socket
-from workshop.server.quiz.join import Joining
+from workshop.server.quiz import pages, results, round_end, round_start, self_study, socket
+from workshop.server.quiz.join import JoinForm
 from workshop.server.quiz.room import Room
 from workshop.server.quiz.rooms import Rooms
 from workshop.store.records import QuizRound
@@ -30,7 +30,7 @@ from workshop.store.store import Store
 LARGEST_DECK = 2 << 20  # bytes of an uploaded file, as JSON
 DECK = "a JSON object with a deck's name as deck, or the text of one as yaml"
 
-HEADERS = {"content-security-policy": shells.POLICY, "cache-control": "no-store"}
+HEADERS = {"content-security-policy": pages.POLICY, "cache-control": "no-store"}
 
 Respond = Callable[[Request], Awaitable[Response]]
 
@@ -38,7 +38,7 @@ Respond = Callable[[Request], Awaitable[Response]]
 def routes(store: Store, cookie: str) -> list[BaseRoute]:
     """`cookie` is the name of the dashboard's cookie."""
     rooms = Rooms(store)
-    joining = Joining(store, rooms, cookie, Attempts())
+    joining = JoinForm(store, rooms, cookie, Attempts())
 
     async def player(request: Request) -> Response:
         record = await _found(store, request)
@@ -49,7 +49,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
             # Those of the class see what goes on anyway; who came in for one round has no other round's code from here.
             known = request.state.identity.role != "player"
             return RedirectResponse(f"/quiz?code={record.code or ''}" if known else "/quiz", 303)
-        return HTMLResponse(shells.player_page(record.id, record.title, theirs[0].nickname), headers=HEADERS)
+        return HTMLResponse(pages.player_page(record.id, record.title, theirs[0].nickname), headers=HEADERS)
 
     def staff(view: str) -> Respond:
         async def respond(request: Request) -> Response:
@@ -58,7 +58,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
             record = await _found(store, request)
             if isinstance(record, Response):
                 return record
-            make = shells.host_page if view == "host" else shells.projector_page
+            make = pages.host_page if view == "host" else pages.projector_page
             made = make(record.id, record.title, record.code or "", _join_address(request, record))
             return HTMLResponse(made, headers=HEADERS)
 
@@ -111,7 +111,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         WebSocketRoute("/quiz/{id:int}/socket", line),
         Route("/assets/quiz/{name}", _static),
         *results.routes(store, rooms),
-        *alone.routes(store),
+        *self_study.routes(store),
     ]
 
 

@@ -13,10 +13,10 @@ from starlette.websockets import WebSocket
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.server.quiz import commands
-from workshop.server.quiz.client import Client, Pace
+from workshop.server.quiz.client import Client, RateLimiter
+from workshop.server.quiz.participants import Participant
 from workshop.server.quiz.room import Room, send_away
 from workshop.server.quiz.rooms import Rooms
-from workshop.server.quiz.seats import Seat
 from workshop.store.records import Identity
 
 LARGEST = 16_384  # characters of a message
@@ -65,7 +65,7 @@ async def serve(websocket: WebSocket, rooms: Rooms) -> None:
             await sender
 
 
-async def _seat(room: Room, identity: Identity) -> Seat:
+async def _seat(room: Room, identity: Identity) -> Participant:
     """Where somebody takes part who has joined. Raises BadInput where they haven't."""
     found = room.seats.of(identity.id)
     if found is None:
@@ -76,9 +76,9 @@ async def _seat(room: Room, identity: Identity) -> Seat:
     return found
 
 
-async def _listen(client: Client, room: Room, seat: Seat | None, identity: Identity) -> None:
+async def _listen(client: Client, room: Room, seat: Participant | None, identity: Identity) -> None:
     """Heed what somebody sends until the line is closed, also from here."""
-    pace, complained = Pace(), 0.0
+    pace, complained = RateLimiter(), 0.0
     while not client.gone:
         message, arrived = await client.websocket.receive(), time.time()
         if message["type"] != "websocket.receive":
@@ -98,7 +98,7 @@ async def _listen(client: Client, room: Room, seat: Seat | None, identity: Ident
 
 
 async def _heed(
-    client: Client, room: Room, seat: Seat | None, identity: Identity, message: dict[str, Any], arrived: float
+    client: Client, room: Room, seat: Participant | None, identity: Identity, message: dict[str, Any], arrived: float
 ) -> None:
     match message.get("kind"):
         case "answer":

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 Kept = Callable[[bool | None], None]  # True: this one is kept; False: there was one; None: it could not be written
 
 
-class Writer:
+class AnswerWriter:
     """One for all rounds. Belongs to the event loop; `kept` is called there, in the order in which answers came."""
 
     def __init__(self, store: Store) -> None:

@@ -14,13 +14,13 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import BaseRoute, Route
 
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.quiz import alone, catalogue, pictures
-from workshop.quiz.alone import Alone, Whose
+from workshop.quiz import catalogue, pictures, self_study
 from workshop.quiz.deck import Base, Deck, Place
 from workshop.quiz.rendering import html, plain
+from workshop.quiz.self_study import QuizLearner, SelfStudy
 from workshop.runtime import lifecycle
 from workshop.server import limits, request_body, worker_gate
-from workshop.server.quiz import shells
+from workshop.server.quiz import pages
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
 
@@ -30,10 +30,10 @@ LINE = 120  # characters of a question in a list
 FRESH = {"cache-control": "no-store"}
 
 
-Act = Callable[["There", Mapping[str, Any]], dict[str, Any]]
+Act = Callable[["DeckPage", Mapping[str, Any]], dict[str, Any]]
 
 
-class StartedOver(BadInput):
+class OtherAttempt(BadInput):
     """Two pages of one deck are open, and the other one has begun another attempt."""
 
 
@@ -57,18 +57,18 @@ def routes(store: Store) -> list[BaseRoute]:
         Route("/quiz/alone/{deck}/picture/{question}", _picture, methods=["GET"]),
         route("/state", lambda there, given: there.state(), "GET"),
         route("/question/{question}", lambda there, given: there.view(given["question"]), "GET"),
-        route("/answer", There.answer, "POST"),
-        route("/run", There.run, "POST"),
-        route("/again", There.again, "POST"),
+        route("/answer", DeckPage.answer, "POST"),
+        route("/run", DeckPage.run, "POST"),
+        route("/again", DeckPage.again, "POST"),
     ]
 
 
 @dataclass(frozen=True)
-class There:
+class DeckPage:
     """Somebody at the deck of an address."""
 
     name: str
-    mine: Alone
+    mine: SelfStudy
 
     def state(self) -> dict[str, Any]:
         """How far they are: of each question whether it was answered, and how well."""
@@ -104,7 +104,7 @@ class There:
         return replace(self, mine=self.mine.start_over()).state()
 
 
-def _place(mine: Alone, question: Base, kept: QuizAnswer | None) -> dict[str, Any]:
+def _place(mine: SelfStudy, question: Base, kept: QuizAnswer | None) -> dict[str, Any]:
     text = plain(question.text, mine.asked(question.id).numbers)
     told = {"id": question.id, "text": shorten(text, LINE, placeholder=" …")}
     judged = kept is not None and kept.share is not None
@@ -138,14 +138,14 @@ def _done(store: Store, request: Request, act: Act, given: Mapping[str, Any]) ->
     """What whoever looks at the page asks for. Raises WorkshopError."""
     mine = _mine(store, request)
     if request.method == "POST" and given.get("attempt") != mine.player.attempt:
-        raise StartedOver("You have started this quiz over on another page; load this one again.")
-    return act(There(request.path_params["deck"], mine), given)
+        raise OtherAttempt("You have started this quiz over on another page; load this one again.")
+    return act(DeckPage(request.path_params["deck"], mine), given)
 
 
-def _mine(store: Store, request: Request) -> Alone:
+def _mine(store: Store, request: Request) -> SelfStudy:
     """The attempt of whoever looks at the page. Raises WorkshopError."""
     deck, folder = _deck(request)
-    return alone.begin(store, deck, Whose.of(request.state.identity), folder)
+    return self_study.begin(store, deck, QuizLearner.of(request.state.identity), folder)
 
 
 def _deck(request: Request) -> tuple[Deck, Path]:
@@ -160,12 +160,12 @@ async def _page(request: Request) -> Response:
         deck, _ = await run_in_threadpool(_deck, request)
     except WorkshopError as error:
         return PlainTextResponse(str(error), 404, FRESH)
-    made = shells.page("alone", deck.title, deck=request.path_params["deck"], title=deck.title)
-    return HTMLResponse(made, headers={**FRESH, "content-security-policy": shells.POLICY})
+    made = pages.page("alone", deck.title, deck=request.path_params["deck"], title=deck.title)
+    return HTMLResponse(made, headers={**FRESH, "content-security-policy": pages.POLICY})
 
 
 async def _picture(request: Request) -> Response:
-    def found() -> pictures.Loaded:
+    def found() -> pictures.LoadedPicture:
         deck, folder = _deck(request)
         try:
             picture = deck.question(request.path_params["question"]).picture
@@ -184,4 +184,4 @@ async def _picture(request: Request) -> Response:
 
 
 def _status(error: WorkshopError) -> int:
-    return 409 if isinstance(error, StartedOver) else 429 if isinstance(error, limits.TooManyRequests) else 400
+    return 409 if isinstance(error, OtherAttempt) else 429 if isinstance(error, limits.TooManyRequests) else 400

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from workshop.quiz.live.ranking import Ranking, rank
+from workshop.quiz.live.scoring import Ranking, rank
 from workshop.server.quiz.client import Client
 from workshop.store.records import QuizAnswer, QuizPlayer
 
@@ -15,7 +15,7 @@ MOST_PLAYERS = 2500
 
 
 @dataclass
-class Seat:
+class Participant:
     id: int
     identity_id: int | None
     nickname: str
@@ -24,13 +24,13 @@ class Seat:
     clients: set[Client] = field(default_factory=set)
 
 
-class Seats:
+class Participants:
     """Belongs to the event loop. Who was removed keeps their seat, so that they can't take another one, and their
     answers, which don't count."""
 
     def __init__(self, players: Iterable[QuizPlayer], answers: Iterable[QuizAnswer]) -> None:
-        self.all: dict[int, Seat] = {}
-        self._of: dict[int | None, Seat] = {}
+        self.all: dict[int, Participant] = {}
+        self._of: dict[int | None, Participant] = {}
         self._answers: dict[str, dict[int, QuizAnswer]] = {}  # question -> player -> answer
         for player in players:
             self.add(player)
@@ -39,13 +39,13 @@ class Seats:
         self.ranking: Ranking
         self.count_points()
 
-    def add(self, player: QuizPlayer, address: str = "") -> Seat:
+    def add(self, player: QuizPlayer, address: str = "") -> Participant:
         if player.id not in self.all:
-            seat = Seat(player.id, player.identity_id, player.nickname, player.removed, address)
+            seat = Participant(player.id, player.identity_id, player.nickname, player.removed, address)
             self.all[player.id] = self._of[player.identity_id] = seat
         return self.all[player.id]
 
-    def of(self, identity_id: int) -> Seat | None:
+    def of(self, identity_id: int) -> Participant | None:
         return self._of.get(identity_id)
 
     def takes_part(self, identity_id: int) -> bool:
@@ -53,7 +53,7 @@ class Seats:
         return seat is not None and not seat.removed
 
     @property
-    def there(self) -> list[Seat]:
+    def there(self) -> list[Participant]:
         """Everybody who was not removed."""
         return [seat for seat in self.all.values() if not seat.removed]
 
@@ -85,13 +85,13 @@ class Seats:
             theirs[player] = replace(theirs[player], share=share, right=right, points=points)
         self.count_points()
 
-    def remove(self, seats: Iterable[Seat]) -> None:
+    def remove(self, seats: Iterable[Participant]) -> None:
         """They stay known, and don't count."""
         for seat in seats:
             seat.removed = True
         self.count_points()
 
-    def forget(self, player: int) -> Seat | None:
+    def forget(self, player: int) -> Participant | None:
         """As if they had never been here."""
         seat = self.all.pop(player, None)
         if seat is not None:

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
-from workshop.quiz import typed
+from workshop.quiz import text_input
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ from workshop.quiz import typed
     ],
 )
 def test_numbers_in_the_ways_in_which_people_write_them(given: object, value: float) -> None:
-    assert typed.number(given) == value
+    assert text_input.number(given) == value
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_numbers_in_the_ways_in_which_people_write_them(given: object, value: fl
     ],
 )
 def test_the_questions_unit_may_stand_behind(given: str, unit: str, value: float) -> None:
-    assert typed.number(given, unit) == value
+    assert text_input.number(given, unit) == value
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_the_questions_unit_may_stand_behind(given: str, unit: str, value: float
 )
 def test_what_is_no_number_is_refused_in_one_sentence(given: object, unit: str, said: str) -> None:
     with pytest.raises(BadInput) as refused:
-        typed.number(given, unit)
+        text_input.number(given, unit)
     told = str(refused.value)
     assert said in told and told.endswith(".") and "\n" not in told and len(told) < 200
 
@@ -112,7 +112,7 @@ WRITTEN = st.text("0123456789.,'eE+- \u00a0−%ms", max_size=12) | st.text(max_s
 @example("1e-", "")
 def test_whatever_is_typed_is_a_finite_number_or_a_sentence(given: object, unit: str) -> None:
     try:
-        assert math.isfinite(typed.number(given, unit))
+        assert math.isfinite(text_input.number(given, unit))
     except BadInput as error:
         assert str(error).endswith(".") and "\n" not in str(error)
 
@@ -120,31 +120,31 @@ def test_whatever_is_typed_is_a_finite_number_or_a_sentence(given: object, unit:
 @settings(max_examples=200, deadline=None)
 @given(st.floats(-1e12, 1e12))
 def test_numbers_as_programs_write_them_are_read_as_they_are(value: float) -> None:
-    assert typed.number(repr(value)) == value
-    assert typed.number(f"{value!r} ms", "ms") == value
+    assert text_input.number(repr(value)) == value
+    assert text_input.number(f"{value!r} ms", "ms") == value
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(1000, 10**9), st.sampled_from([" ", "'", "\u202f"]))
 def test_thousands_apart(value: int, between: str) -> None:
-    assert typed.number(f"{value:,}".replace(",", between)) == value
+    assert text_input.number(f"{value:,}".replace(",", between)) == value
 
 
 def test_whole_numbers_and_their_bounds() -> None:
-    assert typed.whole("3", "A rank", 0, 3) == 3 and typed.whole(2.0, "A rank", 0, 3) == 2
+    assert text_input.whole("3", "A rank", 0, 3) == 3 and text_input.whole(2.0, "A rank", 0, 3) == 2
     for sent in ("4", "-1", "1.5", "1e300"):
         with pytest.raises(BadInput, match="A rank is a whole number from 0 to 3, not "):
-            typed.whole(sent, "A rank", 0, 3)
+            text_input.whole(sent, "A rank", 0, 3)
 
 
 def test_a_number_that_is_too_long_to_be_written() -> None:
     with pytest.raises(BadInput, match="is no finite number"):
-        typed.number(10**5000)
+        text_input.number(10**5000)
 
 
 def test_texts() -> None:
-    assert typed.text("  ring \n all-reduce ") == "ring all-reduce"
-    assert typed.text("e\u0301") == "\u00e9"
+    assert text_input.text("  ring \n all-reduce ") == "ring all-reduce"
+    assert text_input.text("e\u0301") == "\u00e9"
     for sent, said in [
         ("", "is empty"),
         (" \n", "is empty"),
@@ -152,24 +152,26 @@ def test_texts() -> None:
         ("a\0b", "can't be shown"),
     ]:
         with pytest.raises(BadInput, match=said):
-            typed.text(sent)
+            text_input.text(sent)
     for sent in ("\ud800", "\ue000", 5, None, ["a"]):
         with pytest.raises(BadInput):
-            typed.text(sent)
-    assert typed.text("שלום 🙂 <b>") == "שלום 🙂 <b>"
+            text_input.text(sent)
+    assert text_input.text("שלום 🙂 <b>") == "שלום 🙂 <b>"
 
 
 def test_what_is_alike() -> None:
-    assert typed.alike("  Ring   All-Reduce ") == typed.alike("ring all-reduce")
-    assert typed.alike("Amdahl’s law") == typed.alike("amdahl's LAW")
-    assert typed.alike("STRASSE") == typed.alike("straße")
-    assert typed.alike("e\u0301") == typed.alike("\u00c9")
-    assert typed.alike("all-reduce") != typed.alike("allreduce"), "hyphens are as they are written"
-    assert typed.alike("all reduce") != typed.alike("allreduce")
+    assert text_input.alike("  Ring   All-Reduce ") == text_input.alike("ring all-reduce")
+    assert text_input.alike("Amdahl’s law") == text_input.alike("amdahl's LAW")
+    assert text_input.alike("STRASSE") == text_input.alike("straße")
+    assert text_input.alike("e\u0301") == text_input.alike("\u00c9")
+    assert text_input.alike("all-reduce") != text_input.alike("allreduce"), "hyphens are as they are written"
+    assert text_input.alike("all reduce") != text_input.alike("allreduce")
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=30))
 def test_case_and_spaces_never_matter(words: str) -> None:
-    assert typed.alike(f" {words}\t") == typed.alike(words) == typed.alike(typed.alike(words))
-    assert typed.alike(unicodedata.normalize("NFD", words)) == typed.alike(unicodedata.normalize("NFC", words))
+    assert text_input.alike(f" {words}\t") == text_input.alike(words) == text_input.alike(text_input.alike(words))
+    assert text_input.alike(unicodedata.normalize("NFD", words)) == text_input.alike(
+        unicodedata.normalize("NFC", words)
+    )

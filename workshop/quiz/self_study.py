@@ -15,8 +15,7 @@ from workshop.core.errors import BadInput
 from workshop.quiz import grading, prediction_checks, question_view, truth
 from workshop.quiz.deck import Base, Deck, Predict
 from workshop.quiz.parts import Picture
-from workshop.quiz.question_view import Asked
-from workshop.quiz.randomisation import alone_seed
+from workshop.quiz.randomisation import DrawnQuestion, ask, attempt_seed
 from workshop.store.records import Identity, QuizAnswer, QuizPlayer, QuizRound, SessionRecord
 from workshop.store.store import Store
 
@@ -26,7 +25,7 @@ Source = Callable[[Base, Picture], str]  # the address from which a browser gets
 
 
 @dataclass(frozen=True)
-class Score:
+class DeckProgress:
     """How far somebody has come: points `of` those of all questions, and the questions to look at again."""
 
     questions: int
@@ -41,14 +40,14 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Whose:
+class QuizLearner:
     """Who learns: an identity of the dashboard, or on this machine (in a notebook) a user of it."""
 
     identity: Identity | None
     name: str
 
     @classmethod
-    def of(cls, identity: Identity) -> Whose:
+    def of(cls, identity: Identity) -> QuizLearner:
         return cls(identity, identity.nickname)
 
     @property
@@ -62,23 +61,23 @@ class Whose:
 
 
 @dataclass(frozen=True)
-class Alone:
+class SelfStudy:
     """One attempt of somebody at a deck. Any thread may use it; what was answered is in the store only."""
 
     store: Store
     deck: Deck
     round: QuizRound
     player: QuizPlayer
-    whose: Whose
+    whose: QuizLearner
     session: int | None = None  # where predictions are measured; None: in the newest that everybody may use
 
-    def asked(self, question_id: str) -> Asked:
+    def asked(self, question_id: str) -> DrawnQuestion:
         """A question with one's own numbers and order. Raises BadInput where the deck has no such question."""
         try:
             question = self.deck.question(question_id)
         except KeyError:
             raise BadInput(f"The quiz {self.deck.deck} has no question {question_id!r:.60}.") from None
-        return question_view.ask(self.deck, question, alone_seed(self.round, self.player))
+        return ask(self.deck, question, attempt_seed(self.round, self.player))
 
     def answers(self) -> dict[str, QuizAnswer]:
         """What was answered, by question."""
@@ -148,10 +147,10 @@ class Alone:
         told["solution"] = question_view.solution(this, value)
         return told
 
-    def score(self) -> Score:
+    def score(self) -> DeckProgress:
         kept = self.answers()
         wrong = [question.id for question in self.deck.questions if _is_wrong(kept.get(question.id))]
-        return Score(
+        return DeckProgress(
             len(self.deck.questions),
             len(kept),
             sum(answer.points or 0.0 for answer in kept.values()),
@@ -159,17 +158,17 @@ class Alone:
             tuple(wrong),
         )
 
-    def start_over(self) -> Alone:
+    def start_over(self) -> SelfStudy:
         """The next attempt, with other numbers and nothing answered; this one is kept."""
         anew = _with_player(self.store, self.deck, self.round, self.whose, self.player.attempt + 1)
         return replace(anew, session=self.session)
 
-    def _worth(self, this: Asked, mark: grading.Mark) -> dict[str, Any]:
+    def _worth(self, this: DrawnQuestion, mark: grading.Mark) -> dict[str, Any]:
         points = mark.share * self.deck.points_of(this.question)
         return {"share": mark.share, "right": mark.right, "points": points}
 
 
-def begin(store: Store, deck: Deck, whose: Whose, folder: str | Path = "") -> Alone:
+def begin(store: Store, deck: Deck, whose: QuizLearner, folder: str | Path = "") -> SelfStudy:
     """Somebody's newest attempt at this version of a deck, or the first one. `folder` is where its pictures are."""
     version = _version(deck)
     this = _round(store, deck, version)
@@ -180,11 +179,11 @@ def begin(store: Store, deck: Deck, whose: Whose, folder: str | Path = "") -> Al
     return _with_player(store, deck, this, whose, None)
 
 
-def progress(store: Store, deck: Deck, whose: Whose) -> Score | None:
+def progress(store: Store, deck: Deck, whose: QuizLearner) -> DeckProgress | None:
     """How far somebody is with this version of a deck; None before they have begun."""
     this = _round(store, deck, _version(deck))
     player = _newest(store, this, whose) if this is not None else None
-    return Alone(store, deck, this, player, whose).score() if player is not None else None
+    return SelfStudy(store, deck, this, player, whose).score() if player is not None else None
 
 
 def _version(deck: Deck) -> str:
@@ -197,7 +196,7 @@ def _round(store: Store, deck: Deck, version: str) -> QuizRound | None:
     return next((one for one in reversed(store.rounds(KIND, deck.deck)) if one.seed == version), None)
 
 
-def _newest(store: Store, this: QuizRound, whose: Whose) -> QuizPlayer | None:
+def _newest(store: Store, this: QuizRound, whose: QuizLearner) -> QuizPlayer | None:
     """Somebody's newest attempt. Who has no identity is known by name, behind which the store may have put a number."""
     if whose.id is not None:
         theirs = store.players(this.id, whose.id)
@@ -208,11 +207,11 @@ def _newest(store: Store, this: QuizRound, whose: Whose) -> QuizPlayer | None:
     return max(theirs, key=lambda player: (player.attempt, player.id), default=None)
 
 
-def _with_player(store: Store, deck: Deck, this: QuizRound, whose: Whose, attempt: int | None) -> Alone:
+def _with_player(store: Store, deck: Deck, this: QuizRound, whose: QuizLearner, attempt: int | None) -> SelfStudy:
     player = _newest(store, this, whose)
     if player is None or (attempt is not None and player.attempt < attempt):
         player = store.add_player(this.id, whose.id, whose.name, attempt or 1)
-    return Alone(store, deck, this, player, whose)
+    return SelfStudy(store, deck, this, player, whose)
 
 
 def _is_wrong(answer: QuizAnswer | None) -> bool:

@@ -11,9 +11,9 @@ import pytest
 from tests.quiz.nine import DECK, IDS, SECRETS, right
 from tests.server import seed
 from workshop.core.errors import BadInput
-from workshop.quiz import alone
-from workshop.quiz.alone import Alone, Whose
+from workshop.quiz import self_study
 from workshop.quiz.deck import Deck
+from workshop.quiz.self_study import QuizLearner, SelfStudy
 from workshop.server import auth
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
@@ -25,23 +25,23 @@ def no_picture(*_: object) -> str:
     raise AssertionError("there is no picture")
 
 
-def view(mine: Alone, id: str) -> dict[str, Any]:
+def view(mine: SelfStudy, id: str) -> dict[str, Any]:
     return mine.view(id, no_picture)
 
 
-def answer(mine: Alone, id: str, wrong: bool = False) -> dict[str, Any]:
+def answer(mine: SelfStudy, id: str, wrong: bool = False) -> dict[str, Any]:
     mine.answer(id, right(view(mine, id)["shown"], wrong))
     return view(mine, id)
 
 
 @pytest.fixture
-def ada(store: Store) -> Whose:
-    return Whose.of(auth.let_in(store, "learner", "Ada")[0])
+def ada(store: Store) -> QuizLearner:
+    return QuizLearner.of(auth.let_in(store, "learner", "Ada")[0])
 
 
 @pytest.fixture
-def mine(store: Store, ada: Whose) -> Alone:
-    return alone.begin(store, DECK, ada)
+def mine(store: Store, ada: QuizLearner) -> SelfStudy:
+    return self_study.begin(store, DECK, ada)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def session(store: Store):
 
 
 @pytest.mark.parametrize("id", IDS)
-def test_nothing_is_told_before_one_has_answered(mine: Alone, id: str) -> None:
+def test_nothing_is_told_before_one_has_answered(mine: SelfStudy, id: str) -> None:
     told = view(mine, id)
     assert {told[key] for key in ("answer", "mark", "solution", "measuring")} == {None}
     assert not [secret for secret in SECRETS if secret in json.dumps(told)]
@@ -59,7 +59,7 @@ def test_nothing_is_told_before_one_has_answered(mine: Alone, id: str) -> None:
 
 @pytest.mark.real
 @pytest.mark.parametrize("id", NOW)
-def test_a_right_answer_is_marked_and_explained(mine: Alone, id: str) -> None:
+def test_a_right_answer_is_marked_and_explained(mine: SelfStudy, id: str) -> None:
     told = answer(mine, id)
     poll = id == "which-lab"
     assert told["mark"]["right"] is (None if poll else True), told
@@ -70,7 +70,7 @@ def test_a_right_answer_is_marked_and_explained(mine: Alone, id: str) -> None:
 
 @pytest.mark.real
 @pytest.mark.parametrize("id", [id for id in NOW if id != "which-lab"])
-def test_a_wrong_answer_is_one_to_look_at_again(mine: Alone, id: str) -> None:
+def test_a_wrong_answer_is_one_to_look_at_again(mine: SelfStudy, id: str) -> None:
     told = answer(mine, id, wrong=True)
     assert told["mark"]["right"] is False
     assert told["mark"]["points"] < 1
@@ -78,21 +78,23 @@ def test_a_wrong_answer_is_one_to_look_at_again(mine: Alone, id: str) -> None:
 
 
 @pytest.mark.real
-def test_saved_answers_come_back(store: Store, mine: Alone, ada: Whose) -> None:
+def test_saved_answers_come_back(store: Store, mine: SelfStudy, ada: QuizLearner) -> None:
     first = {id: answer(mine, id) for id in NOW}
     with pytest.raises(BadInput, match="answered this question already"):
         answer(mine, NOW[0], wrong=True)
-    again = alone.begin(store, DECK, ada)
+    again = self_study.begin(store, DECK, ada)
     assert again.player == mine.player
     assert {id: view(again, id) for id in NOW} == first
-    score = alone.progress(store, DECK, ada)
+    score = self_study.progress(store, DECK, ada)
     assert score is not None
     assert (score.questions, score.answered, score.points, score.of, score.again, score.done) == (9, 8, 7, 8, (), False)
 
 
-def test_others_have_numbers_and_answers_of_their_own(store: Store, mine: Alone) -> None:
+def test_others_have_numbers_and_answers_of_their_own(store: Store, mine: SelfStudy) -> None:
     answer(mine, "how-many")
-    others = [alone.begin(store, DECK, Whose.of(auth.let_in(store, "learner", f"L{n}")[0])) for n in range(12)]
+    others = [
+        self_study.begin(store, DECK, QuizLearner.of(auth.let_in(store, "learner", f"L{n}")[0])) for n in range(12)
+    ]
     assert all(not other.answers() for other in others)
     texts = {view(other, "how-many")["shown"]["html"] for other in others}
     assert len(texts) > 2, "twelve people with one of seven numbers each"
@@ -100,29 +102,31 @@ def test_others_have_numbers_and_answers_of_their_own(store: Store, mine: Alone)
         assert answer(other, "how-many")["mark"]["right"]
 
 
-def test_starting_over_is_another_attempt(store: Store, mine: Alone, ada: Whose) -> None:
+def test_starting_over_is_another_attempt(store: Store, mine: SelfStudy, ada: QuizLearner) -> None:
     answer(mine, "how-many")
     second = mine.start_over()
     assert (second.player.attempt, second.answers(), len(mine.answers())) == (2, {}, 1)
-    assert alone.begin(store, DECK, ada).player == second.player
+    assert self_study.begin(store, DECK, ada).player == second.player
     assert mine.start_over().player == second.player, "the page of the first attempt was still open elsewhere"
     third = second.start_over()
     texts = {view(attempt, "how-many")["shown"]["html"] for attempt in (mine, second, third, third.start_over())}
     assert len(texts) > 1
 
 
-def test_another_version_of_the_deck_is_another_round(store: Store, mine: Alone, ada: Whose) -> None:
+def test_another_version_of_the_deck_is_another_round(store: Store, mine: SelfStudy, ada: QuizLearner) -> None:
     answer(mine, "one-right")
     changed = Deck.model_validate({**DECK.model_dump(mode="json"), "title": "Another title"})
-    assert alone.progress(store, changed, ada) is None
-    assert alone.begin(store, changed, ada).round.id != mine.round.id
-    assert alone.begin(store, DECK, ada).answers().keys() == {"one-right"}
+    assert self_study.progress(store, changed, ada) is None
+    assert self_study.begin(store, changed, ada).round.id != mine.round.id
+    assert self_study.begin(store, DECK, ada).answers().keys() == {"one-right"}
 
 
 def test_many_who_begin_at_once_are_in_the_same_round(store: Store) -> None:
-    people = [Whose.of(auth.let_in(store, "learner", f"L{n}")[0]) for n in range(8)]
-    begun: list[Alone] = []
-    threads = [threading.Thread(target=lambda who=who: begun.append(alone.begin(store, DECK, who))) for who in people]
+    people = [QuizLearner.of(auth.let_in(store, "learner", f"L{n}")[0]) for n in range(8)]
+    begun: list[SelfStudy] = []
+    threads = [
+        threading.Thread(target=lambda who=who: begun.append(self_study.begin(store, DECK, who))) for who in people
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -131,14 +135,16 @@ def test_many_who_begin_at_once_are_in_the_same_round(store: Store) -> None:
     assert len({one.player.id for one in begun}) == 8
 
 
-def test_who_has_no_identity_is_known_by_name(store: Store, mine: Alone) -> None:
-    first = alone.begin(store, DECK, Whose(None, "ada"))
+def test_who_has_no_identity_is_known_by_name(store: Store, mine: SelfStudy) -> None:
+    first = self_study.begin(store, DECK, QuizLearner(None, "ada"))
     answer(first, "one-right")
-    assert alone.begin(store, DECK, Whose(None, "ada")).answers().keys() == {"one-right"}
-    assert alone.begin(store, DECK, Whose(None, "ada2")).answers() == {}
-    assert alone.begin(store, DECK, Whose(None, "Ada")).answers() == {}, "the learner of that name is somebody else"
+    assert self_study.begin(store, DECK, QuizLearner(None, "ada")).answers().keys() == {"one-right"}
+    assert self_study.begin(store, DECK, QuizLearner(None, "ada2")).answers() == {}
+    assert self_study.begin(store, DECK, QuizLearner(None, "Ada")).answers() == {}, (
+        "the learner of that name is somebody else"
+    )
     second = first.start_over()
-    assert alone.begin(store, DECK, Whose(None, "ada")).player == second.player
+    assert self_study.begin(store, DECK, QuizLearner(None, "ada")).player == second.player
     assert second.start_over().player.attempt == 3
 
 
@@ -154,13 +160,13 @@ def test_who_has_no_identity_is_known_by_name(store: Store, mine: Alone) -> None
         ("nothing", "a", "has no question 'nothing'"),
     ],
 )
-def test_what_can_t_be_read_is_not_kept(mine: Alone, id: str, raw: Any, why: str) -> None:
+def test_what_can_t_be_read_is_not_kept(mine: SelfStudy, id: str, raw: Any, why: str) -> None:
     with pytest.raises(BadInput, match=why):
         mine.answer(id, raw)
     assert mine.answers() == {}
 
 
-def test_a_prediction_without_a_session_is_kept(mine: Alone) -> None:
+def test_a_prediction_without_a_session_is_kept(mine: SelfStudy) -> None:
     told = answer(mine, "how-long")
     assert (told["answer"], told["mark"], told["solution"]) == (3.0, None, None)
     assert told["measuring"]["words"] == "Your prediction is kept."
@@ -172,7 +178,9 @@ def test_a_prediction_without_a_session_is_kept(mine: Alone) -> None:
 
 
 @pytest.mark.real
-def test_a_prediction_is_checked_when_one_s_own_run_is_done(store: Store, mine: Alone, session: SessionRecord) -> None:
+def test_a_prediction_is_checked_when_one_s_own_run_is_done(
+    store: Store, mine: SelfStudy, session: SessionRecord
+) -> None:
     with pytest.raises(BadInput, match="Predict first"):
         mine.run("how-long")
     with pytest.raises(BadInput, match="nothing to run"):
@@ -199,7 +207,7 @@ def test_a_prediction_is_checked_when_one_s_own_run_is_done(store: Store, mine: 
     assert mine.score().again == ("how-long",)
 
 
-def test_a_newer_run_tells_a_newer_truth(store: Store, mine: Alone, session: SessionRecord) -> None:
+def test_a_newer_run_tells_a_newer_truth(store: Store, mine: SelfStudy, session: SessionRecord) -> None:
     answer(mine, "how-long")
     for iterations, good in ((4, False), (3, True)):
         run = seed_run(store, session, mine, "completed", iterations)
@@ -209,7 +217,7 @@ def test_a_newer_run_tells_a_newer_truth(store: Store, mine: Alone, session: Ses
 
 
 @pytest.mark.real
-def test_runs_that_came_to_nothing_can_be_made_again(store: Store, mine: Alone, session: SessionRecord) -> None:
+def test_runs_that_came_to_nothing_can_be_made_again(store: Store, mine: SelfStudy, session: SessionRecord) -> None:
     answer(mine, "how-long")
     failed = seed_run(store, session, mine, "failed", 0)
     told = view(mine, "how-long")["measuring"]
@@ -219,7 +227,9 @@ def test_runs_that_came_to_nothing_can_be_made_again(store: Store, mine: Alone, 
 
 
 @pytest.mark.real
-def test_a_run_that_waits_in_a_session_that_is_down_is_told(store: Store, mine: Alone, session: SessionRecord) -> None:
+def test_a_run_that_waits_in_a_session_that_is_down_is_told(
+    store: Store, mine: SelfStudy, session: SessionRecord
+) -> None:
     answer(mine, "how-long")
     mine.run("how-long")
     store.update_session(session.id, state="failed")
@@ -227,18 +237,18 @@ def test_a_run_that_waits_in_a_session_that_is_down_is_told(store: Store, mine: 
     assert "Session class is failed: the run goes on when somebody starts it again." in told["problem"]
 
 
-def test_runs_of_others_don_t_count(store: Store, mine: Alone, session: SessionRecord) -> None:
+def test_runs_of_others_don_t_count(store: Store, mine: SelfStudy, session: SessionRecord) -> None:
     answer(mine, "how-long")
-    nobody = alone.begin(store, DECK, Whose(None, "ada"))
+    nobody = self_study.begin(store, DECK, QuizLearner(None, "ada"))
     seed_run(store, session, nobody, "completed", 3)
     assert view(mine, "how-long")["mark"] is None
     assert answer(nobody, "how-long")["mark"]["right"]
-    instructor = alone.begin(store, DECK, Whose.of(auth.let_in(store, "instructor", "Instructor")[0]))
+    instructor = self_study.begin(store, DECK, QuizLearner.of(auth.let_in(store, "instructor", "Instructor")[0]))
     assert answer(instructor, "how-long")["mark"]["right"], "the instructor's runs are nobody's"
 
 
 @pytest.mark.real
-def test_metrics_that_don_t_tell_are_a_problem(store: Store, mine: Alone, session: SessionRecord) -> None:
+def test_metrics_that_don_t_tell_are_a_problem(store: Store, mine: SelfStudy, session: SessionRecord) -> None:
     answer(mine, "how-long")
     run = mine.run("how-long")["two"]
     store.take_next(session.id)
@@ -246,7 +256,7 @@ def test_metrics_that_don_t_tell_are_a_problem(store: Store, mine: Alone, sessio
     assert "The runs don't tell the answer: two has no iterations" in view(mine, "how-long")["measuring"]["problem"]
 
 
-def seed_run(store: Store, session: SessionRecord, mine: Alone, status: str, iterations: int) -> int:
+def seed_run(store: Store, session: SessionRecord, mine: SelfStudy, status: str, iterations: int) -> int:
     """A run of one's own as the question wants it."""
     wanted = DECK.question("how-long").runs["two"]
     placement = {**seed.PLACEMENT, **wanted.placement}

@@ -8,10 +8,10 @@ import pytest
 
 from tests.quiz.nine import DECK, IDS, right
 from workshop.core.errors import BadInput
-from workshop.quiz import question_view
-from workshop.quiz.answers import is_one
+from workshop.quiz import question_view, randomisation
 from workshop.quiz.live.state import RoundState
-from workshop.quiz.results.recorded import check
+from workshop.quiz.question_view import is_one
+from workshop.quiz.results.recording import check
 from workshop.server.quiz import round_start
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
@@ -33,7 +33,7 @@ def played(store: Store, answers: dict[str, Any], **state: Any) -> None:
 def test_what_was_played_is_taken(store: Store, wrong: bool) -> None:
     answers = {}
     for question in DECK.questions:
-        this = question_view.ask(DECK, question, "seed")
+        this = randomisation.ask(DECK, question, "seed")
         answers[question.id] = question_view.answer(this, right(question_view.shown(this, lambda _: ""), wrong))
     played(store, answers)
     check(store, "class")
@@ -43,7 +43,7 @@ def test_what_was_played_is_taken(store: Store, wrong: bool) -> None:
 def test_answers_of_other_types_are_refused(store: Store, question: str) -> None:
     could_be = {"called": ["a"], "belongs": [[0, 0]], "how-long": [1.5], "how-many": [1.5]}.get(question, [])
     strange = [one for one in STRANGE if one not in could_be]
-    this = question_view.ask(DECK, DECK.question(question), "seed")
+    this = randomisation.ask(DECK, DECK.question(question), "seed")
     assert [one for one in strange if is_one(this, one)] == []
     played(store, {question: strange[-1]})
     with pytest.raises(BadInput, match=f"an answer to {question} is none that this question can have"):

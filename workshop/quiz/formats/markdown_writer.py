@@ -6,18 +6,20 @@ import re
 from dataclasses import dataclass, field
 
 from workshop.quiz.formats import markup
-from workshop.quiz.formats.shape import (
+from workshop.quiz.formats.html_tree import (
+    BLOCKS,
     CODE,
     EMPHASIS,
     FORMULA,
     STRONG,
-    all_of,
+    HtmlElement,
     between_dollars,
+    elements,
     low_or_high,
+    parse,
     shape,
     tex_of,
 )
-from workshop.quiz.formats.tree import BLOCKS, Element, parse
 
 _PLAIN = {"span", "div", "body", "font", "tbody", "thead", "tfoot", "section", "article", "main", "abbr", "label"}
 _BREAK = "\0"  # stands for a new line until a paragraph is complete
@@ -33,7 +35,7 @@ _SAFE = re.compile(r"(?:https?://|mailto:|[^:]*$)", re.IGNORECASE)
 
 
 @dataclass
-class Converted:
+class MarkdownText:
     """Markdown, the pictures that were in the text (address, description), and what was lost, in words."""
 
     text: str
@@ -41,14 +43,14 @@ class Converted:
     lost: list[str] = field(default_factory=list)
 
 
-def markdown(html: str) -> Converted:
+def markdown(html: str) -> MarkdownText:
     """HTML as Markdown. A picture is taken out of the text; what Markdown has no mark for stays as its words."""
     root, lost = parse(html.replace(_BREAK, ""))
     tried = []
     for emphasis in "*_":  # where marks touch each other, one of the two often reads as it was meant
         writer = _Writer(emphasis)
         text = "\n\n".join(writer.blocks(root)).strip()
-        tried.append(Converted(text, writer.pictures, [*lost, *writer.lost]))
+        tried.append(MarkdownText(text, writer.pictures, [*lost, *writer.lost]))
         if shape(parse(markup.html(text))[0]) == shape(root):
             return tried[-1]
     if not tried[0].lost:
@@ -76,10 +78,10 @@ class _Writer:
         self.pictures: list[tuple[str, str]] = []
         self.lost: list[str] = []
 
-    def blocks(self, element: Element) -> list[str]:
+    def blocks(self, element: HtmlElement) -> list[str]:
         """The blocks of Markdown that an element's children are."""
         made: list[str] = []
-        words: list[Element | str] = []
+        words: list[HtmlElement | str] = []
         for child in [*element.children, None]:
             if child is not None and (isinstance(child, str) or not _is_block(child)):
                 words.append(child)
@@ -91,7 +93,7 @@ class _Writer:
                 made += self.block(child)
         return made
 
-    def block(self, element: Element) -> list[str]:
+    def block(self, element: HtmlElement) -> list[str]:
         match element.tag:
             case "pre":
                 return [_fenced(element)]
@@ -112,11 +114,11 @@ class _Writer:
                 return [f"{'#' * int(element.tag[1])} {said}".rstrip()]
         return self.blocks(element)
 
-    def list(self, element: Element, dots: bool) -> str:
+    def list(self, element: HtmlElement, dots: bool) -> str:
         numbered = element.tag == "ol"
         first = int(start) if (start := element.attributes.get("start", "")).isdigit() and len(start) < 9 else 1
-        items = [child for child in element.children if isinstance(child, Element)]
-        loose = any(isinstance(child, Element) and child.tag == "p" for item in items for child in item.children)
+        items = [child for child in element.children if isinstance(child, HtmlElement)]
+        loose = any(isinstance(child, HtmlElement) and child.tag == "p" for item in items for child in item.children)
         lines: list[str] = []
         for number, item in enumerate(items, first):
             mark = f"{number}{').'[dots]} " if numbered else "*-"[dots] + " "
@@ -128,10 +130,10 @@ class _Writer:
                 lines.append("")
         return "\n".join(lines).rstrip()
 
-    def table(self, element: Element) -> str:
+    def table(self, element: HtmlElement) -> str:
         rows = []
-        for row in all_of(element, {"tr"}):
-            cells = [child for child in row.children if isinstance(child, Element) and child.tag in ("td", "th")]
+        for row in elements(element, {"tr"}):
+            cells = [child for child in row.children if isinstance(child, HtmlElement) and child.tag in ("td", "th")]
             said = [" ".join(" ".join(self.blocks(cell)).split()) for cell in cells]
             rows.append("| " + " | ".join(re.sub(r"(?<!\\)\|", r"\\|", cell) for cell in said) + " |")
         if not rows:
@@ -139,13 +141,13 @@ class _Writer:
         columns = max(len(re.findall(r"(?<!\\)\|", row)) for row in rows) - 1
         return "\n".join([rows[0], "|" + " --- |" * columns, *rows[1:]])
 
-    def paragraph(self, words: list[Element | str]) -> str:
+    def paragraph(self, words: list[HtmlElement | str]) -> str:
         self.dots = True
         said = self.inline(words, True).strip(f" \n{_BREAK}")
         lines = [line.strip(" ") for line in re.sub(rf"[ \n]*{_BREAK}[ \n{_BREAK}]*", r"\\\n", said).split("\n")]
         return "\n".join(_line(line) for line in lines if line)
 
-    def inline(self, words: list[Element | str], alone: bool = False) -> str:
+    def inline(self, words: list[HtmlElement | str], alone: bool = False) -> str:
         whole = [word for word in words if not isinstance(word, str) or word.strip()]
         if alone and len(whole) == 1 and isinstance(whole[0], str):
             found = FORMULA.fullmatch(whole[0].strip())
@@ -164,7 +166,7 @@ class _Writer:
     def characters(self, words: str) -> str:
         return _marked(_SPACE.sub(lambda found: "\n" if "\n" in found[0] else " ", words))
 
-    def element(self, element: Element, alone: bool = False) -> str:
+    def element(self, element: HtmlElement, alone: bool = False) -> str:
         tag = element.tag
         if tag == "br":
             return _BREAK
@@ -188,21 +190,21 @@ class _Writer:
             self.lost.append(f"the mark <{tag}> of a part of the text")
         return said
 
-    def link(self, element: Element, said: str) -> str:
+    def link(self, element: HtmlElement, said: str) -> str:
         address = element.attributes.get("href", "")
         if not said.strip() or not _SAFE.match(address) or re.search(r"[\s<>\\]", address):
             self.lost.append("a link's address")
             return said
         return f"[{said}](<{address}>)"
 
-    def formula(self, element: Element) -> str:
-        for one in all_of(element, {"annotation"}):
+    def formula(self, element: HtmlElement) -> str:
+        for one in elements(element, {"annotation"}):
             if one.attributes.get("encoding") == "application/x-tex" and (tex := between_dollars(one.text().strip())):
                 return f"$${tex}$$" if element.attributes.get("display") == "block" else f"${tex}$"
         self.lost.append("a formula in MathML, of which only the characters are left")
         return _marked(" ".join(element.text().split()))
 
-    def raised(self, element: Element) -> str:
+    def raised(self, element: HtmlElement) -> str:
         words = " ".join(element.text().split())
         if not re.fullmatch(r"[0-9A-Za-z+\-., ]+", words):
             self.lost.append(f"that {words[:40]!r} is {'below' if element.tag == 'sub' else 'above'} the line")
@@ -210,8 +212,10 @@ class _Writer:
         return f"${low_or_high(element)}$"
 
 
-def _is_block(element: Element) -> bool:
-    return element.tag in BLOCKS or any(_is_block(child) for child in element.children if isinstance(child, Element))
+def _is_block(element: HtmlElement) -> bool:
+    return element.tag in BLOCKS or any(
+        _is_block(child) for child in element.children if isinstance(child, HtmlElement)
+    )
 
 
 def _coded(text: str) -> str:
@@ -225,9 +229,9 @@ def _coded(text: str) -> str:
     return f"{fence}{pad}{text}{pad}{fence}"
 
 
-def _fenced(element: Element) -> str:
+def _fenced(element: HtmlElement) -> str:
     text = element.text().replace("\r\n", "\n").removesuffix("\n")
-    inside = [one for one in element.children if isinstance(one, Element)]
+    inside = [one for one in element.children if isinstance(one, HtmlElement)]
     named = re.match(r"language-(\S+)", inside[0].attributes.get("class", "")) if inside else None
     language = named[1].replace("\\", "\\\\").replace("&", "\\&") if named else ""
     mark = "~" if "`" in language else "`"  # what follows backticks can't have one

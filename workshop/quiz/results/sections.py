@@ -1,22 +1,45 @@
-"""Parts of the class report: questions in figures, and two rounds side by side."""
+"""Sections of the class report: tables, questions in figures, and two rounds side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from workshop.core import words as say
 from workshop.quiz import rendering
 from workshop.quiz.results import svg
-from workshop.quiz.results.answer_choices import Chosen
-from workshop.quiz.results.comparison import Comparison
-from workshop.quiz.results.findings import Findings
+from workshop.quiz.results.answer_choices import AnswerChoice
+from workshop.quiz.results.comparison import RoundComparison
+from workshop.quiz.results.findings import RoundFindings
 from workshop.quiz.results.items import Item
 from workshop.quiz.results.record import Results
-from workshop.quiz.results.table import name, table
+
+Cells = Sequence[str]  # HTML
 
 
-def overview(found: Findings) -> str:
+def table(headings: Sequence[tuple[str, str]], rows: Iterable[Cells], caption: str = "") -> str:
+    """Headings are text, each with the class of its column: "number", "figure", "name" (which needs no heading on a
+    phone), "typed" (likewise, with text that may be long) or ""."""
+    heads = "".join(f'<th class="{look}">{escape(name)}</th>' for name, look in headings)
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td class="{look}" data-heading="{escape(name)}">{cell}</td>'
+            for (name, look), cell in zip(headings, cells, strict=True)
+        )
+        + "</tr>"
+        for cells in rows
+    )
+    told = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{told}<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def name(text: str) -> str:
+    """What somebody typed, as text: its direction is its own and doesn't turn what stands around it."""
+    return f"<bdi>{escape(text)}</bdi>"
+
+
+def overview(found: RoundFindings) -> str:
     """A line for each question: how many had it right, how long it took, whom it told apart."""
     if not found.items:
         return ""
@@ -115,7 +138,7 @@ def _chosen(item: Item) -> str:
     return table(heads, rows, item.groups if grouped else "")
 
 
-def _row(row: Chosen, answered: int, grouped: bool) -> Sequence[str]:
+def _row(row: AnswerChoice, answered: int, grouped: bool) -> Sequence[str]:
     colour = {True: svg.RIGHT, False: svg.WRONG, None: svg.ACCENT}[row.right]
     word = ' <span class="right">right</span>' if row.right else ""
     label = "" if row.label in ("right", "other") else f"{escape(row.label)}: "
@@ -124,7 +147,7 @@ def _row(row: Chosen, answered: int, grouped: bool) -> Sequence[str]:
     return (f"{label}{name(row.text)}{word}", drawn, str(row.count), *groups)
 
 
-def comparison(comparison: Comparison) -> str:
+def comparison(comparison: RoundComparison) -> str:
     """What changed since an earlier round, question by question."""
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in comparison.notes)
     rows = [

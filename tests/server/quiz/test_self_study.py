@@ -18,7 +18,7 @@ from tests.support import until
 from workshop.quiz import placement_questions, reader
 from workshop.server import auth
 from workshop.server.auth_middleware import cookie_name
-from workshop.server.quiz import alone
+from workshop.server.quiz import self_study
 from workshop.store.store import Store
 
 HTML = {"Accept": "text/html"}
@@ -39,7 +39,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def port(store: Store, shelf: Path) -> Iterator[int]:
-    with served(store, lambda port: alone.routes(store)) as port:
+    with served(store, lambda port: self_study.routes(store)) as port:
         yield port
 
 

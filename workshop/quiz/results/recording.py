@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from workshop.core.errors import BadInput
-from workshop.quiz.answers import is_one
 from workshop.quiz.deck import Deck
-from workshop.quiz.randomisation import alone_seed, ask
+from workshop.quiz.question_view import is_one
+from workshop.quiz.randomisation import ask, attempt_seed
 from workshop.quiz.results import reader
 from workshop.quiz.results.findings import find
 from workshop.store.records import QuizRound
@@ -25,13 +25,13 @@ def check(store: Store, name: str) -> None:
             find(reader.read(store, record.id), None, anonymous=False)
         except BadInput:
             raise _damaged(name, record, "its results can't be computed") from None
-        except _Mistyped as error:
+        except _WrongType as error:
             raise _damaged(name, record, str(error)) from None
         except Exception:  # state, points and times may be of any type; whatever fails on them would fail on its page
             raise _damaged(name, record, "its results can't be computed") from None
 
 
-class _Mistyped(Exception):
+class _WrongType(Exception):
     """An answer that its question can't have."""
 
 
@@ -42,9 +42,9 @@ def _check_answers(store: Store, record: QuizRound) -> None:
     for one in store.answers(record.id):
         if one.question not in known or one.player_id not in players:
             continue  # nothing shows it
-        seed = record.seed if record.kind == "live" else alone_seed(record, players[one.player_id])
+        seed = record.seed if record.kind == "live" else attempt_seed(record, players[one.player_id])
         if not is_one(ask(deck, known[one.question], seed), one.answer):
-            raise _Mistyped(f"an answer to {one.question} is none that this question can have")
+            raise _WrongType(f"an answer to {one.question} is none that this question can have")
 
 
 def _damaged(name: str, record: QuizRound, why: str) -> BadInput:
