@@ -18,7 +18,7 @@ from workshop.registry import workload
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.settings import read_options, read_settings
-from workshop.workloads.federated import page_further
+from workshop.workloads.federated import page as federated_page
 from workshop.workloads.federated.failures import federated_failures
 
 GUESSED = ("Keep my guess", "Show me without guessing")
@@ -149,7 +149,7 @@ def test_without_a_session_nothing_can_be_run(open_page: Open, store: Store) -> 
 
 
 def test_what_the_page_proposes_can_be_run(open_page: Open) -> None:
-    commands = [shlex.split(command) for _, command in page_further.PROTECTED]
+    commands = [shlex.split(command) for _, command in federated_page.PROTECTED]
     assert all(command[:3] == ["workshop", "run", "federated"] for command in commands)
     chosen = workload("federated")
     for command in commands:

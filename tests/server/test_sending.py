@@ -12,8 +12,8 @@ from workshop.report.predictions import PREDICTIONS
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads.federated import messages
-from workshop.workloads.federated.sending_panels import HOLDS, sending
+from workshop.workloads.federated.communication import messages
+from workshop.workloads.federated.report.protection_panels import HOLDS, transmission
 
 TOLD = {
     "secure": "masks",
@@ -38,7 +38,7 @@ TOLD = {
 
 def shown(store: Store, session: SessionRecord, metrics: dict[str, Any]) -> dict[str, Card]:
     run = begun(store, session, metrics)
-    return {card.name: card for card in sending(Snapshot(store, run))}
+    return {card.name: card for card in transmission(Snapshot(store, run))}
 
 
 def begun(store: Store, session: SessionRecord, metrics: dict[str, Any]) -> RunRecord:
@@ -96,7 +96,7 @@ def test_it_is_on_the_page_and_beside_other_runs(store: Store, session: SessionR
     PREDICTIONS.settle()
     assert "seen" in {card.name for panel in panels(snapshot) for card in panel.show(snapshot)}
     assert "seen" in {card.name for card in side_by_side(snapshot)}
-    assert "<h3>What left the institutions</h3>" in html.live(sending(snapshot))
+    assert "<h3>What left the institutions</h3>" in html.live(transmission(snapshot))
 
 
 def test_every_kind_of_message_is_explained() -> None:

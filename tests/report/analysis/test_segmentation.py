@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tests.workloads.federated.test_verdict import said, three, way
+from tests.workloads.federated.report.test_verdict import said, three, way
 from workshop.workloads.segmentation import SegmentationParams
 
 PARAMS = SegmentationParams(way="all").model_dump()

@@ -82,7 +82,7 @@ def watched(comm):
         "calls": sorted({name for name, _ in over.sent}),
         "sizes": sorted({len(data) for _, data in over.sent}),
         "model": made.parameters * 4,
-        "moved": made.ways[0].rank.line.moved,
+        "moved": made.ways[0].rank.channel.moved,
         "arrays": over.arrays,
         "leaks": sum(secret in data for name, data in over.sent for secret in secrets if len(data) >= len(secret)),
     }

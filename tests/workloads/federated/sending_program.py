@@ -15,11 +15,11 @@ from tests.workloads.federated.watched import Watched
 from workshop.core.errors import WorkshopError
 from workshop.engine.context import Memory, RankContext
 from workshop.extension import no_artifacts
-from workshop.workloads.federated import WORKLOAD, messages
-from workshop.workloads.federated.masked import Masked
-from workshop.workloads.federated.messages import Line, home
+from workshop.workloads.federated import WORKLOAD
+from workshop.workloads.federated.communication import messages, uplink
+from workshop.workloads.federated.communication.messages import InstitutionChannel, home
+from workshop.workloads.federated.communication.secure_aggregation import SecureUplink
 from workshop.workloads.federated.run import Federation
-from workshop.workloads.federated.uplink import uplink
 
 INSTITUTIONS, PARAMETERS, ROUNDS = 6, 700, 3
 COUNTS = (10, 20, 40, 80, 160, 320)
@@ -65,7 +65,7 @@ def packed(vector):
 def sender(comm, values, counts=COUNTS, made=uplink):
     """`gather` of a line of its own, and that line."""
     params = WORKLOAD.check({"institutions": INSTITUTIONS, "rounds": ROUNDS, "seed": 3, **values})
-    line = Line(comm, INSTITUTIONS, PARAMETERS)
+    line = InstitutionChannel(comm, INSTITUTIONS, PARAMETERS)
     way = made(RankContext(comm, Memory()), line, params)
 
     def gather(number, chosen, spoiled=None):
@@ -104,7 +104,7 @@ def tampered(comm):
     """One institution masks otherwise than was agreed, in the second round."""
 
     def made(ctx, line, params):
-        return Masked(ctx, line, params, lambda institution: 1000 + institution)
+        return SecureUplink(ctx, line, params, lambda institution: 1000 + institution)
 
     gather, way, _ = sender(comm, {"secure": "masks"}, made=made)
     good = gather(1, CHOSEN[1])
@@ -147,7 +147,7 @@ def learned(comm, name):
         "calls": comm.allgather(sorted({call for call, _ in over.sent})),
         "sizes": comm.allgather(sorted({len(data) for call, data in over.sent if call in ("Send", "Bcast")})),
         "leaks": comm.allgather(sum(one in data for _, data in over.sent for one in secrets if len(data) >= len(one))),
-        "moved": comm.allgather([over.arrays, sum(line.moved for line in made.lines.values())]),
+        "moved": comm.allgather([over.arrays, sum(line.moved for line in made.channels.values())]),
         "declared": sorted(
             {len(kind.empty(parameters).tobytes()) for kind in (*messages.KINDS, *kinds(way.uplink, parameters))}
         ),
@@ -157,7 +157,7 @@ def learned(comm, name):
 
 
 def kinds(way, parameters):
-    if isinstance(way, Masked):
+    if isinstance(way, SecureUplink):
         many = SMALL["institutions"]
         return messages.public_keys(many), messages.missing(many), messages.masked(parameters)
     return way.codec.kinds

@@ -13,7 +13,7 @@ from workshop.engine.context import Memory, RankContext
 from workshop.engine.data import images
 from workshop.engine.data.images import Images
 from workshop.extension import no_artifacts
-from workshop.workloads.federated.local import Learner
+from workshop.workloads.federated.training.learner import LocalLearner
 from workshop.workloads.inversion import WORKLOAD, InversionParams
 from workshop.workloads.inversion.attack import AttackInput
 from workshop.workloads.inversion.victim import Private, build_model
@@ -40,7 +40,7 @@ class Institution:
 
     def __init__(self, name: str, seed: int = 0) -> None:
         self.model = build_model(name, seed)
-        self.learner = Learner(self.model, models.loss_of(self.model), models.correct, RATE)
+        self.learner = LocalLearner(self.model, models.loss_of(self.model), models.correct, RATE)
         self.start = self.learner.vector()
 
     def seen(self, true: Private, steps: int = 1) -> AttackInput:

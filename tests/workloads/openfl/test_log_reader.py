@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.workloads.openfl.log_reader import Log, Metrics, Tail, accuracy
+from workshop.workloads.openfl.log_reader import GrowingFile, Log, MetricsFile, accuracy
 
 CUTS = st.lists(st.integers(0, 200), max_size=8)
 
@@ -16,7 +16,7 @@ CUTS = st.lists(st.integers(0, 200), max_size=8)
 def test_a_file_that_grows_in_pieces_gives_every_line_once(tmp_path_factory, lines, cuts):
     path = tmp_path_factory.mktemp("tail") / "log"
     data = "".join(f"{line}\n" for line in lines).encode()
-    tail, found, at = Tail(path), [], 0
+    tail, found, at = GrowingFile(path), [], 0
     assert tail.lines() == []
     for cut in [*sorted(min(cut, len(data)) for cut in cuts), len(data)]:
         with open(path, "ab") as file:
@@ -28,7 +28,7 @@ def test_a_file_that_grows_in_pieces_gives_every_line_once(tmp_path_factory, lin
 
 def test_metrics_are_rounds_and_what_was_cut_off_is_left_out(tmp_path):
     path = tmp_path / "aggregator_metrics.txt"
-    metrics = Metrics(path)
+    metrics = MetricsFile(path)
     first = {"round_number": 0, "elapsed_seconds": 1.5, "aggregator/train/loss": 0.4}
     path.write_text(json.dumps(first) + '\n{"round_nu')
     assert metrics.rounds() == [first]

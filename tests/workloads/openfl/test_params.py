@@ -14,8 +14,7 @@ from workshop.extension import no_artifacts
 from workshop.registry import workload
 from workshop.workloads.federated import FederatedParams
 from workshop.workloads.openfl import WORKLOAD
-from workshop.workloads.openfl.parties import home
-from workshop.workloads.openfl.visitors import reason
+from workshop.workloads.openfl.parties import home, reason
 
 
 @pytest.mark.real

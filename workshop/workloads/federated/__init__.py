@@ -9,49 +9,45 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from workshop.engine.fields import ADVANCED, Data
-from workshop.extension import Artifacts, Command, Extension, Page, Params, Scaling, Study, Workload
-from workshop.workloads.federated.params import PRIVATE, Learning, Together
+from workshop.extension import Artifacts, Command, Extension, Page, Scaling, Study, Workload
+from workshop.workloads.federated.params import PRIVATE, FiniteParams, Learning, Together, setting
 
 
-class Digits(Params):
+class DataParams(FiniteParams):
     """Where the images come from."""
 
     data: Data = "auto"
 
 
-class Dealt(Params):
+class PartitionParams(FiniteParams):
     """Who has which of them."""
 
-    partition: Literal["iid", "dirichlet", "label", "shift", "unequal"] = Field(
+    partition: Literal["iid", "dirichlet", "label", "shift", "unequal"] = setting(
         "dirichlet",
-        description="how images are dealt: alike, digits in other shares, few digits each, each with a scanner of its "
-        "own, or many to some and few to others",
-        json_schema_extra=PRIVATE,
+        "how images are dealt: alike, digits in other shares, few digits each, each with a scanner of its own, or many "
+        "to some and few to others",
+        PRIVATE,
     )
-    alpha: float = Field(
+    alpha: float = setting(
         0.3,
+        "for dirichlet: the smaller, the more the institutions' digits differ",
+        PRIVATE,
+        {"partition": "dirichlet"},
         gt=0,
         le=1e6,
-        allow_inf_nan=False,
-        description="for dirichlet: the smaller, the more the institutions' digits differ",
-        json_schema_extra={**PRIVATE, "when": {"partition": "dirichlet"}},
     )
-    classes: int = Field(
-        3,
-        ge=1,
-        le=10,
-        description="for label: how many of the ten digits each institution has",
-        json_schema_extra={**PRIVATE, "when": {"partition": "label"}},
+    classes: int = setting(
+        3, "for label: how many of the ten digits each institution has", PRIVATE, {"partition": "label"}, ge=1, le=10
     )
-    images: Annotated[int, Field(ge=2, le=60_000)] | None = Field(
-        None, description="deal out so many images only; empty: all", json_schema_extra=ADVANCED
+    images: Annotated[int, Field(ge=2, le=60_000)] | None = setting(
+        None, "deal out so many images only; empty: all", ADVANCED
     )
 
 
-class FederatedParams(Learning, Dealt, Together, Digits):
+class FederatedParams(Learning, PartitionParams, Together, DataParams):
     """Who has which images, and how they learn from them."""
 
-    model: Literal["cnn", "dense"] = Field("cnn", description="the network", json_schema_extra=ADVANCED)
+    model: Literal["cnn", "dense"] = setting("cnn", "the network", ADVANCED)
 
 
 def _inputs(params: FederatedParams, artifacts: Artifacts) -> Mapping[str, bytes]:
@@ -63,7 +59,7 @@ def _inputs(params: FederatedParams, artifacts: Artifacts) -> Mapping[str, bytes
 def _fits(params: FederatedParams, inputs: Mapping[str, bytes], ranks: int) -> None:
     """Any number of ranks will do; but there have to be images for all institutions."""
     from workshop.engine.data import images
-    from workshop.workloads.federated.partition import partition
+    from workshop.workloads.federated.mathematics.partition import partition
 
     partition(params, images.read(inputs).train_labels)
 
@@ -83,8 +79,8 @@ WORKLOAD = Workload(
     notes={
         "drift": "How far institutions' updates are from their mean, relative to its length; 0: all go the same way."
     },
-    verdict="workshop.workloads.federated.verdict:VERDICT",
-    panels="workshop.workloads.federated.panels:PANELS",
+    verdict="workshop.workloads.federated.report.verdict:VERDICT",
+    panels="workshop.workloads.federated.report.panels:PANELS",
 )
 
 EXTENSION = Extension(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from workshop.core.errors import WorkshopError
 from workshop.pages import frame, links
 from workshop.server import actions
 from workshop.store.records import Identity, RunRecord, SessionRecord
-from workshop.workloads.federated.failures import FederatedFailure, Which, federated_failures
+from workshop.workloads.federated.failures import SIDES, FederatedFailure, Which, federated_failures
 
+Newest = Mapping[Which, RunRecord | None]  # of a failure and of its fix
 EVERY = 3.0  # seconds between looks while one of these runs goes on
 RECENT = 300  # runs among which those of these federations are looked for
-SIDES: tuple[tuple[Which, str], ...] = (("broken", "Run it"), ("fixed", "Run the fix"))
+BUTTONS: Mapping[Which, str] = {"broken": "Run it", "fixed": "Run the fix"}
 
 
 def guided(session: SessionRecord | None, identity: Identity) -> None:
@@ -33,19 +36,18 @@ def _all(session_id: int | None, identity: Identity, live: bool) -> None:
             _one(failure, newest[failure.name], session, identity)
 
 
-def _newest() -> dict[str, dict[Which, RunRecord | None]]:
+def _newest() -> dict[str, Newest]:
     """The newest run of each failure and of its fix."""
     return _found(tuple((run.id, run.queued_at, run.status) for run in frame.store().runs(limit=1)))
 
 
 @st.cache_resource(ttl=EVERY - 0.5, max_entries=32, show_spinner=False)
-def _found(newest: tuple[object, ...]) -> dict[str, dict[Which, RunRecord | None]]:
+def _found(newest: tuple[object, ...]) -> dict[str, Newest]:
     """Looked for once for all visitors; `newest` is the newest run of all, so that one that was just begun is there."""
     runs = frame.store().runs(limit=RECENT)
     return {
         failure.name: {
-            which: next((run for run in runs if _is(run, failure, failure.params_of(which))), None)
-            for which, _ in SIDES
+            which: next((run for run in runs if _is(run, failure, failure.params_of(which))), None) for which in SIDES
         }
         for failure in federated_failures()
     }
@@ -55,15 +57,10 @@ def _is(run: RunRecord, failure: FederatedFailure, params: dict[str, object]) ->
     return run.workload == failure.workload and all(run.params.get(name) == value for name, value in params.items())
 
 
-def _one(
-    failure: FederatedFailure,
-    newest: dict[Which, RunRecord | None],
-    session: SessionRecord | None,
-    identity: Identity,
-) -> None:
+def _one(failure: FederatedFailure, newest: Newest, session: SessionRecord | None, identity: Identity) -> None:
     up = session is not None and session.up
     said = {"broken": failure.mistake, "fixed": failure.fix}
-    for column, (which, label) in zip(st.columns(2), SIDES, strict=True):
+    for column, (which, label) in zip(st.columns(2), BUTTONS.items(), strict=True):
         with column:
             st.markdown(frame.plain(said[which]))
             st.code(failure.command(which), language="bash", wrap_lines=True)
@@ -73,7 +70,7 @@ def _one(
                     _submit(failure, which, session, identity)
             _outcome(newest[which])
     st.markdown(f"**Look for:** {frame.plain(failure.look_for)}")
-    pair = [run for which, _ in SIDES if (run := newest[which]) is not None and run.ended]
+    pair = [run for which in SIDES if (run := newest[which]) is not None and run.ended]
     if len(pair) == len(SIDES):
         links.compare_link(run.id for run in pair)
 

@@ -14,6 +14,8 @@ from workshop.study.guided.guesses import SHOWN
 from workshop.workloads.federated.study.guesses import ASKS, answer
 from workshop.workloads.federated.study.kind import WaysReport
 
+AGAINST = {"centralised": "Behind pooled images", "alone": "Above each alone"}
+
 
 def asked(study: StudyRecord, identity: Identity) -> bool:
     """The questions, until somebody has answered them or rather looks; whether that is so."""
@@ -35,8 +37,8 @@ def asked(study: StudyRecord, identity: Identity) -> bool:
 
 
 def mine(study_id: int, identity: Identity) -> dict[str, float | str | None]:
-    """What somebody has guessed, by what federated learning is compared with: None where they only looked; empty for
-    somebody who has done neither."""
+    """Somebody's guesses by what federated learning is compared with: None where they only looked; empty for
+    neither."""
     found = {other: frame.store().guess(identity.id, guesses.about(study_id, other)) for other in ASKS}
     return {other: guesses.kept(guess.value) for other, guess in found.items() if guess is not None}
 
@@ -45,12 +47,7 @@ def _form(study_id: int, identity: Identity) -> None:
     with st.form(f"federated-guess-{study_id}", border=False):
         given = {
             other: st.number_input(
-                f"{ask.question} [{ask.unit}]",
-                min_value=ask.low,
-                max_value=ask.high,
-                value=None,
-                step=ask.step,
-                placeholder="your guess",
+                f"{ask.question} [{ask.unit}]", ask.low, ask.high, None, ask.step, placeholder="your guess"
             )
             for other, ask in ASKS.items()
         }
@@ -84,8 +81,7 @@ def score(report: WaysReport, identity: Identity) -> None:
         came = answer(report, other)
         if value is None or came is None:
             continue
-        against = {"centralised": "Behind pooled images", "alone": "Above each alone"}[other]
-        sentence = frame.plain(f"{against}: {guesses.score(ASKS[other], value, came)}")
+        sentence = frame.plain(f"{AGAINST[other]}: {guesses.score(ASKS[other], value, came)}")
         if guesses.right(ASKS[other], value, came):
             st.success(sentence, icon=":material/check_circle:")
         else:
@@ -94,7 +90,10 @@ def score(report: WaysReport, identity: Identity) -> None:
 
 def everybody(report: WaysReport) -> None:
     """What the class guessed, for the instructor, once all seeds are there."""
-    told = {other: _guesses(report.study.id, other) for other in ASKS}
+    told = {}
+    for other in ASKS:
+        kept = [guesses.kept(one.value) for one in frame.store().guesses(guesses.about(report.study.id, other))]
+        told[other] = [guess for guess in kept if guess is not None]
     with st.expander(f"What the class guessed ({max(map(len, told.values()))})", icon=":material/groups:"):
         for other, ask in ASKS.items():
             came = answer(report, other)
@@ -102,8 +101,3 @@ def everybody(report: WaysReport) -> None:
             st.markdown(f"{frame.plain(ask.question)}{measured}")
             drawn = drawn_guesses(guesses.tally(ask, told[other]))
             st.plotly_chart(drawn, key=f"federated-class-{report.study.id}-{other}", **FIGURE)
-
-
-def _guesses(study_id: int, other: str) -> list[float | str]:
-    kept = [guesses.kept(guess.value) for guess in frame.store().guesses(guesses.about(study_id, other))]
-    return [guess for guess in kept if guess is not None]

@@ -1,70 +1,63 @@
-"""The params that all federations have in common, whatever institutions learn."""
+"""The params that all federations have in common, whatever institutions learn, and which of them exclude each other."""
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from workshop.engine.fields import ADVANCED
 from workshop.extension import Params
-from workshop.workloads.federated.combinations import impossible
-from workshop.workloads.federated.guarding import Guarding
-from workshop.workloads.federated.sending import Sending
 
 MOST = 256  # institutions
+PAIRS = 3  # institutions below which a sum gives one of them away
+ROBUST = ("median", "trimmed")  # rules that compare updates, where the mean only adds them up
 PRIVATE = {"part": "Who has which images"}
 LEARNING = {"part": "How institutions learn together"}
+TRANSMISSION = {"part": "What leaves an institution"}
+PROTECTION = {"part": "Attack and defence"}
 
-# What several workloads have, each with its own default.
-Rounds = Annotated[int, Field(ge=1, le=10_000, description="times that models are brought together")]
-Epochs = Annotated[
-    int,
-    Field(
-        ge=1, le=1000, description="times that an institution reads its images in a round", json_schema_extra=LEARNING
-    ),
-]
-Rate = Annotated[
-    float,
-    Field(
-        gt=0,
-        le=100,
-        allow_inf_nan=False,
-        description="learning rate of the institutions",
-        json_schema_extra=LEARNING,
-    ),
-]
-Optimizer = Annotated[
+
+def setting(default: Any, description: str, part: Mapping[str, Any], when: Any = None, **limits: Any) -> Any:
+    """A field in a part of the form, which is shown `when` other fields have these values."""
+    extra = {**part, **({"when": when} if when else {})}
+    return Field(default, description=description, json_schema_extra=extra, **limits)
+
+
+def _annotated(kind: Any, description: str, part: Any, **limits: Any) -> Any:
+    """A field that several workloads have, each with its own default."""
+    return Annotated[kind, Field(description=description, json_schema_extra=part, **limits)]
+
+
+Rounds = _annotated(int, "times that models are brought together", None, ge=1, le=10_000)
+Epochs = _annotated(int, "times that an institution reads its images in a round", LEARNING, ge=1, le=1000)
+Rate = _annotated(float, "learning rate of the institutions", LEARNING, gt=0, le=100)
+Optimizer = _annotated(
     Literal["sgd", "adam"],
-    Field(
-        description="of the institutions: plain gradient descent, or Adam, which begins anew in every round",
-        json_schema_extra=LEARNING,
-    ),
-]
-Validation = Annotated[
-    float,
-    Field(
-        gt=0,
-        lt=1,
-        allow_inf_nan=False,
-        description="share of its images that each institution keeps to validate with",
-        json_schema_extra=ADVANCED,
-    ),
-]
-EvaluateImages = Annotated[
-    Annotated[int, Field(ge=1, le=60_000)] | None,
-    Field(description="held-out images that models are tested on; empty: all", json_schema_extra=ADVANCED),
-]
+    "of the institutions: plain gradient descent, or Adam, which begins anew in every round",
+    LEARNING,
+)
+Validation = _annotated(float, "share of its images that each institution keeps to validate with", ADVANCED, gt=0, lt=1)
+EvaluateImages = _annotated(
+    Annotated[int, Field(ge=1, le=60_000)] | None, "held-out images that models are tested on; empty: all", ADVANCED
+)
 
 
-class Together(Params):
+class FiniteParams(Params):
+    """Params whose numbers are finite."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+
+class Together(FiniteParams):
     """Who learns, in which way, for how long."""
 
-    way: Literal["federated", "centralised", "alone", "all"] = Field(
+    way: Literal["federated", "centralised", "alone", "all"] = setting(
         "federated",
-        description="updates are averaged, images are pooled, each learns alone, or all three side by side",
-        json_schema_extra={"page": "all"},
+        "updates are averaged, images are pooled, each learns alone, or all three side by side",
+        {"page": "all"},
     )
     institutions: int = Field(
         4, ge=1, le=MOST, description="how many share the work; with fewer ranks, several live on one"
@@ -72,65 +65,146 @@ class Together(Params):
     rounds: Rounds = 15
 
 
-class Training(Together):
+class TrainingParams(Together):
     """How institutions learn, and what the aggregator makes of it."""
 
-    algorithm: Literal["fedavg", "fedprox", "fedadam"] = Field(
-        "fedavg",
-        description="average updates, hold local models near the shared one as well, or let Adam take the step",
-        json_schema_extra=LEARNING,
+    algorithm: Literal["fedavg", "fedprox", "fedadam"] = setting(
+        "fedavg", "average updates, hold local models near the shared one as well, or let Adam take the step", LEARNING
     )
-    mu: float = Field(
+    mu: float = setting(
         0.1,
+        "for fedprox: how strongly local models are held near the shared one",
+        LEARNING,
+        {"algorithm": "fedprox"},
         ge=0,
         le=1000,
-        allow_inf_nan=False,
-        description="for fedprox: how strongly local models are held near the shared one",
-        json_schema_extra={**LEARNING, "when": {"algorithm": "fedprox"}},
     )
-    server_rate: float = Field(
-        0.01,
-        gt=0,
-        le=100,
-        allow_inf_nan=False,
-        description="for fedadam: learning rate of the aggregator",
-        json_schema_extra={**LEARNING, "when": {"algorithm": "fedadam"}},
+    server_rate: float = setting(
+        0.01, "for fedadam: learning rate of the aggregator", LEARNING, {"algorithm": "fedadam"}, gt=0, le=100
     )
     epochs: Epochs = 2
-    participation: float = Field(
-        1.0,
-        gt=0,
-        le=1,
-        allow_inf_nan=False,
-        description="share of the institutions that learn in a round",
-        json_schema_extra=LEARNING,
-    )
-    batch: int = Field(
-        32, ge=1, le=60_000, description="images in a step; at most as many as there are", json_schema_extra=LEARNING
-    )
+    participation: float = setting(1.0, "share of the institutions that learn in a round", LEARNING, gt=0, le=1)
+    batch: int = setting(32, "images in a step; at most as many as there are", LEARNING, ge=1, le=60_000)
     rate: Rate = 0.1
     optimizer: Optimizer = "sgd"
-    steps: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
-        None, description="steps of an institution in a round, in place of epochs", json_schema_extra=ADVANCED
+    steps: Annotated[int, Field(ge=1, le=100_000)] | None = setting(
+        None, "steps of an institution in a round, in place of epochs", ADVANCED
     )
     validation: Validation = 0.2
     evaluate_images: EvaluateImages = 2000
-    seed: int = Field(
-        0,
-        ge=0,
-        le=2**31 - 1,
-        description="seed of weights, shares, order and participation",
-        json_schema_extra=ADVANCED,
-    )
+    seed: int = setting(0, "seed of weights, shares, order and participation", ADVANCED, ge=0, le=2**31 - 1)
 
     @property
     def taking_part(self) -> int:
-        """How many institutions learn in a round: max(C K, 1) of K (McMahan et al. 2017, arXiv:1602.05629, algorithm
-        1)."""
+        """How many institutions learn in a round: max(C K, 1) of K (McMahan et al. 2017, arXiv:1602.05629)."""
         return max(math.floor(self.participation * self.institutions + 0.5), 1)
 
 
-class Learning(Guarding, Sending, Training):
+class TransmissionParams(FiniteParams):
+    """How updates are hidden from the aggregator, or made smaller, and who falls silent before sending one."""
+
+    secure: Literal["off", "masks", "unequal"] = setting(
+        "off",
+        "hide each update behind pairwise masks that cancel in the sum; unequal: in a wrong way, weighted after "
+        "masking",
+        TRANSMISSION,
+    )
+    compression: Literal["none", "topk", "8bit"] = setting(
+        "none", "send the largest values of an update only, or all of them in eight bits each", TRANSMISSION
+    )
+    keep: float = setting(
+        0.01, "for topk: share of the values that is sent", TRANSMISSION, {"compression": "topk"}, gt=0, le=1
+    )
+    silent: int = setting(
+        0, "institutions that fall silent in each round before they send their update", TRANSMISSION, ge=0, le=255
+    )
+
+
+_POISONED = {"attack": ["flip", "scale", "nan"]}
+_NOISY = {"privacy": ["institutions", "images"]}
+
+
+class ProtectionParams(FiniteParams):
+    """What a poisoned institution does, how the aggregator brings updates together, and what noise hides."""
+
+    attack: Literal["none", "flip", "scale", "nan"] = setting(
+        "none",
+        "what poisoned institutions do: learn from wrong labels, multiply their update, or send what is no number",
+        PROTECTION,
+    )
+    attackers: int = setting(
+        1, "how many institutions are poisoned, where any are", PROTECTION, _POISONED, ge=1, le=255
+    )
+    boost: float = setting(
+        -5.0,
+        "for scale: what a poisoned update is multiplied by; below zero it is turned round",
+        PROTECTION,
+        {"attack": "scale"},
+        ge=-1000,
+        le=1000,
+    )
+    rule: Literal["mean", "median", "trimmed"] = setting(
+        "mean",
+        "how updates become one: their mean by images, or of each value the median, or the mean without the largest "
+        "and the smallest, in which institutions count alike",
+        PROTECTION,
+    )
+    trim: int = setting(
+        1,
+        "for trimmed: how many of the largest values are left out, and as many of the smallest",
+        PROTECTION,
+        {"rule": "trimmed"},
+        ge=1,
+        le=127,
+    )
+    privacy: Literal["none", "institutions", "images"] = setting(
+        "none",
+        "differential privacy by clipping and noise: hides whether an institution took part, or whether an image was "
+        "among an institution's",
+        PROTECTION,
+    )
+    clip: float = setting(
+        1.0,
+        "for privacy: longest that an institution's update, or an image's gradient, may be",
+        PROTECTION,
+        _NOISY,
+        gt=0,
+        le=1e9,
+    )
+    noise: float = setting(
+        1.0,
+        "for privacy: standard deviation of the noise, in units of clip; 0 promises nothing",
+        PROTECTION,
+        _NOISY,
+        ge=0,
+        le=1e4,
+    )
+    delta: float = setting(
+        1e-5,
+        "for privacy: epsilon is told for this delta; well below one over what is hidden among",
+        PROTECTION,
+        _NOISY,
+        gt=0,
+        lt=1,
+    )
+    beside: bool = setting(
+        True,
+        "with an attack, a rule, privacy or compression: train the same federation without beside it, to see what they "
+        "change",
+        PROTECTION,
+    )
+
+    @property
+    def attacked(self) -> bool:
+        return self.attack != "none"
+
+    @property
+    def guarded(self) -> bool:
+        """Whether anything here makes the federation another one than it would be."""
+        return self.attacked or self.rule != "mean" or self.privacy != "none"
+
+
+class Learning(ProtectionParams, TransmissionParams, TrainingParams):
     """What a federation knows of any run's params. Refuses what can't be asked for at once."""
 
     @model_validator(mode="after")
@@ -138,3 +212,84 @@ class Learning(Guarding, Sending, Training):
         if why := impossible(self):
             raise ValueError(why)
         return self
+
+
+def impossible(params: Learning) -> str | None:
+    """Why these params can't be a run together, in one sentence; None where they can."""
+    hidden, part, robust = params.secure != "off", params.taking_part, params.rule in ROBUST
+    sends = params.way not in ("centralised", "alone")
+    left, word = (PAIRS, "three have") if hidden else (1, "one has")
+    institutions = params.privacy == "institutions"
+    rules = (
+        (
+            not sends and (hidden or params.compression != "none" or params.silent),
+            f"Nobody sends updates where way is {params.way}, so there is nothing to hide, to compress or to keep "
+            "back; take way federated or all, or leave secure, compression and silent as they are.",
+        ),
+        (
+            hidden and params.compression != "none",
+            "Compressed updates can't be masked: masks are added in whole numbers to every value of an update; take "
+            "secure off or compression none.",
+        ),
+        (
+            hidden and params.institutions < PAIRS,
+            f"Secure aggregation needs {PAIRS} institutions at least, so that the sum doesn't give one of them away; "
+            f"there are {params.institutions}.",
+        ),
+        (
+            hidden and part < PAIRS,
+            f"Secure aggregation needs {PAIRS} institutions in each round at least: participation "
+            f"{params.participation:g} of {params.institutions} institutions is {part}.",
+        ),
+        (
+            params.silent and params.silent > part - left,
+            f"silent is {params.silent}: of {part} institutions in a round at least {word} to send; take at most "
+            f"{max(part - left, 0)}.",
+        ),
+        (
+            not sends and params.guarded,
+            f"Nobody sends updates where way is {params.way}, so there is nothing to poison or to protect; take way "
+            "federated or all, or leave attack, rule and privacy as they are.",
+        ),
+        (
+            params.attacked and params.attackers >= params.institutions,
+            f"attackers is {params.attackers} of {params.institutions} institutions: at least one has to be honest; "
+            f"take at most {params.institutions - 1}.",
+        ),
+        (
+            robust and hidden,
+            f"The rule {params.rule} compares updates, which secure aggregation hides from the aggregator; take rule "
+            "mean or secure off.",
+        ),
+        (
+            robust and params.compression == "topk",
+            f"The rule {params.rule} takes what is in the middle, which is 0 where few institutions send a value, as "
+            "with compression topk; take compression 8bit or none, or rule mean.",
+        ),
+        (
+            params.rule == "trimmed" and 2 * params.trim >= part - params.silent,
+            f"trim is {params.trim}: that many largest and as many smallest of {part - params.silent} updates leave "
+            "none; take less than half of them.",
+        ),
+        (
+            params.privacy == "images" and getattr(params, "norm", None) == "batch",  # of tasks whose network has one
+            "Batch normalisation mixes the images of a batch, so that none has a gradient of its own to clip; take "
+            "another norm, or privacy institutions.",
+        ),
+        (
+            institutions and robust,
+            "Noise for privacy of institutions is made for their mean, which one of them can move by clip only; with "
+            f"rule {params.rule} that doesn't hold; take rule mean.",
+        ),
+        (
+            institutions and params.compression != "none",
+            "Compression changes updates after they were clipped, so that privacy of institutions doesn't hold; take "
+            "compression none, or privacy images.",
+        ),
+        (
+            institutions and params.participation < 1 and (hidden or params.silent),
+            "With privacy of institutions each is drawn by itself, so that a round may have too few of them for "
+            "secure aggregation or silent ones; take participation 1.",
+        ),
+    )
+    return next((why for wrong, why in rules if wrong), None)

@@ -18,25 +18,23 @@ from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
 from workshop.engine.tensorflow import tensorflow
-from workshop.workloads.federated import FederatedParams, messages, poison, reference
-from workshop.workloads.federated.digits import digits
-from workshop.workloads.federated.local import Learner, Vector
-from workshop.workloads.federated.messages import AGGREGATOR, Line, home
+from workshop.workloads.federated import FederatedParams
+from workshop.workloads.federated.communication import messages
+from workshop.workloads.federated.communication.messages import AGGREGATOR, InstitutionChannel, home
+from workshop.workloads.federated.mathematics.sampling import participants
 from workshop.workloads.federated.params import Learning
-from workshop.workloads.federated.private import PrivateLearner
-from workshop.workloads.federated.rank import Rank, Stopped
-from workshop.workloads.federated.reading import participants
-from workshop.workloads.federated.task import Labels, Maker
-from workshop.workloads.federated.telling import Telling
-from workshop.workloads.federated.ways import Alone, Centralised, Federated, Way
+from workshop.workloads.federated.training.digits import digits
+from workshop.workloads.federated.training.learner import LocalLearner, PrivateLearner, Vector
+from workshop.workloads.federated.training.protection import attackers, poisoned_silo
+from workshop.workloads.federated.training.rank import Rank, RoundStopped
+from workshop.workloads.federated.training.results import RoundResults
+from workshop.workloads.federated.training.task import Labels, Maker
+from workshop.workloads.federated.training.ways import THREE, AloneWay, CentralisedWay, FederatedWay, Way, ways_of
 
 
 def run(ctx: RankContext, params: FederatedParams) -> Mapping[str, Any]:
-    """Learn from images of several institutions and tell what came out. Collective.
-
-    Events of each round (step: its number, from 1), by rank 0: see `telling`; `time.*` by every rank: train, wait,
-    encode, gather, aggregate, broadcast, evaluate.
-    """
+    """Learn from images of several institutions and tell what came out. Collective. Rank 0 tells the events of
+    `RoundResults`; every rank tells `time.*`: train, wait, encode, gather, aggregate, broadcast, evaluate."""
     return learn(ctx, params, digits)
 
 
@@ -61,17 +59,17 @@ class Federation:
         self.task = task(ctx, params, self._kept())
         self.about = [{"rank": home(one, ctx.size), **dict(known)} for one, known in enumerate(self.task.about)]
         # Of one network, by whether images are hidden and by mu: ways put their models into it in turn.
-        self._learners: dict[tuple[bool, float | None], Learner] = {}
+        self._learners: dict[tuple[bool, float | None], LocalLearner] = {}
         learner = self._learner(params)
         # Of one start for all: what ranks have drawn from the same seed may differ where their TensorFlow does.
-        line = Line(ctx.comm, params.institutions, learner.parameters)
-        start = line.model(learner.vector() if ctx.rank == AGGREGATOR else None)
-        going = reference.ways(params)
-        self.lines = {name: Line(ctx.comm, params.institutions, learner.parameters) for name in going}
-        self.lines[next(iter(going))] = line
+        channel = InstitutionChannel(ctx.comm, params.institutions, learner.parameters)
+        start = channel.model(learner.vector() if ctx.rank == AGGREGATOR else None)
+        going = ways_of(params)
+        self.channels = {name: InstitutionChannel(ctx.comm, params.institutions, learner.parameters) for name in going}
+        self.channels[next(iter(going))] = channel
         self.ways = [self._way(name, one, start) for name, one in going.items()]
         self.parameters = learner.parameters
-        self.telling = Telling(ctx, params, list(going), self.task.measure)
+        self.results = RoundResults(ctx, params, list(going), self.task.measure)
         self.seconds: dict[str, float] = {}
         self.round_seconds: list[float] = []  # of those that are over
         self.round_images: list[int] = []
@@ -85,7 +83,7 @@ class Federation:
             return everybody
         return [one for one in everybody if home(one, self.ctx.size) == self.ctx.rank]
 
-    def _learner(self, params: Learning) -> Learner:
+    def _learner(self, params: Learning) -> LocalLearner:
         """What trains in a way with these params."""
         task, mu = self.task, params.mu if params.algorithm == "fedprox" else None
         kind = params.privacy == "images", mu
@@ -95,27 +93,26 @@ class Federation:
             if params.privacy == "images":
                 self._learners[kind] = PrivateLearner(*given, clip=params.clip, noise=params.noise, **named)
             else:
-                self._learners[kind] = Learner(*given, **named)
+                self._learners[kind] = LocalLearner(*given, **named)
         return self._learners[kind]
 
     def _way(self, name: str, params: Learning, start: Vector) -> Way:
-        """A way of learning with params of its own. What poisons, what protects and what holds local models near a
-        shared one is about updates: images are pooled, and institutions learn alone, without."""
+        """A way of learning with params of its own. Attack, defence and FedProx are for updates only."""
         ctx, silos = self.ctx, self.task.silos
         mine = {one: silo for one, silo in silos.items() if home(one, ctx.size) == ctx.rank}
         federated = name not in ("centralised", "alone")
         if federated and params.attack == "flip":
             classes = int(self.task.model.output_shape[-1])
-            wrong = {one: poison.silo(mine[one], classes) for one in poison.attackers(params) if one in mine}
+            wrong = {one: poisoned_silo(mine[one], classes) for one in attackers(params) if one in mine}
             mine |= wrong
         without = params.model_copy(update={"privacy": "none", "algorithm": "fedavg"})
         learner = self._learner(params if federated else without)
-        rank = Rank(ctx, params, learner, self.lines[name], mine, self.task.held_out)
+        rank = Rank(ctx, params, learner, self.channels[name], mine, self.task.held_out)
         if name == "alone":
-            return Alone(rank, start)
+            return AloneWay(rank, start)
         if name == "centralised":
-            return Centralised(rank, start, silos if rank.here else {})
-        return Federated(rank, start, name, [one["images"] for one in self.about])
+            return CentralisedWay(rank, start, silos if rank.here else {})
+        return FederatedWay(rank, start, name, [one["images"] for one in self.about])
 
     @property
     def images_read(self) -> int:
@@ -130,21 +127,21 @@ class Federation:
             chosen = participants(params, number)
             try:
                 came = [way.round(number, chosen) for way in self.ways]
-            except Stopped:  # what there is of this round is forgotten, in all ways
+            except RoundStopped:  # what there is of this round is forgotten, in all ways
                 self.stopped = True
                 break
             for way, one in zip(self.ways, came, strict=True):
                 if one is not None:
-                    self.telling.round(number, way.name, one, self.lines[way.name], chosen)
-            if isinstance(self.ways[0], Federated):
+                    self.results.round(number, way.name, one, self.channels[way.name], chosen)
+            if isinstance(self.ways[0], FederatedWay):
                 self.ways[0].uplink.sent.tell()
             self._reached()
-            told = self.ways[-1].rank.line.from_ranks(messages.REPORT, self._report(before))
+            told = self.ways[-1].rank.channel.from_ranks(messages.REPORT, self._report(before))
             took = time.perf_counter() - began
             self.round_seconds.append(took)
             self.round_images.append(int(sum(one[0] for one in told)))
             if ctx.rank == AGGREGATOR:
-                self.telling.speed(number, sum(one[0] for one in told) / took)
+                self.results.speed(number, sum(one[0] for one in told) / took)
             if self.task.look is not None and number % self.task.look.every == 0 and number < params.rounds:
                 self._look(number, last=False)
             ctx.end_step(number)
@@ -155,7 +152,7 @@ class Federation:
 
     def _reached(self) -> None:
         """Remember the model of the first way in which all share one: of this round, should the next one be left."""
-        self.reached = next((way.model for way in self.ways if not isinstance(way, Alone)), None)
+        self.reached = next((way.model for way in self.ways if not isinstance(way, AloneWay)), None)
 
     def _look(self, number: int, *, last: bool) -> Mapping[str, Any]:
         """Let the task look at what the models make of images, on the aggregator's rank."""
@@ -168,9 +165,9 @@ class Federation:
     def _seen(self, images: NDArray[np.float32], labels: Labels) -> dict[str, NDArray[np.float32]]:
         """What the model of each way makes of some images; of models of their own, the first institution's."""
         outputs = {}
-        for way in (one for one in self.ways if one.name in reference.THREE):
+        for way in (one for one in self.ways if one.name in THREE):
             learner = way.rank.learner
-            learner.load(way.models[0] if isinstance(way, Alone) else way.model)
+            learner.load(way.models[0] if isinstance(way, AloneWay) else way.model)
             outputs[way.name] = learner.outputs(images, labels)
         return outputs
 
@@ -199,8 +196,8 @@ class Federation:
 
     def finish(self) -> dict[str, Any]:
         """What the run came to, on the aggregator's rank; others have nothing to tell."""
-        ctx, line = self.ctx, self.ways[-1].rank.line
-        reports = line.from_ranks(messages.REPORT, self._report())
+        ctx, channel = self.ctx, self.ways[-1].rank.channel
+        reports = channel.from_ranks(messages.REPORT, self._report())
         if ctx.rank != AGGREGATOR:
             return {}
         looked = self._look(len(self.round_seconds), last=True)
@@ -211,7 +208,7 @@ class Federation:
         busy = [float(one[1]) for one in reports]
         metrics = {
             **self.conditions(),
-            **self.telling.results(self.about),
+            **self.results.results(self.about),
             **looked,
             "rounds": len(self.round_seconds),
             "stopped": self.stopped,
@@ -220,14 +217,14 @@ class Federation:
             "images_per_second": sum(steady_images) / sum(steady) if steady else 0.0,
             "images_per_second_ranks": [count / took if took else 0.0 for count, took in zip(read, busy, strict=True)],
             "memory": [int(one[2]) for one in reports],
-            "bytes_down": self.lines[self.ways[0].name].bytes_down,
-            "bytes_up": self.lines[self.ways[0].name].bytes_up,
+            "bytes_down": self.channels[self.ways[0].name].bytes_down,
+            "bytes_up": self.channels[self.ways[0].name].bytes_up,
             "bytes_of_images": self.train_images * self.task.bytes_image,
             "seconds": {**self.seconds, **ctx.phase_seconds},
         }
         if self.reached is not None:
             metrics["model_digest"] = hashlib.sha256(self.reached.tobytes()).hexdigest()
-        if isinstance(self.ways[0], Federated):
+        if isinstance(self.ways[0], FederatedWay):
             metrics["sending"] = self.ways[0].uplink.sent.told()
         if self.task.notices:
             metrics["notices"] = list(self.task.notices)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.workloads.federated.local import Vector
+from workshop.workloads.federated.training.learner import Vector
 
 Pictures = NDArray[np.float32]  # [n, 28, 28, 1] from 0 to 1
 Digits = NDArray[np.int32]  # [n]

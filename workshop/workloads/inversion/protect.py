@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workshop.workloads.federated.compress import EightBit, TopK
-from workshop.workloads.federated.local import Vector
-from workshop.workloads.federated.private import clipped, stream
+from workshop.workloads.federated.communication.compression import EightBit, TopK
+from workshop.workloads.federated.mathematics.privacy import clipped, stream
+from workshop.workloads.federated.training.learner import Vector
 from workshop.workloads.inversion import InversionParams
 
 NOISE, ROUNDING = 92, 93  # streams of a seed

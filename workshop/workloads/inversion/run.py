@@ -17,8 +17,8 @@ from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext
 from workshop.engine.data import images as data
 from workshop.engine.tensorflow import tensorflow
-from workshop.workloads.federated.aggregate import usable
-from workshop.workloads.federated.local import Learner
+from workshop.workloads.federated.mathematics.aggregation import usable
+from workshop.workloads.federated.training.learner import LocalLearner
 from workshop.workloads.inversion import InversionParams, exact, search
 from workshop.workloads.inversion.attack import AttackInput, Digits, Pictures, digits
 from workshop.workloads.inversion.likeness import matched, nearest, psnr
@@ -71,7 +71,7 @@ def run(ctx: RankContext, params: InversionParams) -> Mapping[str, Any]:
 def _seen(params: InversionParams, true: Private, rank: int) -> tuple[AttackInput, ProtectedUpdate]:
     """What the aggregator has, and what protecting it cost. Nothing of the images but the update goes on from here."""
     model = build_model(params.model, params.seed)
-    learner = Learner(model, models.loss_of(model), models.correct, params.rate)
+    learner = LocalLearner(model, models.loss_of(model), models.correct, params.rate)
     start = learner.vector()
     steps = params.steps if params.protect == "epochs" else 1
     made = updates(params, learner, start, true)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from workshop.engine.data.images import Images
 from workshop.engine.data.shards import order
 from workshop.engine.tensorflow import tensorflow
-from workshop.workloads.federated.local import Learner, Vector
+from workshop.workloads.federated.training.learner import LocalLearner, Vector
 from workshop.workloads.inversion import InversionParams, first_digits
 from workshop.workloads.mnist import models
 from workshop.workloads.mnist.heldout import as_inputs
@@ -42,7 +42,7 @@ def private(params: InversionParams, found: Images, rank: int, ranks: int) -> Pr
     return Private(as_inputs(found.train_images[positions]), found.train_labels[positions].astype(np.int32), positions)
 
 
-def updates(params: InversionParams, learner: Learner, start: Vector, all_of_them: Private) -> list[Vector]:
+def updates(params: InversionParams, learner: LocalLearner, start: Vector, all_of_them: Private) -> list[Vector]:
     """What each institution's training adds to the shared model: one step of gradient descent on all of its images at
     once, several only where that is what protects it. An institution that learned for real would send the same."""
     steps = params.steps if params.protect == "epochs" else 1

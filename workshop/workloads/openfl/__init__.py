@@ -1,9 +1,9 @@
 """A real federation with OpenFL: an aggregator and collaborators that are processes of their own, each with its key and
 certificate, and everything between them over mutual TLS. This file only describes it.
 
-`environment` installs OpenFL in an environment of its own, whose Python runs the files in `inside`. `fx` runs OpenFL's
+`environment` installs OpenFL in an environment of its own, whose Python runs the files in `scripts`. `fx` runs OpenFL's
 commands, `workspace` writes what they read, and `log_reader` reads what they write. `pki` has the order in which keys,
-requests and certificates come about. `backends` and `status` are what the command line has to know.
+requests and certificates come about, `parties` are who takes part, and `results` is what they came to.
 """
 
 from __future__ import annotations
@@ -15,50 +15,40 @@ from pydantic import Field, model_validator
 
 from workshop.engine.fields import ADVANCED
 from workshop.extension import Artifacts, Command, Extension, Workload
-from workshop.workloads.federated import Dealt, Digits, FederatedParams
-from workshop.workloads.federated.params import LEARNING, Epochs, EvaluateImages, Rate, Validation
+from workshop.workloads.federated import DataParams, FederatedParams, PartitionParams
+from workshop.workloads.federated.params import LEARNING, Epochs, EvaluateImages, Rate, Validation, setting
 
 MOST = 16  # collaborators: each is a process with TensorFlow
 Fault = Literal["none", "foreign-certificate", "other-name", "expired-certificate", "dies", "restart"]
 
 
-class OpenFLParams(Dealt, Digits):
+class OpenFLParams(PartitionParams, DataParams):
     """Who has which images, how they learn from them, and what goes wrong on purpose."""
 
     collaborators: int = Field(3, ge=1, le=MOST, description="institutions, each a process with a key of its own")
     rounds: int = Field(5, ge=1, le=200, description="times that models are brought together")
-    fault: Fault = Field(
+    fault: Fault = setting(
         "none",
-        description="what goes wrong on purpose: a certificate of another authority, a valid one under another's name, "
-        "one that has expired, a collaborator that is killed in round 2, or an aggregator that is killed and started "
-        "again",
-        json_schema_extra={"part": "Break it"},
+        "what goes wrong on purpose: a certificate of another authority, a valid one under another's name, one that "
+        "has expired, a collaborator that is killed in round 2, or an aggregator that is killed and started again",
+        {"part": "Break it"},
     )
     epochs: Epochs = 2
-    batch: int = Field(32, ge=1, le=60_000, description="images in a step", json_schema_extra=LEARNING)
+    batch: int = setting(32, "images in a step", LEARNING, ge=1, le=60_000)
     rate: Rate = 0.1
-    model: Literal["cnn", "dense"] = Field("cnn", description="the network", json_schema_extra=ADVANCED)
+    model: Literal["cnn", "dense"] = setting("cnn", "the network", ADVANCED)
     validation: Validation = 0.2
     evaluate_images: EvaluateImages = 2000
-    patience: float = Field(
+    patience: float = setting(
         10.0,
+        "for the fault dies: seconds after which a round goes on without those that are missing",
+        ADVANCED,
+        {"fault": "dies"},
         ge=1,
         le=3600,
-        allow_inf_nan=False,
-        description="for the fault dies: seconds after which a round goes on without those that are missing",
-        json_schema_extra={**ADVANCED, "when": {"fault": "dies"}},
     )
-    limit: float = Field(
-        300.0,
-        ge=5,
-        le=86_400,
-        allow_inf_nan=False,
-        description="seconds that a round may take before the run gives up",
-        json_schema_extra=ADVANCED,
-    )
-    seed: int = Field(
-        0, ge=0, le=2**31 - 1, description="seed of weights, shares and order", json_schema_extra=ADVANCED
-    )
+    limit: float = setting(300.0, "seconds that a round may take before the run gives up", ADVANCED, ge=5, le=86_400)
+    seed: int = setting(0, "seed of weights, shares and order", ADVANCED, ge=0, le=2**31 - 1)
 
     @model_validator(mode="after")
     def _something_is_left(self) -> OpenFLParams:
@@ -70,8 +60,7 @@ class OpenFLParams(Dealt, Digits):
         return self
 
     def as_federated(self) -> FederatedParams:
-        """The same settings as a run of the workload `federated` has them: with the same weights to begin with, the
-        same images for each institution, and the same batches in the same order."""
+        """The same settings as params of the workload `federated`: the same weights, images, batches and order."""
         same = self.model_dump(exclude={"collaborators", "fault", "patience", "limit"})
         return FederatedParams(**same, institutions=self.collaborators)
 
@@ -87,7 +76,7 @@ def _inputs(params: OpenFLParams, artifacts: Artifacts) -> Mapping[str, bytes]:
 def _fits(params: OpenFLParams, inputs: Mapping[str, bytes], ranks: int) -> None:
     """Any number of ranks will do; but there have to be images for all institutions."""
     from workshop.engine.data import images
-    from workshop.workloads.federated.partition import partition
+    from workshop.workloads.federated.mathematics.partition import partition
 
     partition(params.as_federated(), images.read(inputs).train_labels)
 
@@ -114,5 +103,5 @@ EXTENSION = Extension(
         Command("", "federation", "workshop.workloads.openfl.command:app"),
         Command("bench", "federated", "workshop.workloads.openfl.bench_command:federated", order=500),
     ),
-    checks=("workshop.workloads.openfl.check:openfl",),
+    checks=("workshop.workloads.openfl.environment:check",),
 )

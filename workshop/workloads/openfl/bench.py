@@ -36,8 +36,8 @@ Answer = dict[str, Any]
 
 
 def read_institutions(text: str) -> tuple[int, ...]:
-    """Numbers of institutions with commas between, ascending. Raises BadInput for one that doesn't divide the images
-    into whole batches."""
+    """Numbers of institutions with commas between, ascending. Raises BadInput where images wouldn't make whole
+    batches."""
     possible = [number for number in (1, *INSTITUTIONS) if IMAGES % number == 0]
     given = [word.strip() for word in text.split(",")]
     if not all(word.isdecimal() and int(word) in possible for word in given):
@@ -52,16 +52,11 @@ def run(
     same: Mapping[str, Any] = SAME,
     progress: bench.Progress = lambda done, total: None,
 ) -> dict[str, Any]:
-    """Measure while no other run that measures does; returns the bench as JSON. Raises WorkshopError.
-
-    Contenders: `session`, the workload `federated` on this machine's default placement; `openfl`, the workload `openfl`
-    on the same, with the same network, images, batches and rounds (`same`, settings of the latter). Ratios:
-    `openfl_per_round`, OpenFL's seconds per round divided by ours. The first round, in which both compile, isn't
-    counted; the test on held-out images is part of our round, and is made beside OpenFL's. `openfl_whole`, the same
-    from nothing to nothing: start and end of ranks, of OpenFL's certificates and processes, and all rounds. Then the
-    same data among more and more institutions, several on a rank: `memory_A_vs_B` compares the largest rank's memory
-    after the last round, `cost_A_vs_B` the seconds per round, of most and fewest.
-    """
+    """Measure while no other run that measures does; returns the bench as JSON. Raises WorkshopError. `session` is the
+    workload `federated`, `openfl` the same over OpenFL (`same`, settings of the latter). `openfl_per_round` is OpenFL's
+    seconds per round over ours, without the first, in which both compile; our round has the test on held-out images in
+    it, OpenFL's is beside its own. `openfl_whole` counts start and end of all processes, too. Then the same data among
+    more institutions: `memory_A_vs_B` compares the largest rank's memory, `cost_A_vs_B` the seconds per round."""
     from workshop.runtime.measurement_lock import measuring_lock
 
     theirs = environment.installed()
@@ -69,7 +64,7 @@ def run(
         _link(theirs)
         where = bench.machine(PACKAGES)
         placement = default_for(topology.allowed_cores(where))
-        work = Work(store, placement, folder)
+        work = FederationTurns(store, placement, folder)
         chosen = [name for name in engines if theirs or name != "openfl"]
         turns: dict[str, Callable[[], Answer]] = {name: work.engine(name, same) for name in chosen}
         turns |= {f"institutions_{number}": work.institutions(number) for number in institutions}
@@ -86,7 +81,7 @@ def _link(theirs: Path | None) -> None:
         environment.folder().symlink_to(theirs.parents[1])
 
 
-class Work:
+class FederationTurns:
     """What contenders do in a turn."""
 
     def __init__(self, store: Store, placement: Placement, folder: Path) -> None:

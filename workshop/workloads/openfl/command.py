@@ -75,8 +75,7 @@ def _start(backend: str, wait: bool, minutes: float, as_json: bool, **options: A
     from workshop.server.address import page
     from workshop.store.store import Store
     from workshop.workloads.openfl import environment
-    from workshop.workloads.openfl.backends import request
-    from workshop.workloads.openfl.status import status
+    from workshop.workloads.openfl.status import request, status
     from workshop.workloads.openfl.terminal import begun
 
     values = params.given(workload("openfl").params, options)

@@ -23,8 +23,7 @@ def records(told: Any) -> list[Told]:
 
 
 def certificate(one: Told) -> list[str]:
-    """Whose it is, its subject, its issuer, until when it is valid, and whether it was accepted: nothing else that
-    may be in the record, least of all a key."""
+    """Cells of a certificate: nothing else that may be in the record, least of all a key."""
     subject, issuer = common_name(one.get("subject")), common_name(one.get("issuer"))
     return [str(one.get("name") or NOTHING), subject, issuer, until(one), accepted(one)]
 
@@ -46,9 +45,14 @@ def good(certificates: Sequence[Told]) -> list[Told]:
     return [one for one in certificates if one.get("accepted")]
 
 
+def authorities(certificates: Sequence[Told]) -> list[str]:
+    """Who has signed those that were accepted."""
+    return list(dict.fromkeys(common_name(one.get("issuer")) for one in good(certificates)))
+
+
 def foreign(one: Told, everybody: Sequence[Told]) -> bool:
     """Whether a certificate is of another authority than those that were accepted."""
-    trusted = {common_name(other.get("issuer")) for other in good(everybody)}
+    trusted = authorities(everybody)
     return bool(trusted) and common_name(one.get("issuer")) not in trusted
 
 

@@ -21,6 +21,7 @@ from workshop.core import config, file_locks
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.memory import size
 from workshop.core.parent_death import guarded
+from workshop.extension import Check
 from workshop.mpi import prefix
 
 PYTHONS = ((3, 12), (3, 11))  # OpenFL 1.9 asks for less than 3.13, its NumPy for at least 3.11
@@ -60,10 +61,8 @@ def require() -> Path:
 
 
 def install(say: Callable[[str], None] = lambda words: None) -> Path:
-    """Install the environment unless it is there, and return its Python. `say` is told what is being done.
-
-    Raises WorkshopError where it can't be installed on this machine.
-    """
+    """Install the environment unless it is there, and return its Python. `say` is told what is being done. Raises
+    WorkshopError."""
     if (python := installed()) is not None:
         return python
     try:
@@ -168,3 +167,12 @@ def _alone(lock: Path, say: Callable[[str], None]) -> Iterator[None]:
                 f"Somebody else has been installing OpenFL for {SECONDS} s; end that process and try again."
             )
         yield
+
+
+def check() -> Check:
+    """Whether OpenFL is installed; nothing but the lab on federated learning needs it."""
+    there = installed()
+    if there:
+        return Check("OpenFL", True, f"{OPENFL}, in an environment of its own", needed=False)
+    fix = "Run `workshop federation install` (about 2 minutes) before the lab on federated learning reaches OpenFL."
+    return Check("OpenFL", False, "not installed", fix, needed=False)

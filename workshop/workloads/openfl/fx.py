@@ -1,6 +1,6 @@
 """OpenFL's commands as a rank runs them: exactly what somebody could type, each with a time limit and a log.
 
-All of a rank's commands are children of one server in OpenFL's environment (`inside/server`), which imports TensorFlow
+All of a rank's commands are children of one server in OpenFL's environment (`scripts/server`), which imports TensorFlow
 once. The server ends with its rank, also after kill -9, and its children with it. Nothing here waits: `look` is to be
 called again and again, and who needs a command's result yields until it is there.
 """
@@ -25,7 +25,7 @@ from workshop.core.parent_death import guarded
 
 Steps = Generator[None, None, Any]  # what a rank does over time: it yields wherever it has to wait
 
-INSIDE = Path(__file__).parent / "inside"
+SCRIPTS = Path(__file__).parent / "scripts"
 READY = 240.0  # seconds until TensorFlow is imported, on a machine that is crowded
 SECONDS = 180.0  # for a command that does one thing
 GRACE = 3.0  # seconds between being asked to end and being killed
@@ -36,9 +36,9 @@ _KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVAT
 
 
 @dataclass
-class Command:
-    """A command that was started. `where` is who runs it, in words; `code` is None while it runs, and the negative
-    number of the signal that has ended it."""
+class FxCommand:
+    """A command that was started. `where` is who runs it; `code` is None while it runs, negative for a signal that
+    ended it."""
 
     words: str
     where: str
@@ -73,7 +73,7 @@ class Fx:
 
     def __init__(self, python: Path, folder: Path, variables: Mapping[str, str] | None = None) -> None:
         """`folder` is private to the run; the server's own log and the home folder of commands are in it."""
-        self.commands: list[Command] = []
+        self.commands: list[FxCommand] = []
         self.ready: float | None = None  # seconds that the imports took
         self._began = time.monotonic()
         home = folder / "home"  # ~/.openfl would choose other commands
@@ -81,7 +81,7 @@ class Fx:
         self._log = folder / "server.log"
         with open(self._log, "ab") as log:
             self._process = subprocess.Popen(
-                guarded([str(python), str(INSIDE / "server.py")], expendable=True),
+                guarded([str(python), str(SCRIPTS / "server.py")], expendable=True),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -94,12 +94,12 @@ class Fx:
 
     def start(
         self, words: str, where: str, cwd: Path, log: Path, *, limit: float = SECONDS, **variables: str
-    ) -> Command:
-        """Start a command line that begins with `fx`, or with a file of `inside`."""
+    ) -> FxCommand:
+        """Start a command line that begins with `fx`, or with a file of `scripts`."""
         argv = shlex.split(words)
         if argv[0] != "fx":
-            argv[0] = str(INSIDE / argv[0])
-        command = Command(words, where, cwd, log, limit, len(self.commands))
+            argv[0] = str(SCRIPTS / argv[0])
+        command = FxCommand(words, where, cwd, log, limit, len(self.commands))
         self.commands.append(command)
         self._send({"id": command.number, "argv": argv, "cwd": str(cwd), "log": str(log), "env": variables})
         return command
@@ -114,12 +114,12 @@ class Fx:
             raise WorkshopError(f"`{words}` of {where} did not succeed {why}; it says: {command.last_words()}")
         return command
 
-    def signal(self, command: Command, number: int) -> None:
+    def signal(self, command: FxCommand, number: int) -> None:
         """Send it a signal, unless it has ended."""
         if command.running:
             self._send({"id": command.number, "signal": number})
 
-    def end(self, command: Command) -> None:
+    def end(self, command: FxCommand) -> None:
         """Ask it to end, as Ctrl-C does; it is killed if it doesn't."""
         if command.running and command.asked is None:
             command.asked = time.monotonic()
@@ -159,7 +159,7 @@ class Fx:
         assert self._process.stdout is not None
         self._process.stdout.close()
 
-    def _hurry(self, command: Command, now: float) -> None:
+    def _hurry(self, command: FxCommand, now: float) -> None:
         if command.asked is not None and now - command.asked > GRACE:
             self.signal(command, signal.SIGKILL)
         elif command.asked is None and now - command.began > command.limit:
@@ -199,8 +199,8 @@ def shown(log: Path, most: int = SHOWN) -> bytes:
 
 
 def _environment(variables: Mapping[str, str], home: Path) -> dict[str, str]:
-    """The variables of a rank without those of MPI and Python, which are of another environment, and without proxies,
-    over which gRPC would talk to this very machine."""
+    """A rank's variables without those of MPI, of Python, and of proxies, over which gRPC would talk to this very
+    machine."""
     kept = {name: value for name, value in variables.items() if not REMOVED.match(name)}
     return kept | {
         "HOME": str(home),

@@ -15,7 +15,7 @@ _TASKS = re.compile(r"Round: (\d+) Received Tasks")
 _CODE = re.compile(RETRIES + r" \S+, error code StatusCode\.([A-Z_]+)")
 
 
-class Tail:
+class GrowingFile:
     """The lines of a file that grows; nothing while it isn't there yet."""
 
     def __init__(self, path: Path) -> None:
@@ -40,12 +40,11 @@ class Tail:
         return [line.decode(errors="replace") for line in lines]
 
 
-class Metrics(Tail):
+class MetricsFile(GrowingFile):
     """A metrics file of OpenFL: a JSON object for each round, flushed when the round ends."""
 
     def rounds(self) -> list[dict[str, Any]]:
-        """The rounds that have been added. A line that is no such object is left out: it is written at once, but by a
-        process that may be killed."""
+        """The rounds that have been added. Other lines are left out: the process that writes may be killed."""
         found = []
         for line in self.lines():
             try:
@@ -57,7 +56,7 @@ class Metrics(Tail):
         return found
 
 
-class Log(Tail):
+class Log(GrowingFile):
     """OpenFL's log of an aggregator or a collaborator."""
 
     def __init__(self, path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 from workshop.extension import Panel
 from workshop.report.cards import Card, code, line, table, words
 from workshop.report.snapshot import Snapshot
-from workshop.workloads.federated import panels as federated
 from workshop.workloads.federated.failures import openfl_failure
+from workshop.workloads.federated.report import panels as federated
 from workshop.workloads.openfl import command_tables
 
 ABOUT_CERTIFICATES = (

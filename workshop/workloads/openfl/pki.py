@@ -49,8 +49,7 @@ class Side:
 
 
 def certify_federation(side: Side, described: Mapping[str, Any], initial: bytes) -> Steps:
-    """Make the workspace of this plan, the authority and the aggregator's certificate; returns the archive that goes
-    to the institutions."""
+    """Make the workspace, the authority and the aggregator's certificate; returns the archive for the institutions."""
     workspace.write_workspace(side.here, described, initial)
     name = workspace.AGGREGATOR
     yield from side.run(f"fx plan initialize -a {name}")
@@ -62,8 +61,8 @@ def certify_federation(side: Side, described: Mapping[str, Any], initial: bytes)
 
 
 def request(side: Side, name: str, archive: bytes, images: tuple[Mapping[str, NDArray[np.generic]], int]) -> Steps:
-    """An institution's part: unpack the workspace, say where the images are, make a key and a request for a
-    certificate; returns the request. `images` are its arrays (see `workspace.write_images`) and its number."""
+    """An institution unpacks the workspace and makes a key and a request for a certificate, which is returned. `images`
+    are its arrays (see `workspace.write_images`) and its number."""
     side.folder.mkdir(mode=0o700, exist_ok=True)
     (side.folder / f"{WORKSPACE}.zip").write_bytes(archive)
     yield from side.run(f"fx workspace import --archive {WORKSPACE}.zip", side.folder)
@@ -74,11 +73,8 @@ def request(side: Side, name: str, archive: bytes, images: tuple[Mapping[str, ND
 
 
 def sign(side: Side, name: str, request: bytes) -> Steps:
-    """The authority's part: sign an institution's request, and add its name to those who may take part; returns the
-    certificate's archive.
-
-    `--silent` skips what has to be done between people: to compare the hash of the request over another line.
-    """
+    """The authority signs a request and lists the name; returns the certificate's archive. `--silent` skips what people
+    have to do: to compare the request's hash over another line."""
     package = side.here / f"col_{name}_to_agg_cert_request.zip"
     package.write_bytes(request)
     yield from side.run(f"fx collaborator certify --request-pkg {package.name} --silent")
@@ -106,8 +102,7 @@ def certificate(name: str) -> Path:
 
 
 def describe(side: Side, file: Path) -> Steps:
-    """What is in a certificate of this workspace: `subject`, `issuer` with the key that has signed, `expires` in
-    seconds since the epoch."""
+    """Subject, issuer with the key that has signed, and expiry (seconds since the epoch) of a certificate."""
     out = side.folder / "described.json"
     yield from side.run(shlex.join(["certificates.py", "describe", str(out), str(CHAIN), str(file)]))
     return json.loads(out.read_text())[0]

@@ -21,14 +21,13 @@ import numpy as np
 from workshop.core.errors import WorkshopError
 from workshop.engine.context import RankContext
 from workshop.engine.tensorflow import tensorflow
-from workshop.workloads.federated.digits import digits
-from workshop.workloads.federated.local import Learner
+from workshop.workloads.federated.training.digits import digits
+from workshop.workloads.federated.training.learner import LocalLearner
 from workshop.workloads.openfl import OpenFLParams, environment, results, workspace
 from workshop.workloads.openfl.fx import Fx, Steps, shown
-from workshop.workloads.openfl.parties import AUTHORITY, LEAVES, Aggregator, Collaborator, Party, home
-from workshop.workloads.openfl.post import Post
-from workshop.workloads.openfl.telling import Telling
-from workshop.workloads.openfl.visitors import Visitor
+from workshop.workloads.openfl.mailbox import Mailbox
+from workshop.workloads.openfl.parties import AUTHORITY, LEAVES, Aggregator, Collaborator, Party, Visitor, home
+from workshop.workloads.openfl.results import OpenFLResults
 
 EVERY = 0.15  # seconds between two turns of all ranks
 STOPPED = 2.5  # seconds in which processes end when they are asked to; the session gives a run 5 in all
@@ -36,28 +35,25 @@ VISITS = ("foreign-certificate", "other-name", "expired-certificate")
 
 
 def run(ctx: RankContext, params: OpenFLParams) -> Mapping[str, Any]:
-    """A federation of OpenFL from its keys to the last model. Collective.
-
-    Events of each round (step: its number, from 1), by rank 0: those of the workload `federated`, as far as OpenFL
-    tells them. Metrics: the same, and `fx`, `certificates` and `faults`.
-    """
+    """A federation of OpenFL from its keys to the last model. Collective. Events and metrics are those of the workload
+    `federated`, as far as OpenFL tells them, and the metrics `fx`, `certificates` and `faults`."""
     began, python = time.monotonic(), environment.require()
     # Only its owner can look into it, and it goes with the run: keys and certificates are kept nowhere else.
     with tempfile.TemporaryDirectory(prefix="workshop-openfl-", ignore_cleanup_errors=True) as folder:
         fx = Fx(python, Path(folder))
         try:
-            return Federation(ctx, params, fx, Path(folder), began).run()
+            return OpenFLFederation(ctx, params, fx, Path(folder), began).run()
         finally:
             fx.close()
 
 
-class Federation:
+class OpenFLFederation:
     """One rank's part. All collective."""
 
     def __init__(self, ctx: RankContext, params: OpenFLParams, fx: Fx, folder: Path, began: float) -> None:
         """While this is done, OpenFL's environment imports what it needs."""
         self.ctx, self.params, self.fx = ctx, params, fx
-        self.post = Post(ctx.comm)
+        self.post = Mailbox(ctx.comm)
         self.stopped = False
         self._told: dict[int, int | None] = {}  # commands by number, with the exit code that was told of them
         tf = tensorflow()
@@ -70,15 +66,15 @@ class Federation:
             for one in mine
         ]
         self.parties: list[Party] = list(self.collaborators)
-        self.telling: Telling | None = None
+        self.telling: OpenFLResults | None = None
         self.aggregator: Aggregator | None = None
         if ctx.rank == AUTHORITY:
             weights = [weight.numpy() for weight in task.model.weights]
             initial = workspace.weights(params.model, weights)
             self.aggregator = Aggregator(params, fx, folder / "aggregator", self.post, initial)
             self.parties.insert(0, self.aggregator)
-            learner = Learner(task.model, task.loss, task.score, params.rate, at_once=task.at_once)
-            self.telling = Telling(ctx, params, task, learner, self.aggregator.side.here / "save", began)
+            learner = LocalLearner(task.model, task.loss, task.score, params.rate, at_once=task.at_once)
+            self.telling = OpenFLResults(ctx, params, task, learner, self.aggregator.side.here / "save", began)
             ctx.known(**results.conditions(self.telling, ctx.size, learner.parameters))
         last = params.collaborators - 1
         if params.fault in VISITS and home(last, ctx.size) == ctx.rank:
@@ -142,7 +138,7 @@ class Federation:
             return str(error)
         return None
 
-    def _limits(self, telling: Telling, aggregator: Aggregator) -> None:
+    def _limits(self, telling: OpenFLResults, aggregator: Aggregator) -> None:
         """End what would go on for ever."""
         now, command = time.monotonic(), aggregator.command
         if aggregator.began is None or command is None:

@@ -1,4 +1,4 @@
-"""What there is to know of a federation at one moment, whichever engine runs it."""
+"""A federation, whichever engine runs it: its settings as params of that engine's workload, and how far it is."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.core.errors import BadInput
+from workshop.registry import workload
 from workshop.runtime import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
-from workshop.workloads.openfl.backends import BACKENDS
 
+WORKLOADS: Mapping[str, str] = {"openfl": "openfl", "session": "federated"}  # of backends
+BACKENDS: Mapping[str, str] = {name: backend for backend, name in WORKLOADS.items()}  # of workloads
+LIMITS = ("patience", "limit")  # settings that say for how long OpenFL's processes are waited for
 HELD_OUT, OWN = "held-out accuracy", "own accuracy"  # events, by round
 # What is told of certificates: nothing else that somebody may have written there, least of all a key.
 CERTIFICATE = ("name", "subject", "issuer", "expires", "accepted", "why")
@@ -26,10 +29,8 @@ def federations(store: Store, unfinished: bool = False) -> list[RunRecord]:
 
 
 def chosen(store: Store, number: int | None, unfinished: bool = False) -> RunRecord:
-    """The federation of that number; without one the newest, or the only one that goes on (`unfinished`).
-
-    Raises BadInput where there is none, where that run isn't one, and where several go on.
-    """
+    """The federation of that number; without one the newest, or the only one that goes on (`unfinished`). Raises
+    BadInput where there is none, where that run isn't one, and where several go on."""
     if number is not None:
         run = client.read(store, number)
         if run.workload not in BACKENDS:
@@ -47,11 +48,8 @@ def chosen(store: Store, number: int | None, unfinished: bool = False) -> RunRec
 
 
 def status(store: Store, run: RunRecord, page: str | None = None) -> dict[str, Any]:
-    """A federation as JSON: how far it is, what it came to so far, who was let in and what was run for it.
-
-    `page` is the address of the run's page. Accuracies are from 0 to 1, None before the first round; `fx` and
-    `certificates` are empty where no OpenFL takes part.
-    """
+    """A federation as JSON. `page` is the address of the run's page. Accuracies are from 0 to 1, None before the first
+    round; `fx` and `certificates` are empty where no OpenFL takes part."""
     rounds = by_round(store, run)
     session = store.session(run.session_id)
     return {
@@ -75,16 +73,11 @@ def status(store: Store, run: RunRecord, page: str | None = None) -> dict[str, A
         "params": run.params,
         "placement": run.placement,
         "minutes": session.limits.minutes if session.limits.everybody else None,
-        "queued_at": run.queued_at,
-        "started_at": run.started_at,
-        "finished_at": run.finished_at,
-        "verdict": run.verdict,
-        "error": run.error,
-        "notices": run.notices,
-        "next": {
-            "status": f"workshop federation status {run.id}",
-            "stop": f"workshop federation stop {run.id}",
+        **{
+            name: getattr(run, name)
+            for name in ("queued_at", "started_at", "finished_at", "verdict", "error", "notices")
         },
+        "next": {name: f"workshop federation {name} {run.id}" for name in ("status", "stop")},
     }
 
 
@@ -106,3 +99,20 @@ def listed(run: RunRecord, name: str) -> list[Any]:
 
 def _only(one: Any, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: one.get(name) for name in names} if isinstance(one, Mapping) else {}
+
+
+def request(backend: str, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The workload and its params for a federation with an OpenFL run's settings. Raises BadInput for another backend,
+    for settings that can't be, and for a fault or limits that only OpenFL has."""
+    if backend not in WORKLOADS:
+        raise BadInput(f"There is no backend {backend!r}; it should be {' or '.join(WORKLOADS)}.")
+    params: Any = workload("openfl").check(values)
+    if backend == "openfl":
+        return "openfl", dict(values)
+    if params.fault != "none":
+        raise BadInput(
+            f"--fault {params.fault} needs OpenFL's certificates and processes; leave out --backend session."
+        )
+    for name in (one for one in LIMITS if one in values):
+        raise BadInput(f"--{name} is for OpenFL's processes; leave it out, or leave out --backend session.")
+    return "federated", params.as_federated().model_dump(mode="json")

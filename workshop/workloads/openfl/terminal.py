@@ -37,19 +37,12 @@ def show(told: Told) -> None:
     if told["page"]:
         out.print(Text(f"  page    {told['page']}"), soft_wrap=True)
     out.print(Text(f"  round {told['round']} of {told['rounds']}{_reached(told)}"))
-    _table(
-        out,
-        "Certificates",
-        command_tables.CERTIFICATES,
-        [command_tables.certificate(one) for one in told["certificates"]],
+    certificates, commands = (
+        map(command_tables.certificate, told["certificates"]),
+        map(command_tables.command, told["fx"]),
     )
-    _table(
-        out,
-        "fx commands",
-        command_tables.COMMANDS,
-        [command_tables.command(one) for one in told["fx"]],
-        right=("Took", "Exit"),
-    )
+    _table(out, "Certificates", command_tables.CERTIFICATES, list(certificates))
+    _table(out, "fx commands", command_tables.COMMANDS, list(commands), right=("Took", "Exit"))
     for sentence in told["faults"]:
         out.print(Text(sentence))
     terminal.show_verdict(out, told["verdict"] or {})

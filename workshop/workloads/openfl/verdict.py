@@ -15,8 +15,8 @@ from workshop.core import words
 from workshop.extension import Verdict
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number
-from workshop.workloads.federated import verdict as federated
 from workshop.workloads.federated.failures import openfl_failure
+from workshop.workloads.federated.report import verdict as federated
 from workshop.workloads.openfl import command_tables
 from workshop.workloads.openfl.command_tables import Told
 
@@ -29,10 +29,7 @@ _INSTITUTION = re.compile(r"institution \d+")  # who runs a command: not one tha
 
 def measured(facts: Facts) -> Finding | None:
     """What a run over OpenFL came to; None for any other."""
-    commands, shown = (
-        command_tables.records(facts.metrics.get("fx")),
-        command_tables.records(facts.metrics.get("certificates")),
-    )
+    commands, shown = (command_tables.records(facts.metrics.get(name)) for name in ("fx", "certificates"))
     if not commands or not command_tables.good(shown):
         return None  # not even the aggregator's own was accepted: nothing has begun
     wrong = [*_refused(facts, shown), *_died(facts, commands), *_restarted(facts, commands)]
@@ -52,12 +49,10 @@ def _refused(facts: Facts, shown: Sequence[Told]) -> list[Finding]:
     for one in (one for one in shown if one.get("accepted") is False):
         name = str(one.get("name") or "somebody")
         who = words.capital(name)
-        subject, issuer = command_tables.common_name(one.get("subject")), command_tables.common_name(one.get("issuer"))
+        subject, issuer = (command_tables.common_name(one.get(name)) for name in ("subject", "issuer"))
         if command_tables.foreign(one, shown):
             reached = f"{who} was refused: its certificate is of another authority."
-            trusted = words.listed(
-                dict.fromkeys(command_tables.common_name(other.get("issuer")) for other in command_tables.good(shown))
-            )
+            trusted = words.listed(command_tables.authorities(shown))
             why = f"{issuer} has signed it; here only {trusted} is trusted, so TLS ends before a word is read."
             following = _mended("foreign-certificate")
         elif command_tables.expired(one, facts.run.queued_at):
@@ -81,13 +76,15 @@ def _refused(facts: Facts, shown: Sequence[Told]) -> list[Finding]:
 
 def _died(facts: Facts, commands: Sequence[Told]) -> list[Finding]:
     """A finding where collaborators were ended by a signal."""
-    institutions = [
-        one for one in commands if command_tables.starts(one, "collaborator") and _INSTITUTION.fullmatch(_where(one))
+    killed = [
+        where
+        for one in commands
+        if command_tables.starts(one, "collaborator")
+        and command_tables.killed(one)
+        and _INSTITUTION.fullmatch(where := str(one.get("where") or ""))
     ]
-    killed = [_where(one) for one in institutions if command_tables.killed(one)]
     if not killed:
         return []
-    who = words.listed(dict.fromkeys(killed))
     rounds = facts.metrics.get("rounds")
     part = [one.get("took_part") for one in command_tables.records(facts.metrics.get("institutions"))]
     fewest = min((count for count in part if isinstance(count, int)), default=None)
@@ -96,7 +93,7 @@ def _died(facts: Facts, commands: Sequence[Told]) -> list[Finding]:
         said = f" It took part in {fewest} of {words.count(rounds, 'round')}."
     return [
         Finding(
-            f"{words.capital(who)} died in the middle of the federation.",
+            f"{words.capital(words.listed(dict.fromkeys(killed)))} died in the middle of the federation.",
             f"The aggregator can't tell one that is slow from one that is dead; only a limit of time can.{said}",
             _mended("dies"),
         )
@@ -109,11 +106,7 @@ def _restarted(facts: Facts, commands: Sequence[Told]) -> list[Finding]:
     if len(starts) < 2:
         return []
     first = starts[0]
-    ended = (
-        f"by {command_tables.code(first)}"
-        if command_tables.killed(first)
-        else f"with exit code {command_tables.code(first)}"
-    )
+    ended = f"{'by' if command_tables.killed(first) else 'with exit code'} {command_tables.code(first)}"
     return [
         Finding(
             f"The aggregator was started {len(starts)} times, and the federation went on.",
@@ -128,7 +121,7 @@ def _healthy(facts: Facts, shown: Sequence[Told]) -> Finding:
     """What a federation came to in which nobody was refused and nobody died."""
     institutions = command_tables.records(facts.metrics.get("institutions"))
     good = command_tables.good(shown)
-    authorities = list(dict.fromkeys(command_tables.common_name(one.get("issuer")) for one in good))
+    authorities = command_tables.authorities(shown)
     whose = f"one authority ({authorities[0]})" if len(authorities) == 1 else words.listed(authorities)
     who, came = words.count(len(institutions), "institution"), facts.metrics.get("held_out_accuracy")
     return Finding(
@@ -166,10 +159,6 @@ def _mended(fault: str) -> str:
     """What mends what this fault shows."""
     known = openfl_failure(fault)
     return known.fix if known else ""
-
-
-def _where(one: Told) -> str:
-    return str(one.get("where") or "")
 
 
 def _accuracy(value: Any) -> str:

@@ -43,11 +43,8 @@ def plan(
     enough: int = 1,
 ) -> dict[str, Any]:
     """The lab's plan with these values. With `patience` a round ends after so many seconds where at least `enough`
-    collaborators have answered; else it waits for everybody. With `checkpoint` the aggregator keeps on disk what it
-    needs to go on after a restart.
-
-    OpenFL has a round more than there are to learn in: in the last one the last model is tested.
-    """
+    collaborators have answered. With `checkpoint` the aggregator can go on after a restart. OpenFL's last round, one
+    more than there are to learn in, tests the last model."""
     found = yaml.safe_load((template() / "plan" / "plan.yaml").read_text())
     aggregator = found["aggregator"]["settings"]
     aggregator["rounds_to_train"] = rounds + 1

@@ -122,7 +122,7 @@ WORKLOAD = Workload(
     notes={
         "drift": "How far institutions' updates are from their mean, relative to its length; 0: all go the same way."
     },
-    verdict="workshop.workloads.federated.verdict:VERDICT",
+    verdict="workshop.workloads.federated.report.verdict:VERDICT",
     panels="workshop.workloads.segmentation.panels:PANELS",
 )
 

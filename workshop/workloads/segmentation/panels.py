@@ -10,7 +10,7 @@ from workshop.core.words import count, percent
 from workshop.extension import Panel
 from workshop.report.cards import Card, line, picture, pictures, table, words
 from workshop.report.snapshot import Snapshot
-from workshop.workloads.federated import panels as federated
+from workshop.workloads.federated.report import panels as federated
 
 PICTURE, FIGURES = "overlays.png", "overlays.json"
 SHORT = {"federated": "Federated", "centralised": "Pooled", "alone": "Institution 1 alone"}

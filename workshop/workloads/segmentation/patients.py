@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
 from workshop.engine.data.shards import shard
-from workshop.workloads.federated.partition import LEAST, unequal
+from workshop.workloads.federated.mathematics.partition import LEAST, unequal
 from workshop.workloads.segmentation.phantoms import Patient, patient, scans
 from workshop.workloads.segmentation.scanners import COMMON, ScannerModel, scanner
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
-from workshop.workloads.federated.task import Look, See, Silo, Task
+from workshop.workloads.federated.training.task import Inspection, LearningTask, See, Silo
 from workshop.workloads.segmentation import CHANNELS, SegmentationParams, overlap, patients
 from workshop.workloads.segmentation.overlays import Example, ScoredMask, sheet
 from workshop.workloads.segmentation.patients import Patients, PatientSplit
@@ -27,12 +27,12 @@ SIZES = (("up to 1 %", 0.0, 0.01), ("1 to 2 %", 0.01, 0.02), ("more than 2 %", 0
 AT_ONCE = 64  # images that are tested together: the activations of more take much memory
 
 
-def segmentation(ctx: RankContext, params: SegmentationParams, kept: Sequence[int]) -> Task:
+def segmentation(ctx: RankContext, params: SegmentationParams, kept: Sequence[int]) -> LearningTask:
     """The task of a run, with the images of the institutions `kept`."""
     channels, dealt = CHANNELS[params.modality], patients.dealt(params)
     tested = patients.held_out(params)
     net = unet(params.size, len(channels), depth=params.depth, filters=params.filters, norm=params.norm)
-    return Task(
+    return LearningTask(
         model=net,
         loss=overlap.loss_of(params.loss, params.alpha, params.beta),
         score=overlap.dice,
@@ -65,7 +65,7 @@ def _about(params: SegmentationParams, dealt: PatientSplit, one: int) -> dict[st
     }
 
 
-def _look(ctx: RankContext, params: SegmentationParams, tested: Patients) -> Look:
+def _look(ctx: RankContext, params: SegmentationParams, tested: Patients) -> Inspection:
     """The models' results on some held-out patients as a picture and as numbers; at the end on all patients."""
     shown = chosen([len(one.lesions) for one in tested.people])
     seen, masks = tested.images[..., CHANNELS[params.modality]], tested.masks
@@ -88,7 +88,7 @@ def _look(ctx: RankContext, params: SegmentationParams, tested: Patients) -> Loo
         ctx.artifact(FIGURES, json.dumps({"round": number, "patients": told}).encode(), "application/json")
         return _at_the_end(params, see(seen, masks), masks) if last else {}
 
-    return Look(EVERY, keep)
+    return Inspection(EVERY, keep)
 
 
 def _at_the_end(

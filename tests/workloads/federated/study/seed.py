@@ -11,8 +11,8 @@ from workshop.core.placement import Placement
 from workshop.registry import workload
 from workshop.store.records import RunRecord, SessionRecord, StudyRecord
 from workshop.store.store import Store
-from workshop.workloads.federated.study.found import ON, WAYS, names
 from workshop.workloads.federated.study.plan import KIND, WaysStudy, plan
+from workshop.workloads.federated.study.results import ON, WAYS, names
 
 SETTINGS = {"data": "digits", "rounds": 4, "partition": "label", "model": "dense"}
 # (held out, own) of federated, pooled and alone, for each seed.

@@ -7,16 +7,21 @@ import math
 import pytest
 
 from workshop.report.figures import theme
-from workshop.workloads.federated.study.figures import COLOURS, NOW, Line, Points, by_seed, lines
+from workshop.workloads.federated.study.figures import COLOURS, NOW, WayCurve, by_seed, lines
+from workshop.workloads.federated.study.results import Band
 
-FEDERATED = Line(
-    "federated", "federated", (1, 2, 3), (0.5, 0.7, 0.8), (0.4, 0.6, 0.7), (0.6, 0.8, 0.9), 3, {1: 0.45, 2: 0.66}, 4
+FEDERATED = WayCurve(
+    "federated",
+    "federated",
+    Band((1, 2, 3), (0.5, 0.7, 0.8), (0.4, 0.6, 0.7), (0.6, 0.8, 0.9), 3),
+    {1: 0.45, 2: 0.66},
+    4,
 )
-ALONE = Line("alone", "each alone", (1, 2, 3), (0.2, 0.3, 0.3), (0.2, 0.3, 0.3), (0.2, 0.3, 0.3), 1)
+ALONE = WayCurve("alone", "each alone", Band((1, 2, 3), (0.2, 0.3, 0.3), (0.2, 0.3, 0.3), (0.2, 0.3, 0.3), 1))
 
 
 def test_a_way_has_a_mean_a_band_and_the_run_that_goes_on() -> None:
-    low, high, mean, now, alone = lines([FEDERATED, ALONE], rounds=5, measure="accuracy").data
+    low, high, mean, now, alone = lines([FEDERATED, ALONE], {}, rounds=5, measure="accuracy").data
     assert (list(low.y), list(high.y)) == ([0.4, 0.6, 0.7], [0.6, 0.8, 0.9])
     assert high.fill == "tonexty" and low.hoverinfo == "skip"
     assert (mean.name, list(mean.y), mean.line.dash) == ("federated <b>80.0 %</b>", [0.5, 0.7, 0.8], "solid")
@@ -30,26 +35,24 @@ def test_ways_have_the_colours_of_a_run_s_own_page() -> None:
 
 
 def test_before_the_first_end_the_run_that_goes_on_is_in_the_legend() -> None:
-    (now,) = lines([Line("federated", "federated", now={1: 0.4}, seed=0)], rounds=9).data
+    (now,) = lines([WayCurve("federated", "federated", now={1: 0.4}, seed=0)], {}, rounds=9).data
     assert now.showlegend and now.name == "federated, seed 0"
 
 
 def test_the_axis_has_room_for_all_rounds() -> None:
-    few = lines([Line("alone", "each alone", now={1: 0.4}, seed=0)], rounds=30)
+    few = lines([WayCurve("alone", "each alone", now={1: 0.4}, seed=0)], {}, rounds=30)
     assert tuple(few.layout.xaxis.range) == (0.5, 30.5)
 
 
 def test_real_federations_are_points_with_one_name() -> None:
-    first, second = lines([], [Points("run 3", {1: 0.5, 2: math.nan}), Points("run 4", {1: 0.4})]).data
+    first, second = lines([], {"run 3": {1: 0.5, 2: math.nan}, "run 4": {1: 0.4}}).data
     assert (first.mode, first.name, first.showlegend) == ("markers", "real OpenFL federation", True)
     assert list(first.y) == [0.5, None]
     assert not second.showlegend and second.legendgroup == first.legendgroup
 
 
 def test_nothing_yet() -> None:
-    assert (
-        lines([Line("alone", "each alone")], [Points("run 3", {})]).layout.annotations[0].text == "No round is over yet"
-    )
+    assert lines([WayCurve("alone", "each alone")], {"run 3": {}}).layout.annotations[0].text == "No round is over yet"
     assert "No seed" in by_seed({"alone": "each alone"}, {}, "accuracy").layout.annotations[0].text
 
 

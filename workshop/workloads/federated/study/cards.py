@@ -3,19 +3,17 @@ differences seed by seed, what others have published, and real federations with 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from workshop.core import words as say
-from workshop.report.cards import Card, Part, code, figure, line, table, words
+from workshop.report.cards import Card, code, figure, line, table, words
 from workshop.study.cards import about, runs_card, runs_cell, verdict
-from workshop.workloads.federated.round_panels import NAMES
-from workshop.workloads.federated.study import figures, saying
-from workshop.workloads.federated.study.figures import Line, Points
-from workshop.workloads.federated.study.found import ON, WAYS, Seeded
-from workshop.workloads.federated.study.kind import PAIRS, WaysReport
-from workshop.workloads.federated.study.peers import OURS, Peer, start_command
+from workshop.workloads.federated.report.panels import NAMES
+from workshop.workloads.federated.report.verdict import PUBLISHED
+from workshop.workloads.federated.study import figures, wording
+from workshop.workloads.federated.study.figures import WayCurve
+from workshop.workloads.federated.study.kind import WaysReport
+from workshop.workloads.federated.study.real_federations import OURS, Peer, start_command
+from workshop.workloads.federated.study.results import ON, WAYS, WAYS_ON, Seeds
 from workshop.workloads.federated.study.verdict import ALONE, summary
-from workshop.workloads.federated.verdict import PUBLISHED
 
 TITLES = {"held_out": "On held-out images", "own": "On their own"}
 ABOUT = {
@@ -48,33 +46,22 @@ def cards(report: WaysReport) -> list[Card]:
 
 def _curves(report: WaysReport) -> list[Card]:
     """By round, as far as any seed is."""
-    return [Card(f"rounds-{on}", TITLES[on], (about(_legend(report, on)), _drawn(report, on)), half=True) for on in ON]
-
-
-def _drawn(report: WaysReport, on: str) -> Part:
-    real = [Points(f"OpenFL, run {peer.run}", peer.curves[on]) for peer in report.peers if peer.curves.get(on)]
-    lines = [_line(report, way, on) for way in WAYS]
-    return figure(figures.lines(lines, real, report.rounds, report.measure))
-
-
-def _line(report: WaysReport, way: str, on: str) -> Line:
-    band, now = report.by_round(way, on), report.now
-    going = now.curves.get((way, on), {}) if now is not None else {}
-    seed = now.seed if now is not None else None
-    if band is None:
-        return Line(way, NAMES[way], now=going, seed=seed)
-    return Line(way, NAMES[way], band.rounds, band.means, band.lows, band.highs, band.seeds, going, seed)
-
-
-def _legend(report: WaysReport, on: str) -> str:
-    parts = [ABOUT[on]]
-    if len(report.found) > 1:
-        parts.append(BANDS)
-    if report.now is not None:
-        parts.append(NOW.format(seed=report.now.seed, run=report.now.run))
-    if any(peer.curves.get(on) for peer in report.peers):
-        parts.append(REAL)
-    return " ".join(parts)
+    now = report.now
+    found = []
+    for on in ON:
+        real = {f"OpenFL, run {peer.run}": peer.curves[on] for peer in report.peers if peer.curves.get(on)}
+        ways = [
+            WayCurve(way, NAMES[way], report.found.by_round(way, on), now.curves.get((way, on), {}), now.seed)
+            if now is not None
+            else WayCurve(way, NAMES[way], report.found.by_round(way, on))
+            for way in WAYS
+        ]
+        legend = [ABOUT[on]] + [BANDS] * (len(report.found) > 1)
+        legend += [NOW.format(seed=now.seed, run=now.run)] if now is not None else []
+        legend += [REAL] if real else []
+        drawn = figure(figures.lines(ways, real, report.rounds, report.measure))
+        found.append(Card(f"rounds-{on}", TITLES[on], (about(" ".join(legend)), drawn), half=True))
+    return found
 
 
 def _came_to(report: WaysReport) -> list[Card]:
@@ -84,57 +71,48 @@ def _came_to(report: WaysReport) -> list[Card]:
     drawn: list[Card] = []
     for on in ON:
         values = {way: [(one.seed, one.scores[way, on]) for one in report.found] for way in WAYS}
-        made = figures.by_seed(saying.NAMES, values, report.measure)
+        made = figures.by_seed(wording.NAMES, values, report.measure)
         drawn.append(Card(f"seeds-{on}", f"{TITLES[on]}, seed by seed", (figure(made),), half=True))
     heads = ["Way", "Held-out images", "Institutions' own images"]
-    rows = [[say.capital(NAMES[way]), *(saying.spread(report.spread(way, on)) for on in ON)] for way in WAYS]
-    each = ["Seed", "Run", *(f"{say.capital(saying.NAMES[way])}, {_short(on)}" for on in ON for way in WAYS)]
-    seeds = [[str(one.seed), runs_cell([one.run]), *_scores(one)] for one in report.found]
+    rows = [[say.capital(NAMES[way]), *(wording.spread(report.found.spread(way, on)) for on in ON)] for way in WAYS]
+    each = ["Seed", "Run", *(f"{say.capital(wording.NAMES[way])}, {on.replace('_', '-')}" for way, on in WAYS_ON)]
+    seeds = [
+        [str(one.seed), runs_cell([one.run]), *(wording.percent(one.scores[key]) for key in WAYS_ON)]
+        for one in report.found
+    ]
     parts = (about(SPREAD), table(heads, rows), table(each, seeds))
     return [*drawn, Card("came-to", "What each way came to", parts)]
-
-
-def _short(on: str) -> str:
-    return {"held_out": "held-out", "own": "own"}[on]
-
-
-def _scores(one: Seeded) -> list[str]:
-    return [saying.percent(one.scores[way, on]) for on in ON for way in WAYS]
 
 
 def _differences(report: WaysReport) -> list[Card]:
     if not report.found:
         return []
-    rows = []
-    for on in ON:
-        for one, other in PAIRS:
-            apart = report.apart(one, other, on)
-            if apart is not None:
-                rows.append(
-                    [
-                        f"{say.capital(saying.NAMES[one])} against {saying.NAMES[other]}",
-                        saying.DATA[on],
-                        saying.difference(apart),
-                        saying.relative(apart),
-                        f"{apart.better} of {len(apart.differences)}",
-                        say.percent(apart.chance),
-                    ]
-                )
+    rows = [
+        [
+            f"{say.capital(wording.NAMES[apart.one])} against {wording.NAMES[apart.other]}",
+            wording.DATA[apart.on],
+            wording.difference(apart),
+            wording.relative(apart),
+            f"{apart.better} of {len(apart.differences)}",
+            say.percent(apart.chance),
+        ]
+        for apart in report.pairs
+    ]
     heads = ["What", "On", "Difference", "In proportion", "Seeds that are better", "Chance"]
     return [Card("differences", "How far apart", (about(PAIRED), table(heads, rows)))]
 
 
 def _published(report: WaysReport) -> list[Card]:
     """How much better data-rich models are than those of one's own: here, and as others have found."""
-    heads = ["Better than alone", *(say.capital(saying.DATA[on]) for on in ON)]
+    heads = ["Better than alone", *(say.capital(wording.DATA[on]) for on in ON)]
     rows = [
-        [f"{say.capital(NAMES[way])}, here", *(saying.relative(report.apart(way, ALONE, on)) for on in ON)]
+        [f"{say.capital(NAMES[way])}, here", *(wording.relative(report.found.apart(way, ALONE, on)) for on in ON)]
         for way in WAYS
         if way != ALONE
     ]
-    rows.append([f"Data of all, {saying.PUBLISHED_BY}", *(f"{100 * saying.PUBLISHED[on]:+.2g} %" for on in ON)])
+    rows.append([f"Data of all, {wording.PUBLISHED_BY}", *(f"{100 * wording.PUBLISHED[on]:+.2g} %" for on in ON)])
     said = [line(text) for on in ON if (text := summary(report.found, on))]
-    lines = words(*said, line(PUBLISHED, "Published", "about"), line(saying.APART, tone="about"))
+    lines = words(*said, line(PUBLISHED, "Published", "about"), line(wording.APART, tone="about"))
     return [Card("published", "Beside what others have found", (table(heads, rows), lines))]
 
 
@@ -145,12 +123,12 @@ def _real(report: WaysReport) -> list[Card]:
     title = "A real federation, over OpenFL"
     if not report.peers:
         return [Card("openfl", title, (about(HOW), code(start_command(report.params))))]
-    heads = ["OpenFL", "Seed", *(say.capital(saying.DATA[on]) for on in ON), "Ours with this seed", "Within our seeds"]
+    heads = ["OpenFL", "Seed", *(say.capital(wording.DATA[on]) for on in ON), "Ours with this seed", "Within our seeds"]
     rows = [
         [
             runs_cell([peer.run]),
             str(peer.seed),
-            *(saying.percent(peer.scores[on]) if on in peer.scores else "goes on" for on in ON),
+            *(wording.percent(peer.scores[on]) if on in peer.scores else "goes on" for on in ON),
             _ours(report.found, peer),
             _within(report, peer),
         ]
@@ -159,16 +137,16 @@ def _real(report: WaysReport) -> list[Card]:
     return [Card("openfl", title, (about(REAL), table(heads, rows)))]
 
 
-def _ours(found: Sequence[Seeded], peer: Peer) -> str:
+def _ours(found: Seeds, peer: Peer) -> str:
     same = next((one for one in found if one.seed == peer.seed), None)
-    return saying.percent(same.scores[OURS, ON[0]]) if same is not None else saying.NONE
+    return wording.percent(same.scores[OURS, ON[0]]) if same is not None else wording.NONE
 
 
 def _within(report: WaysReport, peer: Peer) -> str:
     """Whether it lies between the lowest and the highest of our seeds."""
-    ours = report.spread(OURS, ON[0])
+    ours = report.found.spread(OURS, ON[0])
     if ours is None or len(ours.values) < 2 or ON[0] not in peer.scores:
-        return saying.NONE
+        return wording.NONE
     low, high = min(ours.values), max(ours.values)
     inside = low <= peer.scores[ON[0]] <= high
-    return f"{'yes' if inside else 'no'}, {saying.percent(low)} to {saying.percent(high)}"
+    return f"{'yes' if inside else 'no'}, {wording.percent(low)} to {wording.percent(high)}"

@@ -36,8 +36,7 @@ def ways(
     """
     from workshop.registry import workload as workload_of
     from workshop.study.settings import read_options, read_settings
-    from workshop.workloads.federated.study.beginning import checked
-    from workshop.workloads.federated.study.plan import KIND
+    from workshop.workloads.federated.study.plan import KIND, checked
 
     chosen = workload_of(workload)
     given = read_settings([*(settings or []), *read_options(context.args)], chosen)

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from workshop.report.cards import Card
 from workshop.store.store import Store
 from workshop.study.guided.guesses import Answer, Number, about
-from workshop.workloads.federated.study.found import ON
 from workshop.workloads.federated.study.kind import WaysReport
-from workshop.workloads.federated.study.spread import Paired
+from workshop.workloads.federated.study.results import ON, Paired
 
 LEAST = 0.02  # of a score: a guess within two points was right, however small what came out
 # By what federated learning is compared with: its question.
@@ -29,7 +28,7 @@ _SIGNS = {"centralised": -1.0, "alone": 1.0}  # behind is below
 
 def answer(report: WaysReport, other: str) -> Answer | None:
     """By how many points the two are apart on held-out data; None before any seed has come to its end."""
-    apart = report.apart("federated", other, ON[0])
+    apart = report.found.apart("federated", other, ON[0])
     if apart is None:
         return None
     return Answer(round(_SIGNS[other] * 100 * apart.mean, 1), margin=round(100 * _margin(apart), 1))

@@ -13,8 +13,7 @@ from workshop.store.store import Store
 
 
 def plan(store: Store, session: SessionRecord, chosen: Workload, asked: dict[str, Any]) -> PlannedStudy:
-    from workshop.workloads.federated.study.beginning import checked
-    from workshop.workloads.federated.study.plan import SEEDS
+    from workshop.workloads.federated.study.plan import SEEDS, checked
 
     seeds = whole("seeds", asked.pop("seeds", SEEDS))
     params, fields = parted_for(chosen, asked, ("seeds", "minutes"))

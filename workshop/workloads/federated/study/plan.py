@@ -1,4 +1,4 @@
-"""Three ways of learning with several seeds: which runs, and what can't be asked for. Pure.
+"""Three ways of learning with several seeds: which runs, what can't be asked for, and how a study is kept.
 
 Each run learns all three ways with a seed of its own: of its weights, of who has what, and of the order in which it is
 read. So differences between the ways can be taken seed by seed, where each has had the same luck.
@@ -10,10 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workshop.core import topology
 from workshop.core.errors import BadInput
-from workshop.core.placement import Placement
+from workshop.core.placement import Placement, default_for
 from workshop.extension import Workload
-from workshop.store.records import Trial
+from workshop.runtime import client
+from workshop.store.records import SessionRecord, StudyRecord, Trial
+from workshop.store.store import Store
+from workshop.study.estimate import seconds_each
 from workshop.study.grid.seeds import SEED
 from workshop.study.trials import Cell, interleave
 
@@ -74,3 +78,37 @@ def plan(workload: Workload, given: Mapping[str, Any], placement: Placement, see
         params = workload.check({**base, SEED: seed}).model_dump(mode="json")
         cells.append(Cell(f"seed {seed}", params, where, {SEED: seed}))
     return WaysStudy(workload.name, seeds, base, where, tuple(cells))
+
+
+def checked(
+    store: Store,
+    workload: Workload,
+    given: Mapping[str, Any],
+    seeds: int,
+    session: SessionRecord | None,
+    placement: Placement | None = None,
+) -> WaysStudy:
+    """A study for a session (None: a private one), on this placement, the session's own or this machine's. Raises
+    BadInput for what can be known to be wrong."""
+    if placement is None and not (session is not None and session.placement):
+        placement = default_for(topology.allowed_cores(topology.machine()))
+    where = client.placement_in(session, placement.as_json() if placement is not None else None)
+    wanted = plan(workload, given, where, seeds)
+    client.inputs_of(store, workload, workload.check(wanted.cells[0].params), where)
+    return wanted
+
+
+def begin(store: Store, wanted: WaysStudy, submitted_by: str = "") -> StudyRecord:
+    """Keep a study of which nothing is run yet, so that a class can predict what will come out of it."""
+    return store.create_study(KIND, wanted.workload, wanted.description(), wanted.trials(), submitted_by)
+
+
+def expected(store: Store, wanted: WaysStudy) -> tuple[float, str]:
+    """Seconds that all its seeds are likely to take, and in a few words from what that is known."""
+    each, why = seconds_of_one(store, wanted.workload, wanted.params)
+    return each * wanted.seeds, why
+
+
+def seconds_of_one(store: Store, workload: str, params: Mapping[str, Any]) -> tuple[float, str]:
+    """The same of one run: runs with other seeds take as long."""
+    return seconds_each(store, workload, {name: value for name, value in params.items() if name != SEED})

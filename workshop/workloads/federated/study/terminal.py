@@ -9,10 +9,10 @@ from rich.text import Text
 from workshop.core import words
 from workshop.report import terminal
 from workshop.study.terminal import show_head, show_verdict
-from workshop.workloads.federated.study import saying
-from workshop.workloads.federated.study.found import ON, WAYS
-from workshop.workloads.federated.study.kind import PAIRS, WaysReport
-from workshop.workloads.federated.verdict import PUBLISHED
+from workshop.workloads.federated.report.verdict import PUBLISHED
+from workshop.workloads.federated.study import wording
+from workshop.workloads.federated.study.kind import WaysReport
+from workshop.workloads.federated.study.results import ON, WAYS
 
 LISTED = 20  # seeds with a line of their own
 
@@ -29,7 +29,7 @@ def show_ways(found: WaysReport) -> None:
     out.print(Text(f"Published: {PUBLISHED}"))
     for peer in found.peers:
         if peer.ended:
-            came = "; ".join(f"{saying.DATA[on]} {saying.percent(peer.scores[on])}" for on in peer.scores)
+            came = "; ".join(f"{wording.DATA[on]} {wording.percent(peer.scores[on])}" for on in peer.scores)
             out.print(Text(f"OpenFL, run {peer.run} (seed {peer.seed}): {came}."))
     runs = [str(one.run) for one in found.found]
     if runs:
@@ -38,11 +38,11 @@ def show_ways(found: WaysReport) -> None:
 
 def _came_to(found: WaysReport) -> Table:
     """Held-out and own scores of each way: over the seeds, then of each seed."""
-    scores = [f"{saying.NAMES[way]}\n{on.replace('_', '-')}" for on in ON for way in WAYS]
+    scores = [f"{wording.NAMES[way]}\n{on.replace('_', '-')}" for on in ON for way in WAYS]
     table = terminal.table([f"{found.measure}, %", *scores], right=scores)
     for column in table.columns[1:]:
         column.no_wrap = True
-    spreads = [spread for on in ON for way in WAYS if (spread := found.spread(way, on)) is not None]
+    spreads = [spread for on in ON for way in WAYS if (spread := found.found.spread(way, on)) is not None]
     table.add_row("mean", *(f"{100 * one.mean:.1f}" for one in spreads), style="bold")
     if len(found.found) > 1:
         table.add_row("± sd", *(f"{100 * (one.deviation or 0.0):.1f}" for one in spreads), style="bold")
@@ -57,16 +57,13 @@ def _apart(found: WaysReport) -> Table:
     """Differences seed by seed."""
     headings = ("seed by seed", "on", "difference", "relative", "seeds", "chance")
     table = terminal.table(headings, right=headings[2:], no_wrap=True)
-    for on in ON:
-        for one, other in PAIRS:
-            apart = found.apart(one, other, on)
-            if apart is not None:
-                table.add_row(
-                    f"{saying.NAMES[one]} - {saying.NAMES[other]}",
-                    on.replace("_", "-"),
-                    saying.difference(apart).removesuffix(" points"),
-                    saying.relative(apart),
-                    f"{apart.better} of {len(apart.differences)}",
-                    words.percent(apart.chance),
-                )
+    for apart in found.pairs:
+        table.add_row(
+            f"{wording.NAMES[apart.one]} - {wording.NAMES[apart.other]}",
+            apart.on.replace("_", "-"),
+            wording.difference(apart).removesuffix(" points"),
+            wording.relative(apart),
+            f"{apart.better} of {len(apart.differences)}",
+            words.percent(apart.chance),
+        )
     return table

@@ -5,16 +5,14 @@ A difference is called sure where all seeds say the same and are enough for that
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from workshop.core import words
 from workshop.report.analysis.scores import percent, points
 from workshop.study.grid.seeds import AGREED
-from workshop.workloads.federated.study import found as of
-from workshop.workloads.federated.study.found import ON, WAYS, Seeded
-from workshop.workloads.federated.study.saying import AGAINST, DATA, NAMES, agreement, better, spread
-from workshop.workloads.federated.study.spread import Paired
+from workshop.workloads.federated.study.results import ON, WAYS, Paired, Seeds
+from workshop.workloads.federated.study.wording import AGAINST, DATA, NAMES, agreement, better, spread
 
 CLOSE = 0.02  # of a score: two points, within which federated learning counts as close to pooled images
 FEW = ("dirichlet", "label")  # partitions in which institutions have few kinds of image
@@ -23,10 +21,10 @@ FEDERATED, POOLED, ALONE = WAYS
 
 
 def verdict(
-    found: Sequence[Seeded], params: Mapping[str, Any], workload: str, finished: bool, why_not: str = ""
+    found: Seeds, params: Mapping[str, Any], workload: str, finished: bool, why_not: str = ""
 ) -> dict[str, str]:
     """Verdict, why and next from what the seeds have come to so far. `why_not` is the sentence of a run that failed."""
-    against = {other: of.apart(found, FEDERATED, other, HELD_OUT) for other in (POOLED, ALONE)}
+    against = {other: found.apart(FEDERATED, other, HELD_OUT) for other in (POOLED, ALONE)}
     pooled, alone = against[POOLED], against[ALONE]
     if pooled is None or alone is None:
         return _nothing(finished, why_not)
@@ -34,7 +32,7 @@ def verdict(
     said = f"Federated learning {_stands(pooled, alone)} on {DATA[HELD_OUT]}, {over}."
     why = [_reached(found, HELD_OUT), _reached(found, OWN)]
     why += [_seeds(pooled, alone)] if len(found) > 1 else []
-    if (share := of.closed(found)) is not None and alone.mean > 0:
+    if (share := found.closed) is not None and alone.mean > 0:
         why.append(f"That is {words.percent(share)} of the way from each alone to pooled images.")
     why += [_own(found, params), why_not]
     return {
@@ -83,8 +81,8 @@ def _side(found: Paired) -> str:
     return "above" if found.mean > 0 else "behind"
 
 
-def _reached(found: Sequence[Seeded], on: str) -> str:
-    told = "; ".join(f"{NAMES[way]} {spread(of.spread(found, way, on))}" for way in WAYS)
+def _reached(found: Seeds, on: str) -> str:
+    told = "; ".join(f"{NAMES[way]} {spread(found.spread(way, on))}" for way in WAYS)
     what = "mean ± standard deviation" if len(found) > 1 else "one seed"
     return f"On {DATA[on]} ({what}): {told}." if on == HELD_OUT else f"On {DATA[on]}: {told}."
 
@@ -101,9 +99,9 @@ def _seeds(pooled: Paired, alone: Paired) -> str:
     return f"{said} {first} {agreement(pooled)}, and {second} {agreement(alone)}."
 
 
-def _own(found: Sequence[Seeded], params: Mapping[str, Any]) -> str:
+def _own(found: Seeds, params: Mapping[str, Any]) -> str:
     """Where alone is better at home, and why that is so where institutions have few kinds of image."""
-    alone = of.apart(found, FEDERATED, ALONE, OWN)
+    alone = found.apart(FEDERATED, ALONE, OWN)
     if alone is None or alone.share is None or alone.mean >= 0 or not alone.agreed:
         return ""
     said = f"On their own images institutions are better off alone (federated learning is {better(alone.share)})"
@@ -111,7 +109,7 @@ def _own(found: Sequence[Seeded], params: Mapping[str, Any]) -> str:
     return f"{said}: the fewer kinds of image one has, the easier they are to tell apart." if few else f"{said}."
 
 
-def _next(found: Sequence[Seeded], params: Mapping[str, Any], workload: str, pooled: Paired, alone: Paired) -> str:
+def _next(found: Seeds, params: Mapping[str, Any], workload: str, pooled: Paired, alone: Paired) -> str:
     if len(found) < AGREED:
         return f"Give it more seeds (--seeds {AGREED}): so few can all agree by chance."
     if pooled.mean < -CLOSE and pooled.agreed:
@@ -130,16 +128,16 @@ def _next(found: Sequence[Seeded], params: Mapping[str, Any], workload: str, poo
     return "Look at the outlines in one of its runs: which lesions does each way miss?"
 
 
-def summary(found: Sequence[Seeded], on: str) -> str:
+def summary(found: Seeds, on: str) -> str:
     """What data-rich models gain over those of one's own, in proportion, as others' figures are given."""
     parts = []
     for way in (FEDERATED, POOLED):
-        gain = of.apart(found, way, ALONE, on)
+        gain = found.apart(way, ALONE, on)
         if gain is not None and gain.share is not None:
             error = "" if gain.share_error is None else f" (± {100 * gain.share_error:.1f})"
             parts.append(f"{NAMES[way]} {better(gain.share)}{error}")
     if not parts:
         return ""
-    base = of.spread(found, ALONE, on)
+    base = found.spread(ALONE, on)
     against = f", in proportion to the {percent(base.mean)} of each alone" if base is not None else ""
     return f"On {DATA[on]}{against}: {words.listed(parts)}."

@@ -1,0 +1,89 @@
+"""What may travel between institutions and the aggregator, and what may not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+from workshop.workloads.federated.communication import messages
+from workshop.workloads.federated.communication.messages import (
+    COUNT,
+    KINDS,
+    MODEL,
+    SCORE,
+    UPDATE,
+    InstitutionChannel,
+    home,
+)
+from workshop.workloads.federated.params import MOST
+
+PARAMETERS = 1000
+
+
+@pytest.mark.parametrize(
+    ("kind", "array"),
+    [
+        (UPDATE, np.zeros((30, 28, 28), np.uint8)),  # images
+        (UPDATE, np.zeros(PARAMETERS, np.float64)),
+        (UPDATE, np.zeros(PARAMETERS + 1, np.float32)),
+        (MODEL, np.zeros((PARAMETERS, 1), np.float32)),
+        (COUNT, np.arange(10)),  # labels
+        (SCORE, np.zeros(13)),
+    ],
+)
+def test_what_was_not_declared_is_not_sent(kind, array):
+    line = InstitutionChannel(MPI.COMM_SELF, 1, PARAMETERS)
+    with pytest.raises(ValueError, match=f"A message of kind {kind.name} is {kind.dtype}"):
+        line.from_institutions(kind, {0: array}, [0])
+    assert line.bytes_up == 0
+
+
+SIZED = (
+    messages.public_keys(3),
+    messages.missing(3),
+    messages.masked(PARAMETERS),
+    messages.scales(4),
+    messages.values(10),
+    messages.places(10),
+)
+
+
+def test_no_declared_message_has_room_for_an_image():
+    for kind in KINDS:
+        if kind.values is not None and kind is not messages.PUBLIC_KEY:  # that says nothing of images
+            assert kind.values * np.dtype(kind.dtype).itemsize < 100
+    tags = {kind.tag for kind in (*KINDS, *SIZED)}
+    assert len(tags) == len(KINDS) + len(SIZED) == len({kind.name for kind in (*KINDS, *SIZED)})
+    assert messages.TAGS > MOST
+    assert (max(tags) + 1) * messages.TAGS < 32_767, "MPI promises no larger tags"
+
+
+@pytest.mark.parametrize("kind", SIZED, ids=lambda kind: kind.name)
+def test_kinds_whose_size_a_run_decides_are_of_that_size(kind):
+    line, right = InstitutionChannel(MPI.COMM_SELF, 3, PARAMETERS), kind.empty(PARAMETERS)
+    with pytest.raises(ValueError, match=f"A message of kind {kind.name} is"):
+        line.to_institutions(kind, np.zeros(len(right) + 1, right.dtype), 3)
+    with pytest.raises(ValueError, match=f"A message of kind {kind.name} is"):
+        line.from_institutions(kind, {0: right.astype(np.float64)}, [0])
+    right[:] = 1
+    assert line.to_institutions(kind, right, 3).tolist() == right.tolist()
+    assert line.sent == {("down", kind.name): (3, 3 * right.nbytes)}
+
+
+def test_what_is_told_is_a_copy_and_is_counted():
+    line = InstitutionChannel(MPI.COMM_SELF, 3, PARAMETERS)
+    mine = {one: np.full(PARAMETERS, one, np.float32) for one in range(3)}
+    told = line.from_institutions(UPDATE, mine, [0, 2])
+    mine[2][:] = 9
+    assert sorted(told) == [0, 2]
+    assert told[2][0] == 2
+    assert line.bytes_up == 2 * 4 * PARAMETERS
+    assert line.sent == {("up", "update"): (2, 2 * 4 * PARAMETERS)}
+    assert line.model(mine[0]).tolist() == mine[0].tolist()
+    assert line.bytes_down == 3 * 4 * PARAMETERS
+    assert line.moved == 0, "nothing has left this rank"
+
+
+def test_institutions_are_dealt_out_in_turn():
+    assert [home(one, 3) for one in range(7)] == [0, 1, 2, 0, 1, 2, 0]

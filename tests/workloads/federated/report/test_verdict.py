@@ -1,0 +1,137 @@
+"""What a federation says of itself, from figures that are known."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.report.analysis.cases import machine, rank_map, run
+from workshop.report.verdict import verdict
+from workshop.workloads.federated.report.verdict import skewed
+
+PARAMS = {"way": "all", "algorithm": "fedavg", "partition": "dirichlet", "participation": 1.0, "rate": 0.1, "epochs": 2}
+EVEN = [{"images": 100, "validation": 25, "labels": [10] * 10} for _ in range(4)]
+LEVEL = [0.9] * 9
+
+
+def way(held_out: float, own: float = 0.95, rounds: list[float] | None = None) -> dict:
+    return {"held_out_score": held_out, "own_score": own, "images_read": 4000, "held_out": rounds or LEVEL}
+
+
+def said(came: dict, params: dict | None = None, **changes) -> dict[str, str]:
+    metrics = {
+        "by_way": came,
+        "ways": list(came),
+        "institutions": EVEN,
+        "rounds": 9,
+        "participants": 4.0,
+        "held_out_images": 1000,
+        "drift": 0.3,
+        "loss": 0.1,
+        "dropped": [],
+    }
+    where = {"machine": machine(2), "rank_map": rank_map([0], [1])}
+    return verdict(run(workload="federated", params=PARAMS | (params or {}), metrics=metrics | changes, **where), {})
+
+
+def three(federated: float, centralised: float, alone: float, rounds: list[float] | None = None) -> dict:
+    ways = {"federated": way(federated, rounds=rounds), "centralised": way(centralised), "alone": way(alone)}
+    return ways
+
+
+def test_which_way_won_and_by_how_much():
+    told = said(three(0.91, 0.97, 0.70))
+    assert told["verdict"] == (
+        "Federated learning is 6.0 points behind pooled images and 21.0 points better than each alone."
+    )
+    assert "federated 91.0 %; pooled 97.0 %; alone 70.0 %" in told["why"]
+    assert "4 institutions (digits in different shares), 9 rounds, 4,000 images read in each way" in told["why"]
+
+
+def test_a_difference_that_so_few_images_can_not_tell_is_none():
+    assert said(three(0.96, 0.97, 0.70))["verdict"].startswith(
+        "Federated learning can't be told from pooled images and is 26.0 points better than each alone"
+    )
+    assert "1.0 points behind" in said(three(0.96, 0.97, 0.70), held_out_images=100_000)["verdict"]
+    assert "can't be told from pooled images or each alone" in said(three(0.90, 0.90, 0.89))["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("params", "changes", "because", "following"),
+    [
+        ({}, {"drift": 1.6}, "differ from their mean by 1.6 times its length", "--algorithm fedprox"),
+        (
+            {"algorithm": "fedprox"},
+            {"drift": 1.6},
+            "averaging leaves 53 % of their length",
+            "--epochs 1) with more rounds",
+        ),
+        ({"participation": 0.5}, {"participants": 2.0}, "Only 2 of 4 institutions learned in a round", "ion 1)"),
+        (
+            {},
+            {"institutions": [*EVEN[:3], {**EVEN[3], "images": 20}]},
+            "5 times the images of the smallest (100 and 20)",
+            "",
+        ),
+    ],
+)
+def test_what_explains_that_it_stays_behind(params, changes, because, following):
+    told = said(three(0.80, 0.97, 0.70), params, **changes)
+    assert because in told["why"]
+    assert following in told["next"]
+    assert because not in said(three(0.97, 0.97, 0.70), params, **changes)["why"], "there is nothing to explain"
+
+
+def test_a_federation_that_still_learns_needs_more_rounds():
+    told = said(three(0.80, 0.97, 0.70, rounds=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8]))
+    assert "still getting better when the rounds were over" in told["why"]
+    assert "--rounds 18" in told["next"]
+
+
+def test_skewed_digits_are_named():
+    one_digit_each = [{**EVEN[0], "labels": [100 if digit == one else 0 for digit in range(10)]} for one in range(4)]
+    told = said(three(0.80, 0.97, 0.30), institutions=one_digit_each)
+    assert "75 % of the images would have to change hands" in told["why"]
+
+
+def test_one_way_by_itself_asks_for_the_others():
+    told = said({"federated": way(0.9)}, {"way": "federated"})
+    assert told["verdict"].startswith("Federated learning came to 90.0 % on held-out images in 9 rounds")
+    assert "--way all" in told["next"]
+    assert said({"alone": way(0.5)})["verdict"].startswith("Each institution alone came to 50.0 %")
+
+
+def test_updates_that_are_no_numbers_are_named():
+    dropped = [{"round": number, "institution": one} for number in (1, 2) for one in (2, 3)]
+    told = said(three(0.80, 0.97, 0.70), dropped=dropped)
+    assert told["verdict"] == "Institutions 2 and 3 sent updates that are no numbers."
+    assert "In 2 rounds they were dropped" in told["why"]
+    assert "--rate 0.01" in told["next"]
+
+
+@pytest.mark.parametrize(
+    ("loss", "words"), [(math.nan, "became no number"), (50.0, "grew to 50; that of guessing is 2.3")]
+)
+def test_a_loss_that_grew_beyond_all_bounds_comes_first(loss, words):
+    told = said(three(0.1, 0.1, 0.1), loss=loss)
+    assert told["verdict"] == "The training diverged."
+    assert words in told["why"]
+    assert "diverged" not in said(three(0.1, 0.1, 0.1), loss=2.4)["verdict"]
+
+
+@pytest.mark.parametrize(
+    "broken", [{"by_way": 3}, {"by_way": {"federated": {}}}, {"institutions": None}, {"by_way": {}}]
+)
+def test_what_can_not_be_read_is_no_error(broken):
+    assert "Federated" not in said(three(0.9, 0.9, 0.9), **broken)["verdict"]
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.integers(0, 50), min_size=10, max_size=10), min_size=1, max_size=6))
+def test_skew_is_the_share_of_images_that_would_have_to_change(labels):
+    found = skewed(labels)
+    assert 0 <= found < 1
+    assert skewed([labels[0], labels[0]]) == pytest.approx(0)

@@ -1,0 +1,1 @@
+"""Arithmetic of a federation: pure functions of arrays, params and seeds."""

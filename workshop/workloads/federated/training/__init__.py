@@ -1,0 +1,1 @@
+"""What a rank does in a run: institutions learn, and ways of learning are compared."""

@@ -1,0 +1,274 @@
+"""What happens at an institution: training on its own images, with privacy where that is asked for, and testing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workshop.core.errors import BadInput
+from workshop.engine.tensorflow import tensorflow
+from workshop.engine.training.step import PerExample, evaluation
+from workshop.workloads.federated.mathematics.privacy import stream
+from workshop.workloads.federated.training.task import Labels
+
+Vector = NDArray[np.float32]  # [parameters], all weights of a model in their order
+Descent = Callable[[Sequence[Any]], None]  # changes the network's variables by gradients, within a compiled function
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Of some images: their losses, their scores, and how many there were."""
+
+    loss: float = 0.0
+    scores: float = 0.0
+    count: float = 0.0
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(self.loss + other.loss, self.scores + other.scores, self.count + other.count)
+
+    @property
+    def mean_score(self) -> float:
+        return self.scores / self.count if self.count else float("nan")
+
+    @property
+    def mean_loss(self) -> float:
+        return self.loss / self.count if self.count else float("nan")
+
+    def values(self) -> list[float]:
+        return [self.loss, self.scores, self.count]
+
+
+class LocalLearner:
+    """One network for all institutions of a rank, one after the other: memory doesn't grow, and it is compiled once."""
+
+    def __init__(
+        self,
+        model: Any,
+        loss: PerExample,
+        score: PerExample,
+        rate: float,
+        mu: float | None = None,
+        *,
+        optimizer: str = "sgd",
+        at_once: int = 512,
+    ) -> None:
+        """`rate` is that of the optimizer, "sgd" or "adam"; `mu` adds FedProx's proximal term; `at_once` images are
+        tested together."""
+        tf = tensorflow()
+        self._tf, self._model, self._at_once = tf, model, at_once
+
+        def told(labels: Any, outputs: Any) -> Any:
+            scores = tf.cast(score(labels, outputs), tf.float32)
+            return tf.stack([tf.cast(loss(labels, outputs), tf.float32), scores], axis=1)
+
+        self._test = evaluation(model, told)
+        self._anchors = [
+            tf.Variable(tf.zeros_like(value.value), trainable=False) for value in model.trainable_variables
+        ]
+        self._mu = mu
+        self._optimizer = tf.keras.optimizers.Adam(rate) if optimizer == "adam" else None
+        if self._optimizer is not None:
+            self._optimizer.build(model.trainable_variables)
+        self._descent = _descent(model.trainable_variables, rate, mu, self._anchors, self._optimizer)
+        self._step = _step(model, loss, score, self._descent)
+
+    @property
+    def parameters(self) -> int:
+        return sum(int(np.prod(weight.shape)) for weight in self._model.weights)
+
+    def vector(self) -> Vector:
+        """The weights as they are now, a copy."""
+        return np.concatenate([weight.numpy().ravel() for weight in self._model.weights]).astype(np.float32)
+
+    def load(self, vector: Vector) -> None:
+        """Put in a model. FedProx holds what is trained from here on near it, and Adam begins anew."""
+        at = 0
+        for weight in self._model.weights:
+            size = int(np.prod(weight.shape))
+            weight.assign(vector[at : at + size].reshape(weight.shape))
+            at += size
+        if self._optimizer is not None:
+            for state in self._optimizer.variables:
+                if state is not self._optimizer.learning_rate:
+                    state.assign(self._tf.zeros_like(state.value))
+        if self._mu is not None:
+            for anchor, value in zip(self._anchors, self._model.trainable_variables, strict=True):
+                anchor.assign(value.value)
+
+    def train(
+        self,
+        images: NDArray[np.float32],
+        labels: Labels,
+        batches: Sequence[NDArray[np.int64]],
+        ends: Callable[[], bool] = lambda: False,
+    ) -> Sums:
+        """A step for each batch of positions, until `ends`; returns what the network made of them before each step."""
+        constant, told, count = self._tf.constant, [], 0
+        for positions in batches:
+            if ends():
+                break
+            told.append(self._step(constant(images[positions]), constant(labels[positions])))
+            count += len(positions)
+        loss, scores = np.sum([one.numpy() for one in told], axis=0) if told else (0.0, 0.0)
+        return Sums(float(loss), float(scores), float(count))
+
+    def outputs(self, images: NDArray[np.float32], labels: Labels) -> NDArray[np.float32]:
+        """What the network gives for some images, [n, ...]."""
+        parts = (slice(at, at + self._at_once) for at in range(0, len(labels), self._at_once))
+        return np.concatenate([self._test(images[part], labels[part])[1] for part in parts])
+
+    def test(self, images: NDArray[np.float32], labels: Labels) -> Sums:
+        """What the network makes of some images."""
+        sums = Sums()
+        for at in range(0, len(labels), self._at_once):
+            those = slice(at, at + self._at_once)
+            loss, scores = self._test(images[those], labels[those])[0].sum(axis=0, dtype=np.float64)
+            sums += Sums(float(loss), float(scores), len(labels[those]))
+        return sums
+
+
+def _descent(
+    variables: Sequence[Any], rate: float, mu: float | None, anchors: Sequence[Any], optimizer: Any | None
+) -> Descent:
+    """A step of `optimizer`, or else of plain gradient descent. FedProx adds mu (w - w_t) to the gradient: Li et al.
+    2020, arXiv:1812.06127, equation 2."""
+
+    def descend(gradients: Sequence[Any]) -> None:
+        if mu is not None:
+            gradients = [
+                gradient + mu * (variable.value - anchor)
+                for variable, gradient, anchor in zip(variables, gradients, anchors, strict=True)
+            ]
+        if optimizer is not None:
+            optimizer.apply(gradients, variables)
+        else:
+            for variable, gradient in zip(variables, gradients, strict=True):
+                variable.value.assign_sub(rate * gradient)
+
+    return descend
+
+
+def _step(model: Any, loss: PerExample, score: PerExample, descend: Descent) -> Any:
+    """A compiled step on the mean loss of a batch; returns float64 [2]: the sums of the losses and of the scores."""
+    tf = tensorflow()
+    variables = model.trainable_variables
+
+    def step(images: Any, labels: Any) -> Any:
+        with tf.GradientTape() as tape:
+            outputs = model(images, training=True)
+            losses = loss(labels, outputs)
+            objective = tf.reduce_mean(losses)
+        descend(tape.gradient(objective, [variable.value for variable in variables]))
+        scores = tf.reduce_sum(tf.cast(score(labels, outputs), tf.float64))
+        return tf.stack([tf.cast(tf.reduce_sum(losses), tf.float64), scores])
+
+    return for_any_batch(step)
+
+
+def for_any_batch(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A function of images and labels, compiled once for batches of any size."""
+    tf = tensorflow()
+    compiled: dict[Any, Any] = {}
+
+    def call(images: Any, labels: Any) -> Any:
+        kind = labels.dtype, tuple(labels.shape[1:])  # a digit, or a mask
+        if kind not in compiled:
+            signature = [
+                tf.TensorSpec([None, *images.shape[1:]], tf.float32),
+                tf.TensorSpec([None, *labels.shape[1:]], labels.dtype),
+            ]
+            compiled[kind] = tf.function(function, input_signature=signature, autograph=False)
+        return compiled[kind](images, labels)
+
+    return call
+
+
+class PrivateLearner(LocalLearner):
+    """A learner in which each image moves each step by `clip` at most, before noise of standard deviation `noise` times
+    `clip`: DP-SGD, Abadi et al. 2016, arXiv:1607.00133, algorithm 1."""
+
+    def __init__(
+        self, model: Any, loss: PerExample, score: PerExample, *given: Any, clip: float, noise: float, **named: Any
+    ) -> None:
+        """Otherwise as `Learner`. Raises BadInput for a network whose images know of each other within a batch."""
+        super().__init__(model, loss, score, *given, **named)
+        tf = tensorflow()
+        if any(isinstance(layer, tf.keras.layers.BatchNormalization) for layer in _layers(model)):
+            raise BadInput(
+                "A network with batch normalisation mixes the images of a batch, so that none has a gradient of its "
+                "own to clip; take privacy institutions, or a network without it."
+            )
+        self._spread, self._trained = noise * clip, model.trainable_variables
+        self._clipped = for_any_batch(_clipped(model, loss, score, clip))
+        self._apply = tf.function(_noisy(self._trained, self._descent), autograph=False)
+        self._step = self._private_step
+        self.begin(1.0, stream([0]))
+
+    def begin(self, expected: float, noise: np.random.Generator) -> None:
+        """Training from here on: steps of so many images on average, with noise from this stream."""
+        self._expected, self._noise = expected, noise
+        self._cut: list[Any] = []
+        self._read = 0
+
+    @property
+    def cut(self) -> tuple[float, float]:
+        """Gradients that were longer than `clip` since `begin`, and how many there were."""
+        return float(sum(one.numpy() for one in self._cut)), float(self._read)
+
+    def _private_step(self, images: Any, labels: Any) -> Any:
+        told, *sums = self._clipped(images, labels)
+        size = sum(int(np.prod(one.shape)) for one in sums)
+        noise = self._spread * self._noise.standard_normal(size, np.float32)
+        self._apply(sums, self._tf.constant(noise), self._tf.constant(self._expected, self._tf.float32))
+        self._cut.append(told[2])
+        self._read += int(images.shape[0])
+        return told[:2]
+
+
+def _layers(model: Any) -> Iterator[Any]:
+    """All layers, those of networks within it, too."""
+    for layer in model.layers:
+        yield layer
+        if hasattr(layer, "layers"):
+            yield from _layers(layer)
+
+
+def _clipped(model: Any, loss: PerExample, score: PerExample, clip: float) -> Any:
+    """A function of images and labels: float64 [3], the sums of losses and scores and how many gradients were clipped,
+    then the sums of the clipped gradients. It takes image by image: on a few cores that is as fast as all at once."""
+    tf = tensorflow()
+    values = [variable.value for variable in model.trainable_variables]
+
+    def one(image: Any, label: Any) -> tuple[Any, list[Any]]:
+        with tf.GradientTape() as tape:
+            outputs = model(image, training=True)
+            losses = loss(label, outputs)
+        gradients = tape.gradient(losses, values)
+        times = tf.maximum(tf.linalg.global_norm(gradients) / clip, 1.0)
+        told = (losses[0], score(label, outputs)[0], times > 1)
+        return tf.stack([tf.cast(value, tf.float64) for value in told]), [gradient / times for gradient in gradients]
+
+    def function(images: Any, labels: Any) -> list[Any]:
+        def body(at: Any, *sums: Any) -> list[Any]:
+            told, gradients = one(images[at : at + 1], labels[at : at + 1])
+            return [at + 1, *(total + more for total, more in zip(sums, [told, *gradients], strict=True))]
+
+        nothing = [tf.zeros(3, tf.float64), *(tf.zeros_like(value) for value in values)]
+        return tf.while_loop(lambda at, *_: at < tf.shape(labels)[0], body, [0, *nothing])[1:]
+
+    return function
+
+
+def _noisy(variables: Sequence[Any], descend: Descent) -> Any:
+    """A function of the sums of gradients, noise [parameters] and the number of images to divide both by: a step."""
+    tf = tensorflow()
+
+    def function(sums: Sequence[Any], noise: Any, expected: Any) -> None:
+        parts = tf.split(noise, [int(np.prod(variable.shape)) for variable in variables])
+        descend([(total + tf.reshape(part, total.shape)) / expected for total, part in zip(sums, parts, strict=True)])
+
+    return function
