@@ -2,7 +2,7 @@
 
 `child` is what `workshop up` keeps; `keeper` is the process between the two, so that nothing is left of what JupyterLab
 has started; `server` is JupyterLab itself with the settings that `settings` writes; `extension` is its server's part of
-the tiles in labextensions/. `prepare`, `workspace` and `panel` are what JupyterLab finds when it starts. `hub` and
+the tiles in labextensions/. `prepare` and `panel` are what JupyterLab finds when it starts. `hub` and
 `singleuser` are for a class on JupyterHub.
 """
 

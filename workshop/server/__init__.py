@@ -4,8 +4,8 @@
 `join`, `logout`. How much a visitor may ask: `limits`, `limit_middleware`, `connections`, `worker_gate` (questions to
 an MPI's mapper). Live pages: `live` has the WebSockets, `push` one poller for each thing that somebody watches. Files
 of runs: `artifacts`. Studies that the dashboard started: `study_processes`. Pages without a script: `plain_pages`,
-`code_form`. Changes in pages on their way out: `loading_screen` and `recording_notice`, both through `page_rewriter`.
-Live rounds of quizzes: `quiz`. What pages ask for on behalf of a visitor: `actions`. The page Class: `class_sections`
-and `class_csv`. What visitors send is read by `request_body` and `numbers`. `address` and `child` are for `workshop up`
-and other commands, `logs` keeps the log short, `streamlit_theme` has Streamlit's settings.
+`code_form`. `page_rewriter` changes pages on their way out: a loading screen, the notice of a recording.
+Live rounds of quizzes: `quiz`. What pages ask for on behalf of a visitor: `actions`. The page Class: `class_sections`.
+What visitors send is read by `request_body` and `numbers`. `address` and `child` are for `workshop up`
+and other commands, `logs` keeps the log short.
 """
