@@ -2,8 +2,8 @@
 
 `mapper` asks an MPI where ranks would go; `advice` proposes changes to what an MPI refuses. `command_lines` writes
 commands and `words` reads what people type. `reports` reads what MPIs print. `prefix` keeps other MPIs apart;
-`inventory` says which ones are here. `hydra` is what MPICH and Intel MPI share, `rules` what is known of an MPI without asking it,
-and `horovod` whether Horovod is built.
+`inventory` says which ones are here. `hydra` is what MPICH and Intel MPI share, `rules` what is known of an
+MPI without asking it, and `horovod` whether Horovod is built.
 """
 
 from __future__ import annotations
