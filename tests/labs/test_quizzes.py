@@ -248,7 +248,7 @@ def members(node: ast.expr) -> Iterator[tuple[str, str]]:
 def told(workload: str) -> set[str]:
     """All words that stand as text in a workload's code, and in that of training: its metrics' names are among them."""
     package = Path(workshop.__file__).parent
-    files = [*(package / "workloads" / workload).glob("*.py"), *(package / "engine" / "training").glob("*.py")]
+    files = [*(package / "workloads" / workload).rglob("*.py"), *(package / "engine" / "training").glob("*.py")]
     trees = [ast.parse(file.read_text()) for file in files]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
