@@ -47,6 +47,15 @@ def test_a_damaged_file_is_refused_or_read_as_it_was(data):
     assert [weight.shape for weight in found.weights] == [(3, 2), (2,)]
 
 
+def test_damage_that_hides_the_last_array_is_found():
+    packed = bytearray(SOME.pack())
+    first, last, end = packed.index(b"PK\x01\x02"), packed.rindex(b"PK\x01\x02"), packed.rindex(b"PK\x05\x06")
+    packed[end + 12 : end + 16] = (last - first).to_bytes(4, "little")  # how long the directory is
+    del packed[last:end]
+    with pytest.raises(BadInput, match="some of its arrays are missing"):
+        checkpoint.unpack(bytes(packed))
+
+
 def encode(about):
     return np.frombuffer(json.dumps(about).encode(), np.uint8)
 

@@ -40,7 +40,12 @@ class Checkpoint:
 
     def pack(self) -> bytes:
         """As the bytes of a file."""
-        about = {"format": FORMAT, "optimizer": self.optimizer_name, "progress": self.progress}
+        about = {
+            "format": FORMAT,
+            "arrays": len(self.weights) + len(self.optimizer),
+            "optimizer": self.optimizer_name,
+            "progress": self.progress,
+        }
         arrays: dict[str, Any] = {f"weights/{number:04}": array for number, array in enumerate(self.weights)}
         arrays |= {f"optimizer/{number:04}": array for number, array in enumerate(self.optimizer)}
         file = io.BytesIO()
@@ -60,6 +65,9 @@ def unpack(data: bytes, name: str = NAME) -> Checkpoint:
         about = json.loads(arrays.pop("about").tobytes())
         if about["format"] != FORMAT:
             raise ValueError(f"its format is {about['format']}")
+        # zipfile says nothing where damage to an archive's end hides its last files. Older checkpoints have no count.
+        if about.get("arrays", len(arrays)) != len(arrays):
+            raise ValueError("some of its arrays are missing")
         weights, optimizer = (
             [array for key, array in arrays.items() if key.startswith(part)] for part in ("weights/", "optimizer/")
         )
