@@ -1,7 +1,8 @@
-"""What `make lint` checks: the same before each commit, and no type error is silenced without a reason."""
+"""What `make lint` checks: the same before each commit, no silenced type error without a reason, names of classes."""
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -32,3 +33,14 @@ def test_a_silenced_type_error_has_its_code_and_a_reason() -> None:
 
 def test_the_package_says_that_it_has_types() -> None:
     assert (ROOT / "workshop" / "py.typed").is_file()
+
+
+def test_a_class_has_its_name_for_itself() -> None:
+    found: dict[str, list[str]] = {}
+    for folder in ("workshop", "app"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if "templates" not in path.parts:
+                tree = ast.parse(path.read_text())
+                for name in (node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+                    found.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
+    assert {name: files for name, files in found.items() if len(files) > 1} == {}

@@ -18,7 +18,7 @@ KEPT = "Your prediction is kept"
 
 
 @dataclass(frozen=True)
-class PredictionProgress:
+class PredictionState:
     """How far one's own runs are: a sentence, progress while they go on (how many of how many, parts of one included),
     a problem, and whether somebody should be offered to `run` what is missing."""
 
@@ -49,17 +49,17 @@ def run(
 
 def measuring(
     store: Store, question: Predict, whose: int | None, came: Truth | None, session: SessionRecord | None = None
-) -> PredictionProgress:
+) -> PredictionState:
     """What there is to say as long as there is no value; `came` is what `measured` said, `session` where runs would be
     made (None: in the newest). Raises BadInput."""
     if came is not None:
-        return PredictionProgress(f"{KEPT}.", problem=came.problem)
+        return PredictionState(f"{KEPT}.", problem=came.problem)
     found = truth.latest(store, question, whose)
     if going := [run for run in found.values() if not run.ended]:
         told = words.listed(f"run {run.id} ({_doing(run)})" for run in going)
         problem = next(filter(None, (_stuck(store, run) for run in going)), "")
         done = round(sum(map(_done, found.values())), 3)
-        return PredictionProgress(
+        return PredictionState(
             f"{KEPT}; it is checked when {told} {words.verb(len(going))} done.", (done, len(question.runs)), problem
         )
     missing = len(question.runs) - len(_fresh(found))
@@ -68,9 +68,9 @@ def measuring(
         if session is None or not session.up:
             lifecycle.newest_session(store)
     except BadInput as error:
-        return PredictionProgress(f"{KEPT}.", problem=f"{problem} {error}".strip())
+        return PredictionState(f"{KEPT}.", problem=f"{problem} {error}".strip())
     told = f"{KEPT}. To check it, {words.count(missing, 'run')} of your own {words.verb(missing)} missing."
-    return PredictionProgress(told, problem=problem, run=True)
+    return PredictionState(told, problem=problem, run=True)
 
 
 def _fresh(found: Mapping[str, RunRecord]) -> dict[str, RunRecord]:

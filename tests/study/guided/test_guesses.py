@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
-from workshop.study.guided.guesses import Answer, Choice, Number, check, kept, right, said, score, tally
+from workshop.study.guided.guesses import Answer, ChoiceGuess, NumberGuess, check, kept, right, said, score, tally
 
-FASTER = Number("How much?", "x", 1, 100, 0.05, 1)
-SHARE = Number("What share?", "%", 0, 100, 1, 0)
-MEMORY = Number("How many MB?", "MB", -100, 1000, 1, 0)
-WHICH = Choice("Which?", ("1 x 2", "2 x 1", "4 x 1"))
+FASTER = NumberGuess("How much?", "x", 1, 100, 0.05, 1)
+SHARE = NumberGuess("What share?", "%", 0, 100, 1, 0)
+MEMORY = NumberGuess("How many MB?", "MB", -100, 1000, 1, 0)
+WHICH = ChoiceGuess("Which?", ("1 x 2", "2 x 1", "4 x 1"))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,9 @@ WHICH = Choice("Which?", ("1 x 2", "2 x 1", "4 x 1"))
         ),
     ],
 )
-def test_a_guess_and_what_came_out(ask: Number | Choice, guess: float | str, answer: Answer, words: str) -> None:
+def test_a_guess_and_what_came_out(
+    ask: NumberGuess | ChoiceGuess, guess: float | str, answer: Answer, words: str
+) -> None:
     assert score(ask, guess, answer) == words
     assert right(ask, guess, answer) == ("near enough" in words or "so it is" in words or "you are right" in words)
 

@@ -11,7 +11,7 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.mpi import openmpi
 from workshop.registry import workload
-from workshop.study.tune.plan import Limits, Offer, plan, read_budget
+from workshop.study.tune.plan import Offer, TuneLimits, plan, read_budget
 from workshop.study.tune.space import label, placed
 from workshop.study.tune.study import TuneStudy
 
@@ -119,7 +119,7 @@ def test_a_fair_share_of_each_host() -> None:
 
 @pytest.mark.real
 def test_limits() -> None:
-    limits = Limits(ranks=(1, 2), threads=(1,), knobs={"exchange": ("mpi",)}, yields=("1",), cycles=(None,))
+    limits = TuneLimits(ranks=(1, 2), threads=(1,), knobs={"exchange": ("mpi",)}, yields=("1",), cycles=(None,))
     points = planned(limits=limits).space.points()
     assert len(points) == 5, "four, and the naive start with its two threads"
 
@@ -131,7 +131,12 @@ def test_limits() -> None:
         ("allreduce", {}, {}, "The tuner doesn't know what to try with allreduce"),
         ("mnist", {"batch": "0"}, {}, "batch is 0"),
         ("mnist", {}, {"budget": 20.0}, "A budget of 20 s is too small for 2 trials"),
-        ("mnist", {"batch": 3}, {"limits": Limits(ranks=(2, 4))}, "No number of ranks can work on this: don't divide"),
+        (
+            "mnist",
+            {"batch": 3},
+            {"limits": TuneLimits(ranks=(2, 4))},
+            "No number of ranks can work on this: don't divide",
+        ),
         ("kmeans", {}, {"offer": Offer(missing={"numba": "x", "numpy": "x", "daal4py": "x"})}, "No backend can be had"),
         ("kmeans", {"backend": "daal4py"}, {}, "No MPI that is here goes with backend daal4py"),
     ],

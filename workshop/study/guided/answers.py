@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from workshop.study.guided.cells import BEFORE
-from workshop.study.guided.guesses import Answer, Ask, Choice, Number
+from workshop.study.guided.guesses import Answer, Ask, ChoiceGuess, NumberGuess
 from workshop.study.guided.memory import Growth
 from workshop.study.guided.step_results import StepResults, gain, name, threads_of
 from workshop.study.guided.steps import step
@@ -18,8 +18,8 @@ def ask(found: StepResults, of: str) -> Ask:
     """A step's question; a choice is one of its cells."""
     one = step(of)
     if one.number:
-        return Number(one.question, *one.number)
-    return Choice(one.question, tuple(map(name, found.results(of))))
+        return NumberGuess(one.question, *one.number)
+    return ChoiceGuess(one.question, tuple(map(name, found.results(of))))
 
 
 def answer(found: StepResults, of: str, grown: Grown) -> Answer | None:

@@ -18,7 +18,7 @@ Unit = Literal["x", "%", "points", "threads", "MB"]
 
 
 @dataclass(frozen=True)
-class Number:
+class NumberGuess:
     """A guess that is a number."""
 
     question: str
@@ -30,7 +30,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChoiceGuess:
     """A guess that is one of several."""
 
     question: str
@@ -46,7 +46,7 @@ class Answer:
     margin: float = 0.0  # of a number: what it may be off by
 
 
-Ask = Number | Choice
+Ask = NumberGuess | ChoiceGuess
 
 
 def about(study_id: int, step: str) -> str:
@@ -56,7 +56,7 @@ def about(study_id: int, step: str) -> str:
 
 def check(ask: Ask, value: Any) -> float | str:
     """A guess as it is kept. Raises BadInput for one that doesn't answer the question."""
-    if isinstance(ask, Choice):
+    if isinstance(ask, ChoiceGuess):
         if value not in ask.options:
             raise BadInput(f"The guess is {str(value)[:40]!r}; it should be {words.listed(ask.options)}.")
         return value
@@ -68,7 +68,7 @@ def check(ask: Ask, value: Any) -> float | str:
 
 def said(ask: Ask, value: float | str) -> str:
     """A guess or an answer as people write it: 1.5x, 40 %, 25 threads, 3 MB."""
-    if isinstance(ask, Choice) or isinstance(value, str):
+    if isinstance(ask, ChoiceGuess) or isinstance(value, str):
         return str(value)
     number = f"{value:.2f}" if ask.unit == "x" else words.short(value)
     return f"{number}x" if ask.unit == "x" else f"{number} {ask.unit}"
@@ -112,7 +112,7 @@ def kept(value: Any) -> float | str | None:
 
 def tally(ask: Ask, guesses: Sequence[float | str], most: int = 8) -> list[tuple[str, int]]:
     """How many guessed what: each choice, or numbers in at most so many equal spans."""
-    if isinstance(ask, Choice):
+    if isinstance(ask, ChoiceGuess):
         return [(option, sum(guess == option for guess in guesses)) for option in ask.options]
     numbers = sorted(float(guess) for guess in guesses if not isinstance(guess, str))
     if not numbers:

@@ -16,7 +16,7 @@ from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study.guided import guesses, plan
 from workshop.study.guided.answers import ask as question
 from workshop.study.guided.cards import step_cards
-from workshop.study.guided.guesses import SHOWN, Ask, Choice
+from workshop.study.guided.guesses import SHOWN, Ask, ChoiceGuess
 from workshop.study.guided.kind import PathReport, StepReport, path_report
 from workshop.study.guided.steps import KEYS, OTHERS, SOURCE
 from workshop.study.guided.trials import Estimate, by_step, total
@@ -108,7 +108,7 @@ def _predict(study_id: int, one: StepReport, ask: Ask, value: object, identity: 
         st.markdown(f"You guessed **{frame.plain(guesses.said(ask, mine))}**." if mine is not None else "You looked.")
         return
     with st.form(f"guess-{study_id}-{one.step.key}", border=False):
-        if isinstance(ask, Choice):
+        if isinstance(ask, ChoiceGuess):
             given = st.radio(ask.question, ask.options, index=None)
         else:
             whole = ask.step >= 1

@@ -26,7 +26,7 @@ from workshop.study.kinds import read
 from workshop.study.results import rate_of
 from workshop.study.trials import Cell, interleave
 from workshop.study.tune import costs, kind
-from workshop.study.tune.plan import Limits, offer_here, plan
+from workshop.study.tune.plan import TuneLimits, offer_here, plan
 from workshop.study.tune.report import pick, reported
 from workshop.study.tune.space import Point, key, label
 from workshop.study.tune.study import TuneStudy
@@ -36,7 +36,7 @@ GIVEN = {"data": "digits"}  # which every machine has, also without a network
 SEEDS = (0, 1, 2)
 REPEATS = 6
 # 32 cells on two cores, once those are left out that can't be or come to the same.
-GRID = Limits(
+GRID = TuneLimits(
     threads=(1, 2, 4),
     knobs={"exchange": ("horovod", "mpi", "mpi-per-tensor", "parameter-server")},
     yields=("1",),
@@ -47,7 +47,7 @@ QUICK: dict[str, Any] = {
     "repeats": 1,
     "seeds": (0,),
     "name": "kmeans",
-    "grid": Limits(ranks=(1, 2), threads=(1,), knobs={"backend": ("numba",)}, yields=("1",), cycles=(None,)),
+    "grid": TuneLimits(ranks=(1, 2), threads=(1,), knobs={"backend": ("numba",)}, yields=("1",), cycles=(None,)),
     "given": {"points": 60_000, "clusters": 8, "iterations": 20},
 }
 SHARE = 0.25  # of the grid's cost, which the tuner must not exceed
@@ -70,7 +70,7 @@ def run(
     repeats: int = REPEATS,
     seeds: Sequence[int] = SEEDS,
     name: str = WORKLOAD,
-    grid: Limits = GRID,
+    grid: TuneLimits = GRID,
     given: Mapping[str, Any] = GIVEN,
     progress: bench.Progress = lambda done, total: None,
     say: Callable[[str], None] = lambda words: None,

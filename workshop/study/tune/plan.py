@@ -48,7 +48,7 @@ def offer_here(workload: Workload) -> Offer:
 
 
 @dataclass(frozen=True)
-class Limits:
+class TuneLimits:
     """What is tried of what could be; None: all."""
 
     ranks: Sequence[int] | None = None
@@ -69,7 +69,7 @@ def plan(
     budget: float | None = None,
     trials: int | None = None,
     seed: int = 0,
-    limits: Limits | None = None,
+    limits: TuneLimits | None = None,
     takes: Callable[[Placement], None] = lambda placement: None,
     works: Callable[[Any, int], None] = lambda params, ranks: None,
 ) -> TuneStudy:
@@ -80,7 +80,7 @@ def plan(
     `works` for params that so many ranks can't work with.
     """
     tuning, scaling = tuning_of(workload), scaling_of(workload)
-    offer, limits, base = offer or Offer(), limits or Limits(), dict(placement or {})
+    offer, limits, base = offer or Offer(), limits or TuneLimits(), dict(placement or {})
     if budget is not None and budget < TRIALS * TRIAL:
         raise BadInput(
             f"A budget of {budget:g} s is too small for {TRIALS} trials, without which there is nothing to compare; "
@@ -175,7 +175,7 @@ def _threads(cores: int) -> list[int]:
 
 
 def _knobs(
-    tuning: Tuning, given: Mapping[str, Any], params: Mapping[str, Any], limits: Limits, offer: Offer
+    tuning: Tuning, given: Mapping[str, Any], params: Mapping[str, Any], limits: TuneLimits, offer: Offer
 ) -> dict[str, list[Any]]:
     """The values of each knob that can be had; one that somebody has set stays as it is."""
     found = {}

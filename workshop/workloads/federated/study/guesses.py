@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from workshop.report.cards import Card
 from workshop.store.store import Store
-from workshop.study.guided.guesses import Answer, Number, about
+from workshop.study.guided.guesses import Answer, NumberGuess, about
 from workshop.workloads.federated.study.kind import WaysReport
 from workshop.workloads.federated.study.results import ON, Paired
 
 LEAST = 0.02  # of a score: a guess within two points was right, however small what came out
 # By what federated learning is compared with: its question.
-ASKS: Mapping[str, Number] = {
-    "centralised": Number(
+ASKS: Mapping[str, NumberGuess] = {
+    "centralised": NumberGuess(
         "How far will federated learning be behind pooled images, on images that nobody has? Below zero: ahead.",
         "points",
         -50.0,
@@ -21,7 +21,9 @@ ASKS: Mapping[str, Number] = {
         0.5,
         0.0,
     ),
-    "alone": Number("And how far above each institution alone, on the same images?", "points", -50.0, 100.0, 0.5, 0.0),
+    "alone": NumberGuess(
+        "And how far above each institution alone, on the same images?", "points", -50.0, 100.0, 0.5, 0.0
+    ),
 }
 _SIGNS = {"centralised": -1.0, "alone": 1.0}  # behind is below
 
