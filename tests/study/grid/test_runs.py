@@ -85,7 +85,7 @@ def test_a_rank_and_the_conductor_of_a_session_of_its_own_are_killed(
 @pytest.mark.exhaustive
 def test_the_command_is_killed_while_ranks_start(workshop_home: Path, probe_workloads: None) -> None:
     """Its private session ends with it, which says nothing of the cell that was about to run."""
-    command = start(*GRID, "--private", "--set", "batch=8")
+    command = start(*GRID, "--private", "--set", "batch=8", "--set", "seconds=60")  # no run ends before the kill
     with Store.open() as store:
 
         def starting() -> bool:

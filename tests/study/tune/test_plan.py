@@ -120,7 +120,7 @@ def test_a_fair_share_of_each_host() -> None:
 @pytest.mark.real
 def test_limits() -> None:
     limits = TuneLimits(ranks=(1, 2), threads=(1,), knobs={"exchange": ("mpi",)}, yields=("1",), cycles=(None,))
-    points = planned(limits=limits).space.points()
+    points = planned(limits=limits).points()
     assert len(points) == 5, "four, and the naive start with its two threads"
 
 

@@ -42,7 +42,7 @@ def servers(home: Path) -> list[psutil.Process]:
     found = []
     for process in leftovers(home):
         with suppress(psutil.Error):  # it may end just now
-            found += [process] if any("inside/server.py" in word for word in process.cmdline()) else []
+            found += [process] if any("scripts/server.py" in word for word in process.cmdline()) else []
     return found
 
 
