@@ -45,8 +45,8 @@ from workshop.server.quiz import round_start
 from workshop.store.records import Identity, QuizRound, RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.study.guided.answers import ask as question
-from workshop.study.guided.guesses import Choice as Several
-from workshop.study.guided.guesses import Number as Numeric
+from workshop.study.guided.guesses import ChoiceGuess as Several
+from workshop.study.guided.guesses import NumberGuess as Numeric
 from workshop.study.guided.guesses import about
 from workshop.study.guided.step_results import step_results
 from workshop.study.guided.steps import STEPS
