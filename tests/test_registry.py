@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -18,8 +19,8 @@ from workshop.core.errors import BadInput
 from workshop.extension import Extension, Lab, Page, Params, Software, Workload
 
 
-def brings(title: str, name: str = "one", **more: object) -> Extension:
-    return Extension(workloads=(Workload(name, title, "Does it.", Params, "nowhere:run"),), **more)  # type: ignore[arg-type]
+def brings(title: str, name: str = "one", **more: Any) -> Extension:
+    return Extension(workloads=(Workload(name, title, "Does it.", Params, "nowhere:run"),), **more)
 
 
 @pytest.fixture

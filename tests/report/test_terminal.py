@@ -15,10 +15,11 @@ from workshop.report.cards import Card
 
 
 def printed(*shown: object) -> str:
-    out = Console(file=io.StringIO(), width=60, highlight=False)
+    text = io.StringIO()
+    out = Console(file=text, width=60, highlight=False)
     for one in shown:
         out.print(one)
-    return str(out.file.getvalue())  # type: ignore[attr-defined]
+    return text.getvalue()
 
 
 def test_nothing_in_a_table_is_markup() -> None:
@@ -28,9 +29,9 @@ def test_nothing_in_a_table_is_markup() -> None:
 
 
 def test_a_verdict_is_a_paragraph_for_each_of_its_parts() -> None:
-    out = Console(file=io.StringIO(), width=60, highlight=False)
-    terminal.show_verdict(out, {"verdict": "[Good]", "why": "Because."})
-    assert out.file.getvalue() == "Verdict: [Good]\nWhy: Because.\n"  # type: ignore[attr-defined]
+    text = io.StringIO()
+    terminal.show_verdict(Console(file=text, width=60, highlight=False), {"verdict": "[Good]", "why": "Because."})
+    assert text.getvalue() == "Verdict: [Good]\nWhy: Because.\n"
 
 
 def test_cards_as_plain_text() -> None:

@@ -14,8 +14,11 @@ import psutil
 from websockets.sync.client import ClientConnection, connect
 
 from tests.support import limit
-from workshop.server.auth import new_secrets
+from workshop.server.auth import hashed, new_secrets
+from workshop.store.records import Identity
 from workshop.store.store import Store
+
+HTML = {"Accept": "text/html"}
 
 
 @dataclass
@@ -84,6 +87,11 @@ class Dashboard:
         visitor = self.stranger()
         assert visitor.post("/join", {"code": self.code, "nickname": nickname}).status == 303
         return visitor
+
+
+def identity(dashboard: Dashboard, visitor: Visitor) -> Identity | None:
+    """Whom the dashboard takes a visitor for, by the cookie."""
+    return dashboard.store.identity(hashed(visitor.cookie.partition("=")[2]))
 
 
 def sections(line: ClientConnection) -> dict[str, Any]:

@@ -10,32 +10,22 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.routing import Route
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.server.dashboard import Dashboard, Visitor
-from tests.support import limit, until
-from workshop.server import address, auth_middleware, cookies, limits, logout
-from workshop.server.auth import hashed, let_in, new_secrets, new_ticket
+from tests.server.dashboard import HTML, Dashboard
+from tests.support import limit
+from workshop.server import address, auth_middleware, cookies
+from workshop.server.auth import hashed, new_secrets, new_ticket
 from workshop.server.join import Join
 from workshop.server.login_attempts import Attempts
-from workshop.server.logins import OUT
 from workshop.server.server import configuration
 from workshop.store.store import Store
-
-HTML = {"Accept": "text/html"}
-
-
-def _identity(dashboard: Dashboard, visitor: Visitor) -> object:
-    return dashboard.store.identity(hashed(visitor.cookie.partition("=")[2]))
 
 
 def test_strangers_are_sent_to_the_door_and_back_to_where_they_wanted(dashboard: Dashboard) -> None:
@@ -295,99 +285,6 @@ def _token(cookie: str) -> bytes | None:
     from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
 
     return decode_xsrf_token_string(cookie)[0]
-
-
-def test_new_secrets_end_what_old_ones_opened(dashboard: Dashboard) -> None:
-    learner, instructor = dashboard.learner("Lea"), dashboard.instructor()
-    before = _identity(dashboard, learner)
-    player = dashboard.stranger()
-    player.cookie = f"workshop_{dashboard.port}={let_in(dashboard.store, 'player', 'Pam')[1]}"
-    assert learner.get("/", **HTML).status == instructor.get("/", **HTML).status == 200
-    with learner.listen("/live/session/class") as line:
-        line.recv(timeout=60)
-        dashboard.token, dashboard.code = new_secrets(dashboard.store)
-        with pytest.raises(ConnectionClosed) as closed:
-            while True:
-                line.recv(timeout=60)
-        assert closed.value.rcvd is not None and closed.value.rcvd.code == OUT
-    until(lambda: learner.get("/", **HTML).status == 303 == instructor.get("/", **HTML).status, 60, "an end of cookies")
-    assert player.get("/quiz/mine").status == 200, "the code of a round is the same as before"
-    # With the new code and the old cookie one is who one was.
-    assert 'value="Lea"' in learner.get("/join").text
-    assert learner.post("/join", {"code": dashboard.code, "nickname": "Lea"}).status == 303
-    assert _identity(dashboard, learner) == before
-    assert dashboard.stranger().get(f"/?token={dashboard.token}", **HTML).headers["cache-control"] == "no-store"
-
-
-def test_everybody_can_log_out(dashboard: Dashboard) -> None:
-    assert dashboard.stranger().get("/leave").headers["location"] == "/join"
-    assert dashboard.stranger().post("/leave", {"who": "all"}).headers["location"] == "/join"
-    for role, name in (("learner", "<b>Ole</b>"), ("player", "Pia"), ("instructor", "Instructor")):
-        visitor = dashboard.stranger()
-        visitor.cookie = kept = f"workshop_{dashboard.port}={let_in(dashboard.store, role, name)[1]}"
-        assert f"<bdi>{escape(name)}</bdi>" in visitor.get("/leave").text
-        answer = visitor.post("/leave", {"who": "me"})
-        assert (answer.status, answer.headers["location"]) == (303, "/join")
-        assert visitor.cookie.partition("=")[0] == kept.partition("=")[0] and visitor.cookie != kept
-        assert visitor.get("/quiz/mine", **HTML).status == 303, "what the browser has now lets nobody in"
-        visitor.cookie = kept
-        until(lambda visitor=visitor: visitor.get("/quiz/mine", **HTML).status == 303, 60, f"the end of the {role}")
-        assert name not in visitor.get("/join").text, "nobody comes back as them"
-
-
-def test_a_log_out_renews_no_limit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    bounds = limits.ServerLimits()
-    monkeypatch.setattr(limits, "shared", lambda: bounds)
-    _, code = new_secrets(store)
-    name = auth_middleware.cookie_name(1)
-    joining = Join(store, name, Attempts())
-    routes = [Route("/join", joining.respond, methods=["GET", "POST"]), *logout.routes(store, name)]
-    app = auth_middleware.AuthMiddleware(Starlette(routes=routes), store, 1)
-
-    async def post(path: str, cookie: str, **form: str) -> str:
-        """The cookie that the browser has then."""
-        headers = [(b"cookie", cookie.encode())] if cookie else []
-        scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": headers}
-        sent: list[dict[str, Any]] = []
-
-        async def receive() -> dict[str, object]:
-            return {"type": "http.request", "body": urlencode(form).encode()}
-
-        async def send(message: dict[str, Any]) -> None:
-            sent.append(message)
-
-        await app(scope, receive, send)
-        assert sent[0]["status"] == 303
-        return next(value for key, value in sent[0]["headers"] if key == b"set-cookie").decode().partition(";")[0]
-
-    async def main() -> None:
-        cookie, people = "", []
-        for nickname in ("Ada", "Ada", "Bob"):
-            cookie = await post("/join", cookie, code=code, nickname=nickname)
-            people.append(store.identity(hashed(cookie.partition("=")[2])))
-            cookie = await post("/leave", cookie, who="me")
-        assert [one.nickname for one in people] == ["Ada", "Ada 2", "Bob"], "nobody comes back as who logged out"
-        assert len({one.id for one in people}) == 3
-        assert {bounds.who(one).identity for one in people} == {people[0].id}
-
-    asyncio.run(main())
-
-
-def test_the_instructor_logs_everybody_out(dashboard: Dashboard) -> None:
-    learner, other, instructor = dashboard.learner("Max"), dashboard.instructor(), dashboard.instructor()
-    assert "Log everybody out" not in learner.get("/leave").text
-    assert learner.post("/leave", {"who": "all"}).status == 403
-    assert learner.get("/", **HTML).status == 200
-    old = dashboard.code
-    page = instructor.post("/leave", {"who": "all"})
-    assert (page.status, page.headers["cache-control"]) == (200, "no-store")
-    dashboard.code = re.search(r'class="code">(\w+)<', page.text)[1]
-    dashboard.token = re.search(r"token=([\w-]+)<", page.text)[1]
-    until(lambda: learner.get("/", **HTML).status == 303 == other.get("/", **HTML).status, 60, "an end of cookies")
-    assert instructor.get("/", **HTML).status == 200
-    assert dashboard.stranger().post("/join", {"code": old, "nickname": "Max"}).status == 403
-    dashboard.learner("Mia")
-    dashboard.instructor()
 
 
 def test_what_visitors_send_by_mistake_fills_no_log(dashboard: Dashboard) -> None:

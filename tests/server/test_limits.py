@@ -12,16 +12,15 @@ from tests.server import seed
 from workshop.core.errors import BadInput
 from workshop.server import auth, limits
 from workshop.server.limits import Counts, Limit, Rate, ServerLimits, TooManyRequests, Who, network
-from workshop.store.records import Identity
+from workshop.store.records import Identity, Role
 from workshop.store.records import Limits as SessionLimits
 from workshop.store.store import Store
 
 ADA, BOB = Who(1, "a"), Who(2, "a")
 
 
-def identity(number: int, role: str = "learner") -> Identity:
-    # A role is one of two words for the type checker; here it comes from a parameter.
-    return Identity(number, role, f"learner {number}", 1.0)  # type: ignore[arg-type]
+def identity(number: int, role: Role = "learner") -> Identity:
+    return Identity(number, role, f"learner {number}", 1.0)
 
 
 def test_one_person_and_one_address_have_limits_of_their_own() -> None:
