@@ -150,7 +150,7 @@ def mpi(name: str) -> MPI:
     for one in mpis().values():
         if name == one.name or name in one.aliases:
             return one
-    raise BadInput(f"mpi is {name!r:.60}: it should be {words.listed(mpis(), 'or')}")
+    raise BadInput(f"mpi is {name!r:.60}: it should be {words.listed(mpis(), 'or')}.")
 
 
 def placement(values: Mapping[str, Any]) -> Placement:

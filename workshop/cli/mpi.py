@@ -28,8 +28,8 @@ def install(
     there = registry.software()
     if name not in there:
         offered = words.listed(there)
-        if known is not None and inventory.mpis()[name]["where"]:
-            raise BadInput(f"{known.title} is there already; {offered} can be installed beside it.")
+        if name in inventory.installed():
+            raise BadInput(f"{name} is there already; {offered} can be installed beside it.")
         raise BadInput(f"There is nothing called {name!r:.60} to install; there are {offered}.")
     err = common.stderr()
     with err.status(f"Installing {name}"):

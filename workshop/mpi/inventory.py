@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from workshop import mpi, registry
@@ -13,7 +14,12 @@ from workshop.mpi import prefix
 
 def installed() -> list[str]:
     """The names of the MPIs that are on this machine, in their order."""
-    return [name for name, about in mpis().items() if about["where"]]
+    found = []
+    for name in registry.mpis():
+        with contextlib.suppress(BadInput):
+            mpi.of(name).launcher()
+            found.append(name)
+    return found
 
 
 def mpis(check: bool = False) -> dict[str, dict[str, Any]]:

@@ -17,8 +17,7 @@ from workshop.core.placement import Host, Placement, hosts_from
 from workshop.mpi import command_lines
 from workshop.mpi.words import parse
 from workshop.pages import frame
-from workshop.pages.fields import model_form
-from workshop.pages.placement import mpi_control
+from workshop.pages.fields import choice, model_form
 from workshop.report.wording import dumps
 
 MACHINE = "2x4x2"
@@ -72,7 +71,8 @@ def form() -> Composition | None:
         max_chars=8000,
         help="Hosts and how many ranks each takes, like hostA:2,hostB:2. All of them are such machines.",
     )
-    mpi = mpi_control(registry.mpis(), given["mpi"], f"{key}-mpi")
+    titles = {name: one.title for name, one in registry.mpis().items()}
+    mpi = choice("MPI", titles, given["mpi"], f"{key}-mpi")
     try:
         values, _ = model_form(Placement, given, key, advanced=FOLDED, hidden=("mpi", "hosts"))
         values["mpi"] = mpi

@@ -218,7 +218,7 @@ def _mpi(placement: Mapping[str, Any], path: Where) -> Iterator[DeckMistake]:
         if isinstance(name := placement.get("mpi"), str):
             mpi(name)
     except BadInput as error:
-        yield DeckMistake((*path, "mpi"), f"{named(path)}: {error}")
+        yield DeckMistake((*path, "mpi"), f"{named(path)}: {str(error).rstrip('.')}")
 
 
 def _place(question: Place) -> Iterator[DeckMistake]:

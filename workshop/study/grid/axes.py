@@ -204,9 +204,10 @@ def _value(name: str, given: Any, workload: Workload) -> Any:
         return _variable(name, given)
     adapter: TypeAdapter[Any] = TypeAdapter(Annotated[info.annotation, info])
     try:
-        return adapter.dump_python(adapter.validate_python(given), mode="json")
+        value = adapter.dump_python(adapter.validate_python(given), mode="json")
     except ValidationError as error:
         raise BadInput(_about(name, error)) from error
+    return registry.mpi(value).name if name == "mpi" else value
 
 
 def _variable(name: str, given: Any) -> str | None:
