@@ -150,7 +150,7 @@ def test_what_cannot_be_imported_is_said_and_left_out(broken: None) -> None:
 
 
 @pytest.mark.real
-def test_a_session_runs_on_them() -> None:
+def test_a_session_runs_on_them(workshop_home: Path) -> None:
     assert "--shelf" in workshop("session", "start", "--help").stdout
     assert answer("mpi", "list")["thin"]["version"] == "0.1"
     assert workshop("run", "allreduce", "--mpi", "lam").stderr.strip().endswith("openmpi, mpich, intelmpi or thin.")

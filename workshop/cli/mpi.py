@@ -7,13 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from workshop.cli import common
+from workshop.registry import software
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 
 
 @app.command()
 def install(
-    name: Annotated[str, typer.Argument(help="mpich or impi (intelmpi); or daal4py, which runs on either.")],
+    name: Annotated[str, typer.Argument(help=f"An MPI, or what runs on one: {', '.join(software())}.")],
     as_json: common.JSON = False,
 ) -> None:
     """Install an MPI into its prefix under the state folder, and try it with two ranks."""
