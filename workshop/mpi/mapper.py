@@ -61,7 +61,7 @@ def predict(placement: Placement, described: MachineDescription, seconds: float 
     """
     known = registry.mpi(placement.mpi)
     if known.mapper:
-        answer: Prediction = load(known.mapper)(placement, described, Limit(seconds))
+        answer: Prediction = load(known.mapper)(placement, described, Deadline(seconds))
         return answer
     machine = _hosts(placement, described)
     try:
@@ -77,7 +77,7 @@ def _hosts(placement: Placement, described: MachineDescription) -> dict[str, Any
     return described.as_hosts(hosts)
 
 
-def ask_openmpi(placement: Placement, described: MachineDescription, limit: Limit) -> Prediction:
+def ask_openmpi(placement: Placement, described: MachineDescription, limit: Deadline) -> Prediction:
     """Ask Open MPI's mapper, which launches nothing. Raises as `predict` does."""
     machine = _hosts(placement, described)
     answer = _map_of_openmpi(placement, described, limit)
@@ -94,7 +94,7 @@ def ask_openmpi(placement: Placement, described: MachineDescription, limit: Limi
     return Prediction(None, machine, answer.refused, advice.sentence(changes), None, changes, not answer.output)
 
 
-class Limit:
+class Deadline:
     """The time by which all answers must be there."""
 
     def __init__(self, seconds: float) -> None:
@@ -111,7 +111,7 @@ class _MapperOutput:
     refused: str | None
 
 
-def _takes(placement: Placement, described: MachineDescription, limit: Limit) -> bool:
+def _takes(placement: Placement, described: MachineDescription, limit: Deadline) -> bool:
     """Whether the mapper takes a placement, and says so in time."""
     try:
         return _map_of_openmpi(placement, described, limit).refused is None
@@ -121,7 +121,7 @@ def _takes(placement: Placement, described: MachineDescription, limit: Limit) ->
         return False
 
 
-def _map_of_openmpi(placement: Placement, described: MachineDescription, limit: Limit) -> _MapperOutput:
+def _map_of_openmpi(placement: Placement, described: MachineDescription, limit: Deadline) -> _MapperOutput:
     """Have mpirun print its map without launching anything."""
     names = {_NOBODY.format(*divmod(number, 250)): host.name for number, host in enumerate(placement.hosts, 1)}
     hosts = tuple(Host(name=alias, slots=host.slots) for alias, host in zip(names, placement.hosts, strict=True))
@@ -181,7 +181,7 @@ def _within_reach(rank_map: dict[str, Any], described: MachineDescription) -> di
     return {**rank_map, "ranks": ranks}
 
 
-def ask_mpich(placement: Placement, described: MachineDescription, limit: Limit) -> Prediction:
+def ask_mpich(placement: Placement, described: MachineDescription, limit: Deadline) -> Prediction:
     """Have MPICH's launcher start programs that do nothing, host by host on this machine, and tell where. Raises as
     `predict` does."""
     machine = _hosts(placement, described)
@@ -247,7 +247,7 @@ def _run(
     described: MachineDescription,
     variables: Mapping[str, str],
     whose: str,
-    limit: Limit,
+    limit: Deadline,
     local: bool,
 ) -> subprocess.CompletedProcess[str]:
     """Run a launcher that takes the described machine for its own; with `local` it uses this machine."""
