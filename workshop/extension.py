@@ -268,21 +268,68 @@ class QuizFormat:
 
 
 @dataclass(frozen=True)
-class Launcher:
-    """Where the ranks of a session run. `module` has what `workshop.runtime.launchers.site` describes: `Site` and
-    `check_placement`."""
+class LauncherOption:
+    """An option of `workshop session start` and `workshop up`, which is taken as text. Several launchers may have an
+    option of the same name: then `help` is that of the first. Raises ValueError for a name that can't be an option."""
 
-    name: str
+    name: str  # small letters, digits and _
+    metavar: str  # what its value is called in the help, such as MINUTES
+    help: str
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
+            raise ValueError(f"the option {self.name!r} needs a name like most_nodes")
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """Where the ranks of a session run.
+
+    `module` has what `workshop.runtime.launchers.site` describes: `site_for`, `check_placement` and `Site`. People ask
+    for the launcher with the option `--NAME`, whose help is `flag`. Without a flag nobody can ask for it: it takes the
+    placements that name hosts (`hosts`), or is this machine. `title` follows "a session on". `options` are for those
+    who ask for it. The launcher whose `order` is lowest comes first. Raises ValueError for a name that can't be an
+    option.
+    """
+
+    name: str  # small letters, digits and _
     module: str
+    title: str = ""
+    flag: str = ""
+    hosts: bool = False
+    options: Sequence[LauncherOption] = ()
+    order: int = 500
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
+            raise ValueError(f"the launcher {self.name!r} needs a name like grid_engine")
 
 
 @dataclass(frozen=True)
 class MPI:
-    """An MPI. `module` has what `workshop.mpi.of` describes."""
+    """An MPI.
+
+    `module` has what `workshop.mpi.of` describes. `command` is the program that starts ranks in commands to copy.
+    `mapper` is a reference to a function such as `workshop.mpi.mapper:ask_openmpi`, which asks the MPI where ranks
+    would run; empty: nobody can ask it. Then `rules` is a reference to a function `(placement, machine) -> str`, which
+    says why, and what is documented; empty: nothing is. `words` names the built-in MPI whose command lines it shares,
+    so that people can type them; empty: it shares none. `waiting` says what ranks do that wait for a message: they
+    poll, they do what Open MPI's variable for that says, or (empty) nobody knows. `aliases` are other names for it. The
+    MPI whose `order` is lowest comes first.
+
+    `Software` of the same name is what `workshop mpi install` installs.
+    """
 
     name: str
     title: str
     module: str
+    command: str = "mpirun"
+    mapper: str = ""
+    rules: str = ""
+    words: str = ""
+    waiting: Literal["poll", "variable", ""] = ""
+    aliases: Collection[str] = ()
+    order: int = 500
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
+from workshop.core import words
 from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.extension import (
     MPI,
     Command,
@@ -123,14 +125,39 @@ def formats() -> Mapping[str, QuizFormat]:
 
 @cache
 def launchers() -> Mapping[str, Launcher]:
-    """Every launcher by name."""
-    return _by_name("launcher", (one for each in extensions() for one in each.launchers))
+    """Every launcher by name, in their order."""
+    found = _by_name("launcher", (one for each in extensions() for one in each.launchers))
+    return dict(sorted(found.items(), key=lambda item: item[1].order))
+
+
+def launcher(name: str) -> Launcher:
+    """The launcher of that name. Raises BadInput with the known names."""
+    try:
+        return launchers()[name]
+    except KeyError:
+        raise BadInput(f"There is no launcher {name!r:.60}; there are {', '.join(launchers())}.") from None
 
 
 @cache
 def mpis() -> Mapping[str, MPI]:
-    """Every MPI by name."""
-    return _by_name("MPI", (one for each in extensions() for one in each.mpis))
+    """Every MPI by name, in their order."""
+    found = _by_name("MPI", (one for each in extensions() for one in each.mpis))
+    return dict(sorted(found.items(), key=lambda item: item[1].order))
+
+
+def mpi(name: str) -> MPI:
+    """The MPI of that name, or of one of its other names. Raises BadInput with the known names."""
+    for one in mpis().values():
+        if name == one.name or name in one.aliases:
+            return one
+    raise BadInput(f"mpi is {name!r:.60}: it should be {words.listed(mpis(), 'or')}.")
+
+
+def placement(values: Mapping[str, Any]) -> Placement:
+    """Read a placement that somebody asks for, which has to name an MPI that is known here. A stored one may name one
+    that is gone; `Placement.parse` reads it. Raises BadInput with one sentence."""
+    read = Placement.parse(values)
+    return read.model_copy(update={"mpi": mpi(read.mpi).name})
 
 
 @cache

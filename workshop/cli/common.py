@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from workshop import registry
 from workshop.cli.params import Group
 from workshop.core import topology
 from workshop.core.documents import finite
@@ -46,7 +47,7 @@ PLACEMENT = Group(
         typer.Option("--env", metavar="NAME=VALUE", help="A variable set on every rank; may be repeated."),
     ],
     hosts=Hosts,
-    mpi=Annotated[str | None, typer.Option("--mpi", metavar="MPI", help="The MPI: openmpi, mpich, intelmpi.")],
+    mpi=Annotated[str | None, typer.Option("--mpi", metavar="MPI", help=f"The MPI: {', '.join(registry.mpis())}.")],
     oversubscribe=Annotated[
         bool | None, typer.Option("--oversubscribe", help="Let ranks share slots and cores where there are too few.")
     ],
@@ -104,7 +105,7 @@ def placement_from(
     given = {
         **fields,
         "hosts": None if hosts is None else read_hosts(hosts),
-        "mpi": {"impi": "intelmpi"}.get(mpi or "", mpi),
+        "mpi": mpi,
         "oversubscribe": oversubscribe or None,
     }
     asked = {name: value for name, value in given.items() if value is not None}
@@ -121,7 +122,7 @@ def placement_from(
             if not equals:
                 raise BadInput(f"--env {name} has no value; write --env {name}=VALUE.")
         values["environment"] = {**values.get("environment", {}), **{name: value for name, _, value in pairs}}
-    return Placement.parse(values)
+    return registry.placement(values)
 
 
 def read_hosts(text: str) -> list[dict[str, Any]]:

@@ -7,26 +7,36 @@ from typing import Annotated, Any
 import typer
 
 from workshop.cli import common
+from workshop.registry import software
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 
 
 @app.command()
 def install(
-    name: Annotated[str, typer.Argument(help="mpich or impi (intelmpi); or daal4py, which runs on either.")],
+    name: Annotated[str, typer.Argument(help=f"An MPI, or what runs on one: {', '.join(software())}.")],
     as_json: common.JSON = False,
 ) -> None:
     """Install an MPI into its prefix under the state folder, and try it with two ranks."""
     from workshop import registry
+    from workshop.core import words
+    from workshop.core.errors import BadInput
     from workshop.extension import load
-    from workshop.mpi import prefix
+    from workshop.mpi import inventory
 
+    known = next((one for one in registry.mpis().values() if name == one.name or name in one.aliases), None)
+    name = known.name if known is not None else name
+    there = registry.software()
+    if name not in there:
+        offered = words.listed(there)
+        if name in inventory.installed():
+            raise BadInput(f"{name} is there already; {offered} can be installed beside it.")
+        raise BadInput(f"There is nothing called {name!r:.60} to install; there are {offered}.")
     err = common.stderr()
     with err.status(f"Installing {name}"):
-        other = registry.software().get(name)
-        folder = load(other.install)() if other is not None else prefix.install(name)
+        folder = load(there[name].install)()
     if as_json:
-        common.answer({"mpi": prefix.ALIASES.get(name, name), "prefix": str(folder)})
+        common.answer({"mpi": name, "prefix": str(folder)})
     else:
         err.print(f"{name} is in {folder}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, get_args
 
@@ -53,10 +54,15 @@ def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
     """Replace a command's group parameter by the group's options. The command gets the given values by name."""
     options: list[Option] = []
     groups: dict[str, Group] = {}
-    for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
+    parameters = inspect.signature(command, eval_str=True).parameters
+    taken = set(parameters)
+    for name, parameter in parameters.items():
         if group := next((one for one in get_args(parameter.annotation) if isinstance(one, Group)), None):
-            groups[name] = group
-            options += [(option, annotation, None) for option, annotation in group.items()]
+            groups[name] = Group({option: annotation for option, annotation in group.items() if option not in taken})
+            for option in group.keys() & taken:  # that somebody's launcher has
+                print(f"There is another option {option!r}, which is left out.", file=sys.stderr)
+            taken |= group.keys()
+            options += [(option, annotation, None) for option, annotation in groups[name].items()]
         else:
             options.append((name, parameter.annotation, parameter.default))
 

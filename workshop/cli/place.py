@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workshop import registry
 from workshop.cli import common, params
 from workshop.core.errors import BadInput
 from workshop.core.placement import Host, Placement, default_for, hosts_from
@@ -113,7 +114,7 @@ def _read(
 
     text = typer.get_text_stream("stdin").read() if command == "-" else command
     mpi = (where or {}).get("mpi")  # whose defaults fill in what the command leaves open
-    parsed = words.parse(text, Placement.parse({"mpi": mpi}) if mpi else None, described)
+    parsed = words.parse(text, registry.placement({"mpi": mpi}) if mpi else None, described)
     if where is None:
         return parsed.placement, parsed.unknown
     return common.placement_from(parsed.placement.as_json(), **where), parsed.unknown

@@ -30,7 +30,7 @@ def _execute(
 ) -> int:
     from workshop.cli.show import show_run, watch_run
     from workshop.runtime import client
-    from workshop.runtime.launchers import site, ssh
+    from workshop.runtime.launchers import site
     from workshop.runtime.lifecycle import session_for, shared_session
     from workshop.store.store import Store
 
@@ -46,7 +46,7 @@ def _execute(
         if shared is not None:  # its hosts, not those of the session in which the earlier run was
             base = {**base, "hosts": ()}
     asked = common.placement_from(base, **where)
-    at = ssh.options(asked.hosts) if shared is None and asked.hosts else site.LOCAL
+    at = site.usual(asked) if shared is None else site.LOCAL
     placement = client.placement_in(shared, asked.as_json(), at)
     if shared is None:  # nothing is started for a file that can't be read
         client.inputs_of(store, chosen, chosen.check(values), placement)

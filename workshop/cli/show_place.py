@@ -16,13 +16,6 @@ from workshop.mpi.reports.seats import ranges
 from workshop.report import terminal
 from workshop.report.failures import Failure
 
-TITLES = {
-    "openmpi": "Open MPI",
-    "mpich": "MPICH",
-    "intelmpi": "Intel MPI",
-    "horovodrun": "Horovod (on Open MPI)",
-    "sbatch": "Slurm, as a script for sbatch",
-}
 MOST = 64  # ranks in a table; --json has all of them
 
 
@@ -31,8 +24,9 @@ def show(document: Mapping[str, Any], described: MachineDescription) -> None:
     out = _console()
     _head(out, document, described)
     _outcome(out, document)
+    titles = command_lines.titles()
     for tool, text in document["commands"].items():
-        out.print(Text(f"\n{TITLES[tool]}", style="bold"))
+        out.print(Text(f"\n{titles[tool]}", style="bold"))
         out.out(command_lines.folded(text.rstrip("\n"), min(out.width, 100)), highlight=False)
 
 

@@ -1,52 +1,65 @@
-"""The options that say where a session's ranks run: this machine, several hosts, an allocation of Slurm."""
+"""The options that say where a session's ranks run. Each launcher brings its own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from workshop.cli.params import Group
+from workshop.registry import launchers
 
 if TYPE_CHECKING:
     from workshop.core.placement import Placement
-
-Site = Group(
-    address=Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Of this host, by which other hosts and nodes reach it.")
-    ],
-    slurm=Annotated[bool | None, typer.Option("--slurm", help="Run it in an allocation of Slurm.")],
-    partition=Annotated[str | None, typer.Option(metavar="NAME", help="Slurm's partition.")],
-    account=Annotated[str | None, typer.Option(metavar="NAME", help="Slurm's account.")],
-    time=Annotated[str | None, typer.Option(metavar="MINUTES", help="How long Slurm gives the session.")],
-    nodes=Annotated[str | None, typer.Option(metavar="N", help="Nodes of Slurm for the ranks.")],
-    wait=Annotated[str | None, typer.Option(metavar="MINUTES", help="How long to wait in Slurm's queue.")],
-    template=Annotated[
-        Path | None, typer.Option(metavar="FILE", help="An sbatch script to use instead (docs/slurm.md).")
-    ],
-).only()
+    from workshop.extension import Launcher
 
 
-def site_from(
-    placement: Placement, address: str | None = None, slurm: bool | None = None, **of_slurm: Any
-) -> Mapping[str, Any]:
-    """The site that these options ask for; without options this machine. Raises BadInput for a site that can't take the
-    placement, and for an option of another site."""
+def _options() -> Group:
+    """The options of all launchers by name; the flag that asks for a launcher comes before that launcher's own."""
+    found = Group()
+    for launcher in launchers().values():
+        if launcher.flag:
+            asked = typer.Option(_dashed(launcher.name), help=launcher.flag)
+            found.setdefault(launcher.name, Annotated[bool | None, asked])
+        for option in launcher.options:
+            said = typer.Option(_dashed(option.name), metavar=option.metavar, help=option.help)
+            found.setdefault(option.name, Annotated[str | None, said])
+    return found
+
+
+def _dashed(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+Site = _options().only()
+
+
+def site_from(placement: Placement, **given: Any) -> Mapping[str, Any]:
+    """The site that these options ask for; without options this machine, or the hosts of the placement. Raises BadInput
+    for a site that can't take the placement, and for an option of another site."""
+    from workshop.core import words
     from workshop.core.errors import BadInput
-    from workshop.runtime.launchers import site, ssh
-    from workshop.runtime.launchers.slurm import commands, script
+    from workshop.runtime.launchers import site
 
-    where: Mapping[str, Any] = site.LOCAL
-    if slurm:
-        commands.installed()
-        where = script.options(placement, **of_slurm, address=address)
-    elif lost := next((name for name, value in of_slurm.items() if value is not None), None):
-        raise BadInput(f"--{lost} is for a session on Slurm; give --slurm, too.")
-    if placement.hosts:
-        where = ssh.options(placement.hosts, address)
-    elif address is not None and not slurm:
-        raise BadInput("--address is for a session on several hosts; give --hosts or --slurm, too.")
+    flags = {name: one for name, one in launchers().items() if one.flag}
+    asked = [name for name in flags if given.pop(name, None)]
+    if len(asked) > 1:
+        raise BadInput(f"{words.listed(map(_dashed, asked))} exclude each other; give one of them.")
+    where = site.usual(placement)
+    chosen = launchers()[asked[0] if asked else where["kind"]]
+    own = {one.name: given.get(one.name) for one in chosen.options}
+    if lost := next((name for name, value in given.items() if value is not None and name not in own), None):
+        takers = [one for one in launchers().values() if lost in (option.name for option in one.options)]
+        titles = words.listed((one.title for one in takers), "or")
+        ways = words.listed((_way(one) for one in takers), "or")
+        raise BadInput(f"{_dashed(lost)} is for a session on {titles}; give {ways}, too.")
+    if asked or chosen.options:
+        where = site.asked(chosen.name, placement, own)
     site.check(where, placement)
     return where
+
+
+def _way(launcher: Launcher) -> str:
+    """The option by which people ask for a launcher."""
+    return _dashed(launcher.name) if launcher.flag else "--hosts"

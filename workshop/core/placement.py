@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from workshop.core.errors import BadInput, bad_input
 
-MPI = Literal["openmpi", "mpich", "intelmpi"]
+USUAL_MPI = "openmpi"  # where nobody names another one; the registry knows which MPIs there are
 Resource = Literal["auto", "slot", "hwthread", "core", "l3cache", "numa", "package", "node"]
 Binding = Literal["auto", "none", "hwthread", "core", "l3cache", "numa", "package"]
 
@@ -60,7 +60,7 @@ class Placement(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    mpi: MPI = Field("openmpi", description="which MPI starts the ranks")
+    mpi: str = Field(USUAL_MPI, description="which MPI starts the ranks")
     ranks: int = Field(2, ge=1, le=1024, description="number of MPI ranks")
     hosts: tuple[Host, ...] = Field((), description="hosts and their slots; empty: this machine")
     map_by: Resource = Field("auto", description="deal ranks out over this resource, one after the other")
@@ -143,7 +143,7 @@ class Placement(BaseModel):
             words.append("unbound" if self.bind_to == "none" else f"bound to {self.bind_to}")
         if self.hosts:
             words.append(f"on {', '.join(host.name for host in self.hosts)}")
-        if self.mpi != "openmpi":
+        if self.mpi != USUAL_MPI:
             words.append(self.mpi)
         return ", ".join(words)
 

@@ -96,10 +96,10 @@ def quoted(text: str, most: int = 40) -> str:
     return repr(shown if len(shown) <= most else shown[: most - 3] + "...")
 
 
-def listed(words: Iterable[object]) -> str:
+def listed(words: Iterable[object], last: str = "and") -> str:
     """Words as a sentence lists them: a, b and c."""
     texts = [str(word) for word in words]
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}" if texts else ""
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {last} {texts[-1]}" if texts else ""
 
 
 def numbered(word: str, numbers: Sequence[int]) -> str:

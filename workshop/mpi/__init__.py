@@ -11,29 +11,67 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from workshop import registry
 from workshop.core.errors import BadInput
-from workshop.extension import MPI, Extension
-from workshop.registry import mpis
+from workshop.extension import MPI, Extension, Software
 
 REFUSES = "refuses this placement, in its own words:"  # behind the MPI's name, wherever one is quoted
 
 
 def of(name: str) -> Any:
-    """The module of an MPI. Raises BadInput for one that nobody has brought.
+    """The module of an MPI. Raises BadInput for one that nobody has brought, or that can't be imported.
 
-    It has `NAME`; `launcher`, `arguments`, `environment` and `alone` for the command line and its variables; `check`,
-    which refuses a placement before anything starts; `refuses` and `refusal`, `death` and `left`, which read why ranks
-    did not start, or have ended, in what the launcher prints.
+    `mpich.py` is a short one. All of them have
+
+    - `launcher`, `version`, `arguments`, `environment` and `alone`: the command line and its variables;
+    - `exports` and `assignments`: the options that give variables to ranks, by name alone and with their values.
+      `FORWARDS` says whether the launcher also gives ranks all variables that it has itself;
+    - `over_ssh` and `in_slurm`: the variables by which the launcher reaches other hosts, and a job's nodes;
+    - `check`, which refuses a placement before anything starts. `SHARES` says whether ranks may share cores and slots
+      even if nobody allows it;
+    - `refuses` and `refusal`, `death` and `left`: the reason why ranks did not start, or have ended, as the launcher
+      prints it.
     """
-    if name not in mpis():
-        raise BadInput(f"There is no MPI {name!r:.60}; there are {', '.join(mpis())}.")
-    return importlib.import_module(mpis()[name].module)
+    module = registry.mpi(name).module
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise BadInput(f"The MPI {name} can't be used, because {module} can't be imported: {error}.") from error
 
 
 EXTENSION = Extension(
     mpis=(
-        MPI("openmpi", "Open MPI", "workshop.mpi.openmpi"),
-        MPI("mpich", "MPICH", "workshop.mpi.mpich"),
-        MPI("intelmpi", "Intel MPI", "workshop.mpi.intelmpi"),
+        MPI(
+            name="openmpi",
+            title="Open MPI",
+            module="workshop.mpi.openmpi",
+            mapper="workshop.mpi.mapper:ask_openmpi",
+            words="openmpi",
+            waiting="variable",
+            order=100,
+        ),
+        MPI(
+            name="mpich",
+            title="MPICH",
+            module="workshop.mpi.mpich",
+            command="mpiexec",
+            mapper="workshop.mpi.mapper:ask_mpich",
+            words="mpich",
+            waiting="poll",
+            order=200,
+        ),
+        MPI(
+            name="intelmpi",
+            title="Intel MPI",
+            module="workshop.mpi.intelmpi",
+            rules="workshop.mpi.rules:intel_mpi",
+            words="intelmpi",
+            aliases=("impi",),
+            order=300,
+        ),
+    ),
+    software=(
+        Software("mpich", "workshop.mpi.mpich:install"),
+        Software("intelmpi", "workshop.mpi.intelmpi:install"),
     ),
 )

@@ -14,22 +14,35 @@ from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
 from workshop.mpi import of, openmpi
+from workshop.registry import mpi, mpis
 
 PROGRAM = ("python", "train.py")
-TOOLS = ("openmpi", "mpich", "intelmpi", "horovodrun", "sbatch")
-LAUNCHERS = {"openmpi": "mpirun", "mpich": "mpiexec", "intelmpi": "mpirun"}
+TITLES = {"horovodrun": "Horovod (on Open MPI)", "sbatch": "Slurm, as a script for sbatch"}  # of what is no MPI
 
-_HYDRA = ("mpich", "intelmpi")
 _WORD = re.compile(r"(?:[^\s\"']|\"[^\"]*\"|'[^']*')+")
 _VALUES = {"-genv": 2, "--mca": 2}  # how many words belong to an option, where it isn't one
 
 
 def commands(placement: Placement, described: MachineDescription) -> dict[str, str]:
     """The text of a command for each tool, by its name: lines that begin with # are remarks, the last is the command.
+    The tools are all MPIs that can be used, `horovodrun`, and `sbatch`.
 
     `sbatch` is a whole script, which starts the ranks with the placement's own MPI.
     """
-    return {tool: _text(tool, placement, described) for tool in TOOLS}
+    return {tool: _text(tool, placement, described) for tool in (*filter(_usable, mpis()), *TITLES)}
+
+
+def titles() -> dict[str, str]:
+    """What each tool is called, by its name."""
+    return {name: one.title for name, one in mpis().items()} | TITLES
+
+
+def _usable(name: str) -> bool:
+    try:
+        of(name)
+    except BadInput:  # somebody else's MPI, whose module can't be imported
+        return False
+    return True
 
 
 def words(tool: str, placement: Placement, cores: int, described: MachineDescription | None = None) -> list[str] | None:
@@ -110,24 +123,18 @@ def quoted(word: str) -> str:
 def _words(tool: str, placement: Placement, cores: int, described: MachineDescription | None) -> list[str]:
     """The words of a command without the program (of a script: its lines). Raises BadInput where there are none."""
     variables = placement.rank_environment()
-    if tool == "openmpi":
-        exports = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
-        return ["mpirun", "-n", str(placement.ranks), *openmpi.arguments(placement, cores), *exports]
-    if tool in _HYDRA:
-        return [*_hydra(tool, placement, cores, described), *_genv(variables)]
     if tool == "horovodrun":
         return _horovodrun(placement, cores)
-    return _script(placement, cores, described)
+    if tool == "sbatch":
+        return _script(placement, cores, described)
+    return [*_started(tool, placement, cores, described), *of(tool).assignments(variables)]
 
 
-def _hydra(name: str, placement: Placement, cores: int, described: MachineDescription | None) -> list[str]:
+def _started(name: str, placement: Placement, cores: int, described: MachineDescription | None) -> list[str]:
+    """An MPI's command without variables. Raises BadInput."""
     machine = described.machine if described is not None else None
     options = of(name).arguments(placement, cores, machine)
-    return [LAUNCHERS[name], "-n", str(placement.ranks), *options]
-
-
-def _genv(variables: dict[str, str]) -> list[str]:
-    return [word for name, value in variables.items() for word in ("-genv", name, value)]
+    return [mpi(name).command, "-n", str(placement.ranks), *options]
 
 
 def _horovodrun(placement: Placement, cores: int) -> list[str]:
@@ -159,11 +166,9 @@ def _script(placement: Placement, cores: int, described: MachineDescription | No
         lines.append(f"#SBATCH --nodelist={','.join(host.name for host in placement.hosts)}")
     variables = placement.rank_environment()
     lines += [f"export {quoted(f'{name}={value}')}" for name, value in variables.items()]
-    if placement.mpi == "openmpi":
-        exports = [word for name in variables for word in ("-x", name)]  # Hydra exports everything by itself
-        command = ["mpirun", "-n", str(placement.ranks), *openmpi.arguments(placement, cores), *exports]
-    else:
-        command = _hydra(placement.mpi, placement, cores, described)
+    command = _started(placement.mpi, placement, cores, described)
+    if not of(placement.mpi).FORWARDS:
+        command += of(placement.mpi).exports(variables)
     return [*lines, " ".join(map(quoted, _without_hosts(command)))]
 
 
@@ -181,6 +186,6 @@ def _remarks(tool: str, placement: Placement, described: MachineDescription) -> 
         remarks.append(f"# Slurm has no words for a number of ranks of each node's own ({told}); this is the most.")
     if tool == "horovodrun" and placement.mpi != "openmpi":
         remarks.append("# This starts ranks with Open MPI, which Horovod is linked to, whatever the placement's MPI.")
-    if tool in _HYDRA and placement.oversubscribe:
-        remarks.append(f"# {of(tool).NAME} shares cores and slots without being asked.")
+    if tool in mpis() and placement.oversubscribe and of(tool).SHARES:
+        remarks.append(f"# {mpi(tool).title} shares cores and slots without being asked.")
     return remarks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from workshop.mpi.openmpi import Death
 # With this signal the others of a job are ended, so that the rank that died by itself is told from them. Linux sends
 # it to nobody, and whoever gets it ends.
 CLEANED_UP = 16
+FORWARDS = True
+SHARES = True
 
 _INTEL = re.compile(r"RANK (\d+) PID (\d+) RUNNING AT (\S+)\s+=\s+KILLED BY SIGNAL: (\d+)")
 _MPICH = re.compile(r"PID (\d+) RUNNING AT (\S+).*?TERMINATED WITH THE EXIT STRING: [^\n]*\(signal (\d+)\)", re.S)
@@ -93,6 +95,16 @@ def per_host(placement: Placement) -> list[str]:
     if placement.map_by != "node":
         return []
     return ["-ppn", str(placement.per_resource or 1)]
+
+
+def exports(names: Iterable[str]) -> list[str]:
+    """The options that give ranks these variables of mpiexec's, and no others."""
+    return ["-genvlist", ",".join(names)]
+
+
+def assignments(variables: Mapping[str, str]) -> list[str]:
+    """The options that give ranks variables with these values."""
+    return [word for name, value in variables.items() for word in ("-genv", name, value)]
 
 
 def environment(name: str, title: str) -> dict[str, str]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.mpi import REFUSES, hydra, prefix
-from workshop.mpi.hydra import death, left, refusal, refuses
+from workshop.mpi.hydra import FORWARDS, SHARES, assignments, death, exports, left, refusal, refuses
 
 __all__ = [
-    "NAME", "REFUSED", "alone", "arguments", "check", "death", "environment", "launcher", "left", "refusal", "refuses",
+    "FORWARDS", "NAME", "REFUSED", "SHARES", "alone", "arguments", "assignments", "check", "death", "environment",
+    "exports", "in_slurm", "install", "launcher", "left", "over_ssh", "refusal", "refuses", "version",
 ]  # fmt: skip
 
 NAME = "Intel MPI"
@@ -22,6 +24,16 @@ DOMAINS = {"hwthread": "1", "core": "core", "l3cache": "cache3", "numa": "numa",
 def launcher() -> str:
     """The mpiexec of Intel MPI's prefix. Raises BadInput where it isn't installed."""
     return prefix.launcher(hydra.folder("intelmpi", NAME))
+
+
+def version() -> str | None:
+    """The version in the prefix. Raises BadInput where Intel MPI isn't installed."""
+    return prefix.version(hydra.folder("intelmpi", NAME))
+
+
+def install() -> Path:
+    """Install it into its prefix, and return that. Raises WorkshopError."""
+    return prefix.install("intelmpi")
 
 
 def arguments(placement: Placement, cores: int, machine: Mapping[str, Any] | None = None) -> list[str]:
@@ -79,6 +91,16 @@ def environment(placement: Placement | None = None) -> dict[str, str]:
     the ranks end that are left when one has died. Raises BadInput where Intel MPI isn't installed."""
     shared = {} if placement is not None and placement.hosts else alone()
     return hydra.environment("intelmpi", NAME) | {"I_MPI_JOB_ABORT_SIGNAL": str(hydra.CLEANED_UP)} | shared
+
+
+def over_ssh(program: str, options: Sequence[str]) -> dict[str, str]:
+    """Variables by which mpiexec reaches other hosts with a program that has ssh's words; options are not needed."""
+    return {"I_MPI_HYDRA_BOOTSTRAP": "ssh", "I_MPI_HYDRA_BOOTSTRAP_EXEC": program}
+
+
+def in_slurm() -> dict[str, str]:
+    """Variables by which mpiexec starts its daemons with srun."""
+    return {"I_MPI_HYDRA_BOOTSTRAP": "slurm", "I_MPI_FABRICS": "shm:ofi"}
 
 
 def alone() -> dict[str, str]:

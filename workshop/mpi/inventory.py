@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from importlib import metadata
-from typing import Any, get_args
+import contextlib
+from typing import Any
 
-from workshop import mpi
+from workshop import mpi, registry
 from workshop.core import topology
 from workshop.core.errors import BadInput
-from workshop.core.placement import MPI, Placement
+from workshop.core.placement import Placement
 from workshop.mpi import prefix
+
+
+def installed() -> list[str]:
+    """The names of the MPIs that are on this machine, in their order."""
+    found = []
+    for name in registry.mpis():
+        with contextlib.suppress(BadInput):
+            mpi.of(name).launcher()
+            found.append(name)
+    return found
 
 
 def mpis(check: bool = False) -> dict[str, dict[str, Any]]:
     """Every MPI by name: its `title`, its `version`, `where` its launcher is (None: not installed), whether it `starts`
     two ranks (None: not tried), and a `note` on problems."""
-    return {name: _about(name, check) for name in get_args(MPI)}
+    return {name: _about(name, one.title, check) for name, one in registry.mpis().items()}
 
 
-def _about(name: MPI, check: bool) -> dict[str, Any]:
-    module = mpi.of(name)
-    about: dict[str, Any] = {"title": module.NAME, "version": None, "where": None, "starts": None, "note": ""}
+def _about(name: str, title: str, check: bool) -> dict[str, Any]:
+    about: dict[str, Any] = {"title": title, "version": None, "where": None, "starts": None, "note": ""}
     try:
+        module = mpi.of(name)
         launcher = module.launcher()
     except BadInput as absent:
         return about | {"note": str(absent)}
-    folder = prefix.installed().get(name)
-    version = prefix.version(folder) if folder else metadata.version("openmpi")
-    about |= {"version": version, "where": launcher}
+    about |= {"version": module.version(), "where": launcher}
     if not check:
         return about
     placement = Placement(mpi=name, ranks=2)

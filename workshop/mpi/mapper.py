@@ -18,9 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from workshop import registry
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Host, Placement
+from workshop.extension import load
 from workshop.mpi import advice, mpich, openmpi, prefix, reports, rules
 from workshop.mpi.advice import PlacementChange
 
@@ -54,20 +56,31 @@ class Prediction:
 def predict(placement: Placement, described: MachineDescription, seconds: float = SECONDS) -> Prediction:
     """Ask the placement's MPI where its ranks would run on hosts of this kind (one, where it names none).
 
-    Raises BadInput where hwloc can't use the machine, WorkshopError where a mapper doesn't answer within so many
-    seconds: with a thousand ranks on as many cores it takes long.
+    Raises BadInput where there is no such MPI and where hwloc can't use the machine, WorkshopError where a mapper
+    doesn't answer within so many seconds: with a thousand ranks on as many cores it takes long.
     """
-    limit = _Limit(seconds)
+    known = registry.mpi(placement.mpi)
+    if known.mapper:
+        answer: Prediction = load(known.mapper)(placement, described, Deadline(seconds))
+        return answer
+    machine = _hosts(placement, described)
+    try:
+        note = f"No prediction: nobody can ask the mapper of {known.title}."
+        return Prediction(machine=machine, note=load(known.rules)(placement, described) if known.rules else note)
+    except BadInput as error:
+        return Prediction(machine=machine, refused=str(error), own_words=False)
+
+
+def _hosts(placement: Placement, described: MachineDescription) -> dict[str, Any]:
+    """The machine of all hosts of a placement."""
     hosts = [host.name for host in placement.hosts] or [socket.gethostname() if described.real else INVENTED]
-    machine = described.as_hosts(hosts)
-    if placement.mpi == "intelmpi":
-        try:
-            return Prediction(machine=machine, note=rules.intel_mpi(placement, described))
-        except BadInput as error:
-            return Prediction(machine=machine, refused=str(error), own_words=False)
-    if placement.mpi == "mpich":
-        return _ask_hydra(placement, described, machine, limit)
-    answer = _ask_openmpi(placement, described, limit)
+    return described.as_hosts(hosts)
+
+
+def ask_openmpi(placement: Placement, described: MachineDescription, limit: Deadline) -> Prediction:
+    """Ask Open MPI's mapper, which launches nothing. Raises as `predict` does."""
+    machine = _hosts(placement, described)
+    answer = _map_of_openmpi(placement, described, limit)
     if answer.refused is None:
         alike = "Hosts are taken to be like this machine." if described.real and placement.hosts else None
         return Prediction(_read(answer.output, described, machine), machine, note=alike)
@@ -81,7 +94,7 @@ def predict(placement: Placement, described: MachineDescription, seconds: float 
     return Prediction(None, machine, answer.refused, advice.sentence(changes), None, changes, not answer.output)
 
 
-class _Limit:
+class Deadline:
     """The time by which all answers must be there."""
 
     def __init__(self, seconds: float) -> None:
@@ -98,17 +111,17 @@ class _MapperOutput:
     refused: str | None
 
 
-def _takes(placement: Placement, described: MachineDescription, limit: _Limit) -> bool:
+def _takes(placement: Placement, described: MachineDescription, limit: Deadline) -> bool:
     """Whether the mapper takes a placement, and says so in time."""
     try:
-        return _ask_openmpi(placement, described, limit).refused is None
+        return _map_of_openmpi(placement, described, limit).refused is None
     except BadInput:
         raise
     except WorkshopError:
         return False
 
 
-def _ask_openmpi(placement: Placement, described: MachineDescription, limit: _Limit) -> _MapperOutput:
+def _map_of_openmpi(placement: Placement, described: MachineDescription, limit: Deadline) -> _MapperOutput:
     """Have mpirun print its map without launching anything."""
     names = {_NOBODY.format(*divmod(number, 250)): host.name for number, host in enumerate(placement.hosts, 1)}
     hosts = tuple(Host(name=alias, slots=host.slots) for alias, host in zip(names, placement.hosts, strict=True))
@@ -168,10 +181,10 @@ def _within_reach(rank_map: dict[str, Any], described: MachineDescription) -> di
     return {**rank_map, "ranks": ranks}
 
 
-def _ask_hydra(
-    placement: Placement, described: MachineDescription, machine: dict[str, Any], limit: _Limit
-) -> Prediction:
-    """Have MPICH's launcher start programs that do nothing, host by host on this machine, and tell where."""
+def ask_mpich(placement: Placement, described: MachineDescription, limit: Deadline) -> Prediction:
+    """Have MPICH's launcher start programs that do nothing, host by host on this machine, and tell where. Raises as
+    `predict` does."""
+    machine = _hosts(placement, described)
     try:
         options = _on_one_host(mpich.arguments(placement, described.cores, described.machine))
     except BadInput as error:
@@ -234,7 +247,7 @@ def _run(
     described: MachineDescription,
     variables: Mapping[str, str],
     whose: str,
-    limit: _Limit,
+    limit: Deadline,
     local: bool,
 ) -> subprocess.CompletedProcess[str]:
     """Run a launcher that takes the described machine for its own; with `local` it uses this machine."""

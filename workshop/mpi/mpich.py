@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.mpi import REFUSES, hydra, prefix
-from workshop.mpi.hydra import death, left, refusal, refuses
+from workshop.mpi.hydra import FORWARDS, SHARES, assignments, death, exports, left, refusal, refuses
 
 __all__ = [
-    "NAME", "REFUSED", "alone", "arguments", "check", "death", "environment", "launcher", "left", "refusal", "refuses",
+    "FORWARDS", "NAME", "REFUSED", "SHARES", "alone", "arguments", "assignments", "check", "death", "environment",
+    "exports", "in_slurm", "install", "launcher", "left", "over_ssh", "refusal", "refuses", "version",
 ]  # fmt: skip
 
 NAME = "MPICH"
@@ -25,6 +27,16 @@ WORDS = {"package": "socket"}  # the others have the same names
 def launcher() -> str:
     """The mpiexec of MPICH's prefix. Raises BadInput where it isn't installed."""
     return prefix.launcher(hydra.folder("mpich", NAME))
+
+
+def version() -> str | None:
+    """The version in the prefix. Raises BadInput where MPICH isn't installed."""
+    return prefix.version(hydra.folder("mpich", NAME))
+
+
+def install() -> Path:
+    """Install it into its prefix, and return that. Raises WorkshopError."""
+    return prefix.install("mpich")
 
 
 def arguments(placement: Placement, cores: int, machine: Mapping[str, Any] | None = None) -> list[str]:
@@ -53,6 +65,16 @@ def _word(resource: str) -> str:
 def environment(placement: Placement | None = None) -> dict[str, str]:
     """Variables for mpiexec and its ranks: which library they load. Raises BadInput where MPICH isn't installed."""
     return hydra.environment("mpich", NAME)
+
+
+def over_ssh(program: str, options: Sequence[str]) -> dict[str, str]:
+    """Variables by which mpiexec reaches other hosts with a program that has ssh's words; options are not needed."""
+    return {"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": program}
+
+
+def in_slurm() -> dict[str, str]:
+    """Variables by which mpiexec starts its daemons with srun."""
+    return {"HYDRA_LAUNCHER": "slurm", "HYDRA_RMK": "slurm"}
 
 
 def alone() -> dict[str, str]:

@@ -12,9 +12,11 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -27,6 +29,8 @@ from workshop.mpi import REFUSES
 MCA = ("--mca", "mpi_yield_when_idle", "1")
 
 NAME = "Open MPI"
+FORWARDS = False  # ranks on other hosts get the variables that are exported to them, no others
+SHARES = False
 # Over a network, ranks notice the end of another one before mpirun does, abort, and are blamed for it: they should wait
 # so many seconds.
 PATIENT = {"OMPI_MCA_opal_abort_delay": "2"}
@@ -56,6 +60,11 @@ def launcher() -> str:
         raise BadInput(f"Open MPI's mpirun is not in {mpirun.parent}; install the package openmpi there.")
     clear_way()
     return str(mpirun)
+
+
+def version() -> str | None:
+    """The version of the environment's package."""
+    return metadata.version("openmpi")
 
 
 def clear_way() -> None:
@@ -93,10 +102,11 @@ def remove_left(number: int) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def arguments(placement: Placement, cores: int) -> list[str]:
+def arguments(placement: Placement, cores: int, machine: Mapping[str, Any] | None = None) -> list[str]:
     """mpirun's options for a placement, without the number of ranks.
 
-    `cores` is what the machine has; it decides what `auto` means and whether to allow more ranks than cores.
+    `cores` is what the machine has; it decides what `auto` means and whether to allow more ranks than cores. `machine`
+    doesn't matter: the mapper looks for itself.
     """
     scarce = not placement.hosts and placement.ranks * placement.cores_per_rank > cores
     dealt = placement.per_resource is None  # over something, without a number for each
@@ -129,6 +139,32 @@ def arguments(placement: Placement, cores: int) -> list[str]:
         options += ["-H", ",".join(f"{host.name}:{host.slots}" for host in placement.hosts)]
     # An option would count for more than the variable, by which a placement can ask for something else.
     return options if POLLING in placement.environment else [*options, *MCA]
+
+
+def exports(names: Iterable[str]) -> list[str]:
+    """The options that give ranks variables of mpirun's."""
+    return [word for name in names for word in ("-x", name)]
+
+
+def assignments(variables: Mapping[str, str]) -> list[str]:
+    """The options that give ranks variables with these values."""
+    return exports(f"{name}={value}" for name, value in variables.items())
+
+
+def over_ssh(program: str, options: Sequence[str]) -> dict[str, str]:
+    """Variables by which mpirun reaches other hosts with a program that has ssh's words, and with these options."""
+    return {
+        **PATIENT,
+        "PRTE_MCA_plm_ssh_agent": program,
+        "PRTE_MCA_plm_ssh_args": " ".join(options),
+        # Every host is reached from here: the loss of one says nothing about another.
+        "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
+    }
+
+
+def in_slurm() -> dict[str, str]:
+    """Variables by which mpirun starts its daemons with srun. It finds out by itself that there is an allocation."""
+    return dict(PATIENT)
 
 
 def environment(placement: Placement | None = None) -> dict[str, str]:

@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from workshop.core import config
-from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.errors import WorkshopError
 
 PACKAGES = {"mpich": "mpich==5.0.2", "intelmpi": "impi-rt==2021.18.1"}
-ALIASES = {"impi": "intelmpi"}
 SECONDS = 900  # for a download on a slow line
 ANEW = {"PIP_IGNORE_INSTALLED": "1"}  # for pip, what the environment has counts as installed in a prefix, too
 CHECK = "from mpi4py import MPI; assert MPI.COMM_WORLD.size == 2; MPI.COMM_WORLD.Barrier()"
@@ -44,16 +43,10 @@ def version(folder: Path) -> str | None:
 
 
 def install(name: str) -> Path:
-    """Install `mpich` or `intelmpi` (also called `impi`), unless it is there, try it with two ranks, and return its
-    prefix.
+    """Install `mpich` or `intelmpi`, unless it is there, try it with two ranks, and return its prefix.
 
-    Raises BadInput for another name, WorkshopError where it can't be installed or doesn't start ranks.
+    Raises WorkshopError where it can't be installed or doesn't start ranks.
     """
-    name = ALIASES.get(name, name)
-    if name == "openmpi":
-        raise BadInput("Open MPI is part of the environment already; mpich and intelmpi can be installed beside it.")
-    if name not in PACKAGES:
-        raise BadInput(f"There is no MPI {name!r} to install; there are {' and '.join(PACKAGES)}.")
     folder = _folder(name)
     there = folder.is_dir()
     install_packages(folder, [PACKAGES[name]])

@@ -11,6 +11,7 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from workshop import registry
 from workshop.core.errors import BadInput
 from workshop.core.placement import Host, Placement, hosts_from
 from workshop.extension import Workload
@@ -23,7 +24,6 @@ _OPTIONS = re.compile(r"\((--[a-z][^()]*)\)")
 _BARE = re.compile(r"-?[0-9]+(\.[0-9]*)?(e[-+]?[0-9]+)?")
 _SWITCH = {"yes": "True", "no": "False"}
 FLAGS = ("measured", "oversubscribe", "weak")  # options that take no value
-MPIS = {"impi": "intelmpi"}
 
 
 def parted(chosen: Workload, names: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -58,8 +58,8 @@ def unknown(name: str, known: Iterable[str], what: str) -> BadInput:
 def placing(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of a placement as notebooks write them, as `Placement.parse` reads them. Raises BadInput."""
     read = {name: plain(value) for name, value in fields.items()}
-    if read.get("mpi") in MPIS:
-        read["mpi"] = MPIS[read["mpi"]]
+    if isinstance(read.get("mpi"), str):
+        read["mpi"] = registry.mpi(read["mpi"]).name
     if "hosts" in read:
         read["hosts"] = hosts(read["hosts"])
     if isinstance(read.get("map_by"), str):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
+from workshop import registry
 from workshop.core import machines, topology
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
@@ -108,7 +109,7 @@ class PlacementShown(Shown):
 
     @cached_property
     def commands(self) -> dict[str, str]:
-        """The lines that ask for the same, by launcher: openmpi, mpich, intelmpi, horovodrun, sbatch."""
+        """The lines that ask for the same, by launcher: those of all MPIs, horovodrun, sbatch."""
         return command_lines.commands(self.placement, self._described)
 
     @property
@@ -147,7 +148,7 @@ class PlacementShown(Shown):
     @property
     def _said(self) -> list[str]:
         found = self.prediction
-        mpi = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}[self.placement.mpi]
+        mpi = registry.mpi(self.placement.mpi).title
         said = [f"{mpi} refuses this placement: {found.refused}"] if found.refused else []
         said += [f"What to change: {self.advice}"] if found.advice else []
         return said + ([found.note] if found.note else [])

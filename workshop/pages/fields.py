@@ -20,19 +20,25 @@ Uploads = dict[str, tuple[str, bytes]]
 
 
 def model_form(
-    model: type[BaseModel], given: Mapping[str, Any], key: str, advanced: Iterable[str] = (), hidden: Iterable[str] = ()
+    model: type[BaseModel],
+    given: Mapping[str, Any],
+    key: str,
+    advanced: Iterable[str] = (),
+    hidden: Iterable[str] = (),
+    choices: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[dict[str, Any], Uploads]:
     """Widgets for the fields of a model, beginning with the `given` values. Returns values and uploaded files.
 
     `advanced` names fields for behind the fold beside those that say so themselves; `hidden` ones keep what is given.
-    Values are not validated here. Raises BadInput for what can't even be read.
+    `choices` are the values of fields of text that only take some, each with its title. Values are not validated here.
+    Raises BadInput for what can't even be read.
     """
     values: dict[str, Any] = {name: given[name] for name in hidden if name in given}
     uploads: Uploads = {}
     fields = model.model_fields
     shown = [name for name in fields if name not in set(hidden)]
     folded = [name for name in shown if extra(fields[name]).get("advanced") or name in set(advanced)]
-    form = _Form(model, given, key, values, uploads)
+    form = _Form(model, given, key, values, uploads, choices or {})
     for part, names in _parts(fields, [name for name in shown if name not in folded]).items():
         if part:
             with st.container(border=True):
@@ -68,6 +74,7 @@ class _Form:
     key: str
     values: dict[str, Any]
     uploads: Uploads
+    choices: Mapping[str, Mapping[str, str]]
 
     def show(self, names: list[str]) -> None:
         """Choices and words first, since numbers may depend on them; then numbers, two in a row."""
@@ -90,7 +97,9 @@ class _Form:
         start = self.given.get(name, extra(field).get("page", field.get_default(call_default_factory=True)))
         label, key = name.replace("_", " ").capitalize(), f"{self.key}-{name}"
         about = extra(field).get("file")
-        if about is None:
+        if name in self.choices:
+            self.values[name] = choice(label, self.choices[name], start, key, field.description)
+        elif about is None:
             self.values[name] = _widget(field, label, field.description, start, key)
         elif about.get("runs"):
             self.values[name] = _run_number(label, field.description, start, key)
@@ -102,6 +111,15 @@ class _Form:
                 )
                 if file is not None:
                     self.uploads[name] = (file.name, file.getvalue())
+
+
+def choice(label: str, titles: Mapping[str, str], start: Any, key: str, help_: str | None = None) -> str:
+    """A widget to choose one of these values. A start that isn't among them, since it is gone, becomes the first."""
+    begin = start if start in titles else next(iter(titles))
+    chosen: str = st.segmented_control(
+        label, list(titles), default=begin, required=True, format_func=lambda name: titles[name], help=help_, key=key
+    )
+    return chosen
 
 
 def _widget(field: FieldInfo, label: str, help_: str | None, start: Any, key: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from workshop import registry
 from workshop.core import machines
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.machines import MachineDescription
@@ -16,7 +17,7 @@ from workshop.core.placement import Host, Placement, hosts_from
 from workshop.mpi import command_lines
 from workshop.mpi.words import parse
 from workshop.pages import frame
-from workshop.pages.fields import model_form
+from workshop.pages.fields import choice, model_form
 from workshop.report.wording import dumps
 
 MACHINE = "2x4x2"
@@ -33,7 +34,6 @@ EXAMPLES = {
     "2x8,numa=2": "two packages of two NUMA nodes each",
     "this": "the machine that this dashboard runs on",
 }
-MPIS = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
 FOLDED = ("oversubscribe", "environment")
 
 
@@ -71,14 +71,13 @@ def form() -> Composition | None:
         max_chars=8000,
         help="Hosts and how many ranks each takes, like hostA:2,hostB:2. All of them are such machines.",
     )
-    mpi = st.segmented_control(
-        "MPI", list(MPIS), default=given["mpi"], required=True, format_func=lambda name: MPIS[name], key=f"{key}-mpi"
-    )
+    titles = {name: one.title for name, one in registry.mpis().items()}
+    mpi = choice("MPI", titles, given["mpi"], f"{key}-mpi")
     try:
         values, _ = model_form(Placement, given, key, advanced=FOLDED, hidden=("mpi", "hosts"))
         values["mpi"] = mpi
         values["hosts"] = hosts_from(hosts) if hosts.strip() else ()
-        placement = Placement.parse(values)
+        placement = registry.placement(values)
         st.session_state["placement"] = placement.as_json()  # outlives the widgets
     except WorkshopError as error:
         st.error(frame.plain(str(error)))
@@ -134,7 +133,8 @@ def commands(composed: Composition) -> None:
     """The command line to edit, and the commands of all tools to copy."""
     written = command_lines.commands(composed.placement, composed.described)
     _edited(composed, written[composed.placement.mpi])
-    for tab, tool in zip(st.tabs([MPIS.get(tool, tool) for tool in written]), written, strict=True):
+    titles = command_lines.titles()
+    for tab, tool in zip(st.tabs([titles[tool] for tool in written]), written, strict=True):
         with tab:
             st.code(command_lines.folded(written[tool], 72), language="bash", wrap_lines=True)
 

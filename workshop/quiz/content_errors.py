@@ -20,7 +20,7 @@ from workshop.quiz.deck import Base, Choice, Match, Number, Order, Place, Poll, 
 from workshop.quiz.form_errors import DeckMistake, Where, mistakes, named, nearest
 from workshop.quiz.parts import RunWanted
 from workshop.quiz.randomisation import combinations, written
-from workshop.registry import workload, workloads
+from workshop.registry import mpi, mpis, workload, workloads
 
 SEEN = 50  # combinations of numbers with which texts are looked at
 
@@ -200,6 +200,7 @@ def _run(run: RunWanted, path: Where) -> Iterator[DeckMistake]:
         guess = nearest(run.workload, workloads())
         yield DeckMistake((*path, "workload"), f"there is no workload {run.workload!r}; there are {known}{guess}")
     yield from _model(Placement.model_validate, Placement, run.placement, (*path, "placement"))
+    yield from _mpi(run.placement, (*path, "placement"))
 
 
 def _model(check: Callable[[Any], Any], model: Any, values: Mapping[str, Any], path: Where) -> Iterator[DeckMistake]:
@@ -211,6 +212,15 @@ def _model(check: Callable[[Any], Any], model: Any, values: Mapping[str, Any], p
             yield DeckMistake((*path, *one.path), f"{named(path)}: {one.text}")
 
 
+def _mpi(placement: Mapping[str, Any], path: Where) -> Iterator[DeckMistake]:
+    """What is wrong with the name of a placement's MPI; any text is one for the model."""
+    try:
+        if isinstance(name := placement.get("mpi"), str):
+            mpi(name)
+    except BadInput as error:
+        yield DeckMistake((*path, "mpi"), f"{named(path)}: {str(error).rstrip('.')}")
+
+
 def _place(question: Place) -> Iterator[DeckMistake]:
     try:
         most = placement_questions.most(placement_questions.machine(question))
@@ -219,13 +229,18 @@ def _place(question: Place) -> Iterator[DeckMistake]:
         most = placement_questions.MOST
     if len(set(question.ask)) < len(question.ask):
         yield DeckMistake(("ask",), "ask has a field twice")
-    if question.given.get("mpi") == "intelmpi":
-        yield DeckMistake(("given", "mpi"), "Intel MPI's mapper can't be asked; mpi should be openmpi or mpich")
+    chosen = mpis().get(str(question.given.get("mpi")))
+    if chosen is not None and not chosen.mapper:
+        right = words.listed((name for name, one in mpis().items() if one.mapper), "or")
+        yield DeckMistake(("given", "mpi"), f"{chosen.title}'s mapper can't be asked; mpi should be {right}")
     composed: Sequence[tuple[Where, Mapping[str, Any]]] = [
         (("right",), question.right),
         *((("near", place, "placement"), near.placement) for place, near in enumerate(question.near)),
     ]
-    given = list(_model(Placement.model_validate, Placement, question.given, ("given",)))
+    given = [
+        *_model(Placement.model_validate, Placement, question.given, ("given",)),
+        *_mpi(question.given, ("given",)),
+    ]
     yield from (one for one in given if len(one.path) > 1)
     wrong = {str(one.path[1]) for one in given if len(one.path) > 1}
     usable = {name: value for name, value in question.given.items() if name not in wrong}

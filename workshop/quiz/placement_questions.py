@@ -8,7 +8,7 @@ from functools import cache
 from html import escape
 from typing import Any, get_args
 
-from workshop import mpi
+from workshop import mpi, registry
 from workshop.core import machines
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.machines import MachineDescription
@@ -122,19 +122,19 @@ def _value(name: str, raw: Any, largest: int) -> Any:
 
 def compose(question: Place, chosen: Mapping[str, Any]) -> Placement:
     """What is given and what was chosen, together. Raises BadInput."""
-    return Placement.parse({**question.given, **chosen})
+    return registry.placement({**question.given, **chosen})
 
 
 def command(question: Place, chosen: Mapping[str, Any]) -> str:
     """The MPI's command for a placement, without its program, and of its variables only what was composed."""
     placement, where = compose(question, chosen), machine(question)
-    options = mpi.of(placement.mpi).arguments(placement, where.cores, *([where.machine] * (placement.mpi != "openmpi")))
+    chosen_mpi = mpi.of(placement.mpi)
+    options = chosen_mpi.arguments(placement, where.cores, where.machine)
     if tuple(options[-len(openmpi.MCA) :]) == openmpi.MCA:
         options = options[: -len(openmpi.MCA)]
     if placement.threads is not None:
-        variable = f"{THREAD_VARIABLES[0]}={placement.threads}"
-        options += ["-x", variable] if placement.mpi == "openmpi" else ["-genv", *variable.split("=")]
-    words = [command_lines.LAUNCHERS[placement.mpi], "-n", str(placement.ranks), *options]
+        options += chosen_mpi.assignments({THREAD_VARIABLES[0]: str(placement.threads)})
+    words = [registry.mpi(placement.mpi).command, "-n", str(placement.ranks), *options]
     return " ".join(map(command_lines.quoted, words))
 
 
@@ -172,7 +172,7 @@ def problems(question: Place) -> Iterator[tuple[tuple[str | int, ...], str]]:
     WorkshopError where the mapper can't tell."""
     found = predict(question, question.right)
     if found.refused is not None:
-        whose = mpi.of(compose(question, question.right).mpi).NAME
+        whose = registry.mpi(compose(question, question.right).mpi).title
         yield ("right",), f"{whose} refuses it: {' '.join(found.refused.split())[:300]}"
         return
     untouched = {field["name"]: field["value"] for field in fields(question)}
@@ -247,7 +247,7 @@ def _refused(placement: Placement, found: Prediction) -> str:
     words = escape(found.refused or "", quote=False)
     if not found.own_words:
         return f"<p>{words}</p>"
-    return f"<p>{mpi.of(placement.mpi).NAME} {mpi.REFUSES}</p><pre><code>{words}</code></pre>"
+    return f"<p>{registry.mpi(placement.mpi).title} {mpi.REFUSES}</p><pre><code>{words}</code></pre>"
 
 
 def _paragraphs(said: Sequence[str]) -> tuple[str, ...]:

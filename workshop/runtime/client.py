@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from workshop import registry
 from workshop.core import processes
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.forms import is_run_number, param_of_runs
@@ -57,7 +58,7 @@ def placement_in(
     values = {**(given if given is not None else known)}
     if not values.get("hosts"):
         values["hosts"] = known.get("hosts", ())
-    placement = Placement.parse(values)
+    placement = registry.placement(values)
     site.check(session.site if session else at, placement)
     return placement
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 
-from workshop import mpi
+from workshop import mpi, registry
 from workshop.core.errors import WorkshopError
 from workshop.core.memory import Gauge
 from workshop.core.placement import Placement
@@ -37,6 +37,7 @@ class EngineSet:
     def __init__(self, placement: Placement, set_id: str, tag: str, launcher: Any) -> None:
         self.placement = placement
         self.mpi = mpi.of(placement.mpi)
+        self.title = registry.mpi(placement.mpi).title
         self.set_id = set_id
         self.tag = tag
         self.launcher = launcher
@@ -112,8 +113,8 @@ class EngineSet:
             words = self.mpi.refusal(self.output)
             if self.mpi.refuses(self.output):
                 kind = RanksNotStarted if passing(words) else EnginesFailed
-                return kind(f"{self.mpi.REFUSED}\n{words}")
-            return RanksNotStarted(f"the launcher of {self.mpi.NAME} {self.how()} while the ranks were starting")
+                return kind(f"{self.title} {mpi.REFUSES}\n{words}")
+            return RanksNotStarted(f"the launcher of {self.title} {self.how()} while the ranks were starting")
         who = f"process {died.pid}" if died.rank is None else f"rank {died.rank}"
         if died.signal == signal.SIGKILL and self._gauge.kills() > self._killed:
             return OutOfMemory(

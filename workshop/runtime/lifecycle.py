@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import signal
@@ -181,7 +182,8 @@ def end_left(store: Store, session: SessionRecord, why: str) -> None:
     folder = config.session_folder(session.id)
     shared_memory.remove(folder)
     temporary_folders.remove(folder)
-    site.of(session.site, folder, Placement.parse(session.placement)).clear_up()
+    with contextlib.suppress(BadInput):  # its launcher is gone, and nobody else knows what that has taken
+        site.of(session.site, folder, Placement.parse(session.placement)).clear_up()
     store.interrupt_left(session.id)
     store.end_leases(session.id, why)
 

@@ -290,7 +290,7 @@ def death(session: MonitoredSession, lookout: MemoryMonitor, killed: int) -> Run
             "failed", error=problem("RankDied", f"rank {rank} ended with exit code {code}", rank), reusable=False
         )
     if died is None:
-        message = f"the launcher of {engines.mpi.NAME} {engines.how()}"
+        message = f"the launcher of {engines.title} {engines.how()}"
         return RunOutcome("failed", error=problem("EnginesDied", message), reusable=False)
     if died.signal == signal.SIGABRT and "std::bad_alloc" in engines.output:
         return _out_of_memory(memory_policy.refused(died.rank, died.host, engines.placement.ranks))

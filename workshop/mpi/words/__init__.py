@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
-from workshop.core.placement import Placement
+from workshop.core.placement import USUAL_MPI, Placement
 from workshop.mpi import command_lines
 from workshop.mpi.words.build import build
 from workshop.mpi.words.lines import read_lines
 from workshop.mpi.words.options import read_options
+from workshop.registry import mpi
 
 __all__ = ["ParsedCommand", "parse"]
 
@@ -52,9 +53,12 @@ def parse(
     """
     line = read_lines(command_line)
     found = read_options(line)
-    placement = build(found, base, described)
-    if base is not None:
-        placement = _as_before(placement, base, found.tool, described)
+    like = base and base.model_copy(update={"mpi": mpi(base.mpi).words or USUAL_MPI})
+    placement = build(found, like, described)
+    if base is not None and like is not None:
+        placement = _as_before(placement, like, found.tool, described)
+        if mpi(base.mpi).words == placement.mpi:  # which the MPI of before shares this command line with
+            placement = placement.model_copy(update={"mpi": base.mpi})
     return ParsedCommand(placement, tuple(dict.fromkeys(found.unknown)))
 
 

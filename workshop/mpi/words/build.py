@@ -8,7 +8,7 @@ from typing import Any
 from workshop.core import machines
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
-from workshop.core.placement import MOST_HOSTS, MPI, THREAD_VARIABLES, Placement, hosts_from
+from workshop.core.placement import MOST_HOSTS, THREAD_VARIABLES, Placement, hosts_from
 from workshop.mpi import rules
 from workshop.mpi.words import defaults
 from workshop.mpi.words.parsed_options import ParsedOptions
@@ -71,7 +71,7 @@ def _environment(found: ParsedOptions, base: Placement | None) -> dict[str, str]
     return values | found.environment
 
 
-def _mpi(found: ParsedOptions, base: Placement | None, environment: dict[str, str]) -> MPI:
+def _mpi(found: ParsedOptions, base: Placement | None, environment: dict[str, str]) -> str:
     """The MPI of a command; each has words that the others don't know."""
     before = base.mpi if base is not None else None
     if found.launcher in ("horovodrun", "orterun", "prterun") or (found.openmpi and not found.hydra):
@@ -87,7 +87,7 @@ def _mpi(found: ParsedOptions, base: Placement | None, environment: dict[str, st
 
 
 def _places(
-    found: ParsedOptions, base: Placement | None, mpi: MPI, values: dict[str, Any], described: MachineDescription | None
+    found: ParsedOptions, base: Placement | None, mpi: str, values: dict[str, Any], described: MachineDescription | None
 ) -> None:
     """Ranks, hosts and their slots."""
     names = [name for told in _whole(found.hosts) for name in _expanded(told)]

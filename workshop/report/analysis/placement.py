@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from workshop.core import words
-from workshop.core.placement import POLLING
+from workshop.core.placement import POLLING, USUAL_MPI
+from workshop.registry import mpis
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.oversubscription import Oversubscription
 
@@ -20,8 +21,8 @@ def oversubscribed(facts: Facts) -> Finding | None:
     why = f"{words.capital(shares)}{more}."
     polls = _polls(facts)
     yielding = f"without {POLLING}=0"
-    if facts.run.placement.get("mpi") == "mpich":
-        yielding = "--mpi openmpi"
+    if _waiting(facts) == "poll":
+        yielding = f"--mpi {USUAL_MPI}"
     if polls and facts.ranks > 1 and any(len(crowd.ranks) > 1 for crowd in facts.crowds):
         return Finding(
             "Ranks that wait keep their cores from those that work.",
@@ -64,11 +65,18 @@ def oversubscribed(facts: Facts) -> Finding | None:
 def _polls(facts: Facts) -> str:
     """Why waiting ranks don't yield; "" where they do."""
     placement = facts.run.placement
-    if placement.get("mpi") == "mpich":
-        return "MPICH's ranks poll: a rank that waits for a message asks for it again and again, and never yields."
-    if placement.get("mpi") == "openmpi" and (placement.get("environment") or {}).get(POLLING) == "0":
+    if _waiting(facts) == "poll":
+        title = mpis()[placement["mpi"]].title
+        return f"{title}'s ranks poll: a rank that waits for a message asks for it again and again, and never yields."
+    if _waiting(facts) == "variable" and (placement.get("environment") or {}).get(POLLING) == "0":
         return f"The ranks poll while they wait, since {POLLING} is 0."
     return ""
+
+
+def _waiting(facts: Facts) -> str:
+    """What the MPI's description says of ranks that wait; "" for an MPI that is gone."""
+    known = mpis().get(facts.run.placement.get("mpi", ""))
+    return known.waiting if known is not None else ""
 
 
 def on_one_host(facts: Facts) -> Finding | None:

@@ -1,7 +1,13 @@
 """Where the ranks of a session run: on this machine, on several hosts, in an allocation of Slurm.
 
-A session's `site` is a mapping: `kind`, and what that kind needs. Whoever submits asks `check`, which starts nothing;
-the conductor makes a `Site` of it, prepares it, launches ranks there, and closes it.
+A session's `site` is a mapping: `kind`, which is a launcher's name, and what that launcher needs. Whoever submits asks
+`check`, which starts nothing; the conductor makes a `Site` of it, prepares it, launches ranks there, and closes it.
+
+The module of a launcher (`workshop.extension.Launcher`) has
+
+- `site_for(placement, **options)`: the site, from the launcher's options, which are text or None. It raises BadInput;
+- `check_placement(site, placement)`, which raises BadInput for a placement that can't run there;
+- `Site`, a class with the methods of this file's.
 """
 
 from __future__ import annotations
@@ -17,7 +23,7 @@ from workshop import mpi
 from workshop.core import processes, topology
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
-from workshop.registry import launchers
+from workshop.registry import launcher, launchers
 
 LOCAL = {"kind": "local"}
 RANKS_PER_CORE = 8  # more oversubscription than that teaches nothing and eats the memory
@@ -123,18 +129,41 @@ def with_only(names: Iterable[str], prefixes: tuple[str, ...] = ()) -> list[str]
 
 
 def of(options: Mapping[str, Any], folder: Path, placement: Placement) -> Site:
-    """The site for these options."""
-    site: Site = _module(options).Site(options, folder, placement)
+    """The site for these options. Raises BadInput where its launcher is gone."""
+    site: Site = module(options["kind"]).Site(options, folder, placement)
     return site
 
 
 def check(options: Mapping[str, Any], placement: Placement) -> None:
     """Refuse a placement that can't run there, as far as that is known without starting anything. Raises BadInput."""
-    _module(options).check_placement(options, placement)
+    module(options["kind"]).check_placement(options, placement)
 
 
-def _module(options: Mapping[str, Any]) -> Any:
-    return importlib.import_module(launchers()[options["kind"]].module)
+def usual(placement: Placement) -> Mapping[str, Any]:
+    """The site of a placement where nobody asks for a launcher: this machine, or the hosts that it names. Raises
+    BadInput."""
+    takes = next((one.name for one in launchers().values() if one.hosts), None) if placement.hosts else None
+    return asked(takes, placement, {}) if takes else LOCAL
+
+
+def asked(name: str, placement: Placement, given: Mapping[str, str | None]) -> Mapping[str, Any]:
+    """The site of a launcher that somebody asks for, with the given values of its options. Raises BadInput."""
+    found: Mapping[str, Any] = module(name).site_for(placement, **given)
+    return found
+
+
+def module(name: str) -> Any:
+    """The module of a launcher. Raises BadInput where nobody has brought it, and where it can't be imported."""
+    named = launcher(name).module
+    try:
+        return importlib.import_module(named)
+    except ImportError as error:
+        raise BadInput(f"The launcher {name} can't be used, because {named} can't be imported: {error}.") from error
+
+
+def site_for(placement: Placement) -> Mapping[str, Any]:
+    """This machine."""
+    return LOCAL
 
 
 def check_placement(options: Mapping[str, Any], placement: Placement) -> None:

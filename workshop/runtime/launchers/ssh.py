@@ -22,7 +22,6 @@ from workshop import mpi
 from workshop.core import config, processes, topology
 from workshop.core.errors import BadInput
 from workshop.core.placement import Host, Placement
-from workshop.mpi import openmpi
 from workshop.runtime import preflight
 from workshop.runtime.agent_client import SSH, AgentClient, close_all, ssh_options
 from workshop.runtime.launchers import site
@@ -35,6 +34,11 @@ SILENCE = 7.0  # seconds without an answer after which it is lost
 RANKS_SILENCE = 30.0
 STEADY = 0.002  # seconds by which the estimate of a clock may wander before it is taken over
 LOGIN = ("SSH_", "KRB5")  # variables by which ssh finds the keys of whoever started the session
+
+
+def site_for(placement: Placement, address: str | None = None) -> dict[str, Any]:
+    """The site of a placement's hosts."""
+    return options(placement.hosts, address)
 
 
 def options(hosts: Sequence[Host], address: str | None = None, ssh: str | None = None) -> dict[str, Any]:
@@ -124,32 +128,18 @@ class SshSite(site.Site):
 
     def launch(self, placement: Placement, variables: Mapping[str, str]) -> Launch:
         """The launcher of this host, told how to reach the others and which variables to take along."""
-        started = super().launch(placement, variables)
+        started, chosen = super().launch(placement, variables), mpi.of(placement.mpi)
+        ssh = shutil.which(self.options["ssh"]) or self.options["ssh"]
         # Over there the default may be another folder than here.
-        environment = {**started.environment, "WORKSHOP_HOME": str(config.home()), **self._launcher(placement)}
+        environment = {**started.environment, "WORKSHOP_HOME": str(config.home())}
+        environment |= chosen.over_ssh(ssh, ssh_options())
         names = site.exported(placement, variables)
-        if placement.mpi == "openmpi":
-            exports = [word for name in sorted(names) for word in ("-x", name)]
-            return Launch(started.command, [*started.arguments, *exports], environment)
-        # Hydra sends its daemons all that it has, and lets them sort out what ranks get.
-        exports = ["-genvlist", ",".join(sorted(names | started.environment.keys()))]
+        if not chosen.FORWARDS:
+            return Launch(started.command, [*started.arguments, *chosen.exports(sorted(names))], environment)
+        # Such a launcher sends its daemons all that it has, and lets them sort out what ranks get.
+        exports = chosen.exports(sorted(names | started.environment.keys()))
         command = [*site.with_only(names | environment.keys(), LOGIN), *started.command]
         return Launch(command, [*started.arguments, *exports], environment)
-
-    def _launcher(self, placement: Placement) -> dict[str, str]:
-        """Variables by which a launcher reaches other hosts."""
-        ssh = shutil.which(self.options["ssh"]) or self.options["ssh"]
-        if placement.mpi == "mpich":
-            return {"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": ssh}
-        if placement.mpi == "intelmpi":
-            return {"I_MPI_HYDRA_BOOTSTRAP": "ssh", "I_MPI_HYDRA_BOOTSTRAP_EXEC": ssh}
-        return {
-            **openmpi.PATIENT,
-            "PRTE_MCA_plm_ssh_agent": ssh,
-            "PRTE_MCA_plm_ssh_args": " ".join(ssh_options()),
-            # Every host is reached from here: the loss of one says nothing about another.
-            "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
-        }
 
     def lost(self, silent: Mapping[str, float]) -> str | None:
         """Which host is gone: its agent, its connection or all of its ranks have fallen silent."""

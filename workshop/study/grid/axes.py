@@ -18,6 +18,7 @@ from typing import Annotated, Any
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
+from workshop import registry
 from workshop.core import words
 from workshop.core.errors import BadInput, bad_input
 from workshop.core.placement import Placement
@@ -111,7 +112,7 @@ def cell(
     where = placed(placement, point)
     name = label(point)
     try:
-        found = Placement.parse(where)
+        found = registry.placement(where)
         if shared:
             values = _divided(workload, values, found.ranks)
         checked = workload.check(values).model_dump(mode="json")
@@ -203,9 +204,10 @@ def _value(name: str, given: Any, workload: Workload) -> Any:
         return _variable(name, given)
     adapter: TypeAdapter[Any] = TypeAdapter(Annotated[info.annotation, info])
     try:
-        return adapter.dump_python(adapter.validate_python(given), mode="json")
+        value = adapter.dump_python(adapter.validate_python(given), mode="json")
     except ValidationError as error:
         raise BadInput(_about(name, error)) from error
+    return registry.mpi(value).name if name == "mpi" else value
 
 
 def _variable(name: str, given: Any) -> str | None:

@@ -35,7 +35,6 @@ CELL = 76  # pixels of a heat map's column whose words can be read
 PHONE = 600  # pixels up to which a phone shows it, a little smaller
 HEAD = 120  # pixels of its rows' names
 MPI = "mpi"
-NAMES = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
 
 
 def cards(report: GridReport) -> list[Card]:
@@ -104,7 +103,7 @@ def _by_mpi(cells: Sequence[CellResult], other: str, unit: str) -> tuple[Part, .
     for mpi in mpis:
         there = {_key(cell.point.get(other)): cell for cell in cells if cell.point.get(MPI) == mpi}
         found = [there.get(_key(value)) for value in values]
-        groups[NAMES.get(mpi, str(mpi))] = [point(cell) if cell else Point("", state="") for cell in found]
+        groups[_title(mpi)] = [point(cell) if cell else Point("", state="") for cell in found]
         picks += [pick(cell, unit) if cell else {} for cell in found]
     drawn = grouped([setting_words(other, value) for value in values], groups, axis_words(other), unit)
     return (figure(drawn, picks=picks),)
@@ -181,7 +180,7 @@ def _number(value: Any) -> Any:
 
 def _bar(axis: str, value: Any) -> str:
     if axis == MPI:
-        return NAMES.get(value, str(value))
+        return _title(value)
     return f"{axis_words(axis)} {setting_words(axis, value)}"
 
 

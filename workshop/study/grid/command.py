@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from workshop import registry
 from workshop.cli import common, params
 from workshop.study import command as commands
 from workshop.study.command import Minutes, Settings
@@ -137,11 +138,11 @@ def read_study(path: Path) -> Any:
 def placement_of(found: Any, shared: Any) -> Any:
     """The placement of a file's runs: what it says, on top of the session's or of this machine's. Raises BadInput."""
     from workshop.core import topology
-    from workshop.core.placement import Placement, default_for
+    from workshop.core.placement import default_for
 
     here = default_for(topology.allowed_cores(topology.machine())).as_json()
     base = shared.placement if shared else {} if found.placement else here
-    return Placement.parse({**base, **found.placement})
+    return registry.placement({**base, **found.placement})
 
 
 def _run(

@@ -10,8 +10,9 @@ from typing import Any
 
 from workshop.core import topology
 from workshop.core.errors import BadInput
+from workshop.core.placement import USUAL_MPI
 from workshop.extension import Workload
-from workshop.mpi import prefix
+from workshop.mpi import inventory
 from workshop.registry import workload
 from workshop.store.records import SessionRecord, StudyRecord, Trial
 from workshop.store.store import Store
@@ -96,7 +97,7 @@ def plan(
     workload: Workload,
     given: Mapping[str, Any],
     cores: int,
-    mpis: Iterable[str] = ("openmpi",),
+    mpis: Iterable[str] = (USUAL_MPI,),
     *,
     thorough: bool = False,
     steps: str = KEYS,
@@ -124,7 +125,7 @@ def plan_here(
     machine = session.machine if session is not None and session.machine.get("units") else topology.machine()
     local = session is None or session.site.get("kind") == "local"
     cores = topology.allowed_cores(machine) if local else len({unit["core"] for unit in machine["units"]})
-    return plan(workload(WORKLOAD), given, cores, installed_mpis(), thorough=thorough, steps=steps)
+    return plan(workload(WORKLOAD), given, cores, inventory.installed(), thorough=thorough, steps=steps)
 
 
 def begin(store: Store, setting: Setting, submitted_by: str = "") -> StudyRecord:
@@ -137,12 +138,8 @@ def ask_for(store: Store, study_id: int, steps: str) -> StudyRecord:
     Nothing is run yet. Raises BadInput where somebody works on it."""
     with runner.working_on(store, study_id) as me:
         setting = Setting.read(store.study(study_id).description)
-        store.ask_study(study_id, me, setting.wanting(steps, installed_mpis()).description())
+        store.ask_study(study_id, me, setting.wanting(steps, inventory.installed()).description())
     return store.study(study_id)
-
-
-def installed_mpis() -> list[str]:
-    return ["openmpi", *prefix.installed()]
 
 
 def in_order(mpis: Iterable[str]) -> tuple[str, ...]:

@@ -11,9 +11,9 @@ from typing import Any
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
-from workshop.core.placement import MPI, Placement, default_for
+from workshop.core.placement import USUAL_MPI, Placement, default_for
 from workshop.extension import Tuning, Workload, load
-from workshop.mpi import horovod, prefix
+from workshop.mpi import horovod, inventory
 from workshop.registry import workloads
 from workshop.study.scaling.plan import scaling_of
 from workshop.study.tune.space import CYCLES, YIELDS, Point, fits, plain
@@ -31,13 +31,13 @@ _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 class Offer:
     """What can be had here: MPIs, and which values of knobs can't, with the reason."""
 
-    mpis: Sequence[MPI] = ("openmpi",)
+    mpis: Sequence[str] = (USUAL_MPI,)
     missing: Mapping[Any, str] = field(default_factory=dict)  # value of a knob -> why it can't be had
 
 
 def offer_here(workload: Workload) -> Offer:
     """The MPIs that are installed, and what the workload has to do without."""
-    mpis: tuple[MPI, ...] = ("openmpi", *(name for name in ("mpich", "intelmpi") if name in prefix.installed()))
+    mpis = inventory.installed()
     missing: dict[Any, str] = {}
     if horovod.working() is None:
         why = horovod.build().why_not or "it can't be loaded"

@@ -12,8 +12,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from workshop import registry
 from workshop.core import words
-from workshop.core.placement import POLLING, Placement
+from workshop.core.placement import POLLING, USUAL_MPI, Placement
 from workshop.study.tune.spots import Spot
 
 CYCLE = "HOROVOD_CYCLE_TIME"  # milliseconds between Horovod's looks for work; 1 unless somebody sets it
@@ -31,7 +32,7 @@ def plain(spot: Spot, threads: int, chosen: Mapping[str, Any], yields: str, cycl
     exchange = chosen.get("exchange")
     if spot.ranks == 1 and exchange in ALONE:
         point["exchange"] = ALONE[0]
-    point[f"env.{POLLING}"] = yields if spot.mpi == "openmpi" and spot.ranks > 1 else YIELDS[0]
+    point[f"env.{POLLING}"] = yields if registry.mpi(spot.mpi).waiting == "variable" and spot.ranks > 1 else YIELDS[0]
     point[f"env.{CYCLE}"] = cycle if exchange == "horovod" else None
     return point
 
@@ -75,7 +76,7 @@ def label(point: Mapping[str, Any]) -> str:
         by = f" by {point['map_by']}" if point["map_by"] not in ("auto", point["bind_to"]) else ""
         parts.append(f"bound to {point['bind_to']}{by}")
     parts += [str(value) for value in chosen_params(point).values()]
-    if point["mpi"] != "openmpi":
+    if point["mpi"] != USUAL_MPI:
         parts.append(point["mpi"])
     if point.get(f"env.{POLLING}") == "0":
         parts.append("polling")

@@ -13,10 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from workshop import mpi, registry
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.machines import MachineDescription
-from workshop.core.placement import MPI, Placement
-from workshop.mpi import mapper, rules
+from workshop.core.placement import Placement
+from workshop.mpi import mapper
 
 AT_ONCE = 4  # mappers that are asked at the same time; each takes about a tenth of a second
 RANKS_PER_CORE = 2  # more take turns on cores twice over, which has never made anything faster
@@ -27,7 +28,7 @@ class Spot:
     """One way to put so many ranks somewhere; the fields are those of a placement. Equal `where` are the same
     places."""
 
-    mpi: MPI
+    mpi: str
     ranks: int
     map_by: str
     bind_to: str
@@ -50,7 +51,7 @@ def numbers_of_ranks(cores: int, slots: int | None = None) -> list[int]:
 def spots(
     described: MachineDescription,
     ranks: Sequence[int],
-    mpis: Sequence[MPI],
+    mpis: Sequence[str],
     base: Mapping[str, Any],
     takes: Callable[[Placement], None] = lambda placement: None,
 ) -> tuple[list[Spot], Counter[str]]:
@@ -79,31 +80,31 @@ def spots(
 
 
 def _layouts(
-    described: MachineDescription, ranks: Sequence[int], mpis: Sequence[MPI], hosts: int
+    described: MachineDescription, ranks: Sequence[int], mpis: Sequence[str], hosts: int
 ) -> Iterator[dict[str, Any]]:
     """What there is to ask for, the plainest first: that is kept of two that come to the same. Each of the hosts is
     like the machine."""
     cores = described.cores
-    for mpi in mpis:
+    for name in mpis:
         for count in ranks:
             own = max(cores // math.ceil(count / hosts), 1)  # a fair share
-            yield _layout(mpi, count, "auto", "core")
-            yield _layout(mpi, count, "auto", "none")
+            yield _layout(name, count, "auto", "core")
+            yield _layout(name, count, "auto", "none")
             if count > 1 and own > 1:
-                yield _layout(mpi, count, "auto", "core", own)
+                yield _layout(name, count, "auto", "core", own)
             if count > 1 and hosts > 1:
-                yield _layout(mpi, count, "node", "core")
+                yield _layout(name, count, "node", "core")
             if count > 1 and described.count("package") > 1:
-                yield _layout(mpi, count, "package", "core")
+                yield _layout(name, count, "package", "core")
             for resource, key in (("package", "package"), ("numa", "numa"), ("l3cache", "l3")):
                 if described.count(key) > 1:
-                    yield _layout(mpi, count, "auto", resource)
+                    yield _layout(name, count, "auto", resource)
             if described.count("unit") > described.count("core"):
-                yield _layout(mpi, count, "hwthread", "hwthread")
+                yield _layout(name, count, "hwthread", "hwthread")
 
 
-def _layout(mpi: MPI, ranks: int, map_by: str, bind_to: str, own: int = 1) -> dict[str, Any]:
-    return {"mpi": mpi, "ranks": ranks, "map_by": map_by, "bind_to": bind_to, "cores_per_rank": own}
+def _layout(name: str, ranks: int, map_by: str, bind_to: str, own: int = 1) -> dict[str, Any]:
+    return {"mpi": name, "ranks": ranks, "map_by": map_by, "bind_to": bind_to, "cores_per_rank": own}
 
 
 def _where(
@@ -113,8 +114,8 @@ def _where(
     had."""
     try:
         takes(placement)
-        if placement.mpi == "intelmpi":  # its mapper can't be asked: what it is told stands for what it does
-            return ",".join(f"{name}={value}" for name, value in sorted(rules.pins(placement, described).items())), ""
+        if not registry.mpi(placement.mpi).mapper:  # nobody can ask it: what it is told stands for what it does
+            return " ".join(mpi.of(placement.mpi).arguments(placement, described.cores, described.machine)), ""
         told = mapper.predict(placement, described)
     except BadInput:
         return None, "are refused"

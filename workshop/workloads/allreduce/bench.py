@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from workshop import bench, mpi
+from workshop import bench, mpi, registry
 from workshop.bench.crew import Order, crew
 from workshop.core import topology
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.core.words import percent, seconds
-from workshop.mpi import inventory, prefix
+from workshop.mpi import inventory
 from workshop.workloads.allreduce import AllReduceParams
 from workshop.workloads.allreduce.verdict import AllReduceCurve, message, rate
 
@@ -25,10 +25,12 @@ Answer = dict[str, Any]
 
 def read_mpis(text: str) -> tuple[str, ...]:
     """Names of MPIs with commas between. Raises BadInput naming the known ones."""
-    given = [prefix.ALIASES.get(name, name) for word in text.split(",") if (name := word.strip())]
-    unknown = [name for name in given if name not in MPIS]
+    known = registry.mpis()
+    aliases = {alias: name for name, one in known.items() for alias in one.aliases}
+    given = [aliases.get(name, name) for word in text.split(",") if (name := word.strip())]
+    unknown = [name for name in given if name not in known]
     if unknown or not given:
-        raise BadInput(f"There is no MPI {', '.join(unknown) or text!r}; there are {', '.join(MPIS)}.")
+        raise BadInput(f"There is no MPI {', '.join(unknown) or text!r}; there are {', '.join(known)}.")
     return tuple(dict.fromkeys(given))
 
 

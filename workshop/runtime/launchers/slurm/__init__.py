@@ -24,7 +24,6 @@ from workshop import mpi
 from workshop.core import config
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
-from workshop.mpi import openmpi
 from workshop.runtime.launchers.site import Launch, Reach, SiteLost, exported, with_only
 from workshop.runtime.launchers.site import Site as _Site
 from workshop.runtime.launchers.slurm import commands, nodes, queue, script
@@ -41,12 +40,12 @@ STARTED = 60.0  # seconds within which a running job must have said so
 FRESH = 1.0  # seconds for which an answer of Slurm's is new enough where ranks are silent
 QUIET = 2.5  # seconds: ranks say that they live every second
 FINAL, AGAIN = 4.0, 0.25  # seconds that a job which is ending gets until Slurm says how, and between questions
-# How launchers start their daemons with srun, where they don't find out by themselves.
-LAUNCHERS = {
-    "openmpi": openmpi.PATIENT,
-    "mpich": {"HYDRA_LAUNCHER": "slurm", "HYDRA_RMK": "slurm"},
-    "intelmpi": {"I_MPI_HYDRA_BOOTSTRAP": "slurm", "I_MPI_FABRICS": "shm:ofi"},
-}
+
+
+def site_for(placement: Placement, **given: str | None) -> dict[str, Any]:
+    """The site of a session on Slurm, from the user's options. Raises BadInput, also where there is no Slurm."""
+    commands.installed()
+    return script.options(placement, **given)
 
 
 class SlurmSite(_Site):
@@ -134,7 +133,7 @@ class SlurmSite(_Site):
             **chosen.environment(placement),
             "WORKSHOP_HOME": str(config.home()),
             **self._told(),
-            **LAUNCHERS[placement.mpi],
+            **chosen.in_slurm(),
             **placement.rank_environment(),
             **variables,
         }

@@ -49,14 +49,14 @@ def options(
     time: str | None = None,
     nodes: str | None = None,
     wait: str | None = None,
-    template: Path | None = None,
+    template: str | None = None,
     address: str | None = None,
 ) -> dict[str, Any]:
     """The site of a session on Slurm, from the user's options; `time` and `wait` are in minutes, `address` is this
     machine's for the nodes. The template is read here, with the caller's rights. Raises BadInput."""
     if placement.hosts:
         raise BadInput(CHOOSES)
-    text = DEFAULT.read_text() if template is None else _read(template)
+    text = DEFAULT.read_text() if template is None else _read(Path(template))
     site: dict[str, Any] = {
         "kind": "slurm",
         "partition": _word("--partition", partition),
@@ -169,8 +169,6 @@ def arguments(options: Mapping[str, Any], placement: Placement, machine: Mapping
     """The launcher's options for a placement. `machine` is a node's machine; None: one with enough of everything, so
     that only impossible placements are refused. Raises BadInput."""
     chosen, cores = mpi.of(placement.mpi), int(options["cores"])
-    if placement.mpi == "openmpi":  # whose mapper looks for itself
-        return list(chosen.arguments(placement, cores))
     return list(chosen.arguments(placement, cores, machine or _endless(placement.ranks)))
 
 
