@@ -27,7 +27,6 @@ ALLOWED = {
     "workshop/course/__init__.py": "the order of the course's labs, some of which are called like a workload",
     "workshop/course/simulated_ranks.py": "an MPI call that is called like the workload",
     "workshop/demo/compare.py": "settings with which the demo's workloads end soon",
-    "workshop/doctor.py": "it looks whether OpenFL's environment is there",
     "workshop/engine/data/download.py": DATA,
     "workshop/engine/data/files.py": DATA,
     "workshop/engine/data/images.py": DATA,
