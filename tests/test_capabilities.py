@@ -24,7 +24,6 @@ ALLOWED = {
     "workshop/bench/viewers.py": BENCH,
     "workshop/cli/demo.py": "the demo runs a workload that talks much, unless somebody says otherwise",
     "workshop/cli/study.py": EXAMPLE,
-    "workshop/course/__init__.py": "the order of the course's labs, some of which are called like a workload",
     "workshop/course/simulated_ranks.py": "an MPI call that is called like the workload",
     "workshop/demo/compare.py": "settings with which the demo's workloads end soon",
     "workshop/engine/data/download.py": DATA,

@@ -233,9 +233,11 @@ class Page:
 @dataclass(frozen=True)
 class Lab:
     """A folder with a notebook, its exercises' checks, and what else `workshop labs check` asks for. The folder's name
-    is that of the lab. The lab's deck comes through `Decks`."""
+    is that of the lab. The lab's deck comes through `Decks`; a deck in the lab's folder stands in the list of all decks
+    where the lab's `order` says, the lowest first."""
 
     folder: Path
+    order: int = 500
 
     @property
     def name(self) -> str:
@@ -244,10 +246,9 @@ class Lab:
 
 @dataclass(frozen=True)
 class Decks:
-    """A folder whose folders hold a deck of questions each, as `quiz.yaml`. `order` names those that come first."""
+    """A folder whose folders hold a deck of questions each, as `quiz.yaml`."""
 
     folder: Path
-    order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
