@@ -32,7 +32,6 @@ ALLOWED = {
     "workshop/engine/data/places.py": DATA,
     "workshop/engine/fields.py": DATA,
     "workshop/notebook/planning.py": EXAMPLE,
-    "workshop/report/failures.py": "the guided failures of placements run a workload each",
     "workshop/study/grid/command.py": EXAMPLE,
     "workshop/study/grid/file.py": EXAMPLE,
     "workshop/study/scaling/command.py": EXAMPLE,
