@@ -12,7 +12,7 @@ import pytest
 from tests.affected import ROOT
 from workshop.registry import workloads
 
-OWN = ("workshop/workloads/", "workshop/study/guided/")  # folders of capabilities
+OWN = "workshop/workloads/"  # folders of capabilities
 DATA = "the images of handwritten digits are called like the workload"
 EXAMPLE = "an example in a help text or in a sentence"
 BENCH = "a bench measures the same workload each time"
