@@ -55,7 +55,7 @@ def step_cards(report: GuidedReport, key: str, figures: Figures, titled: bool = 
     beside = words(line(published, f"The {guide.reference}:", tone="about"))
     cells = [_bare(cell) for cell in one.cells]
     axes = [axis for axis in _axes(cells) if axis != "gave"]
-    drawn = (FIGURES | figures)[one.step.shown](report, one, cells)
+    drawn = {**FIGURES, **figures}[one.step.shown](report, one, cells)
     return [
         Card(f"step-{key}", title, (*head, *drawn, beside)),
         Card(f"cells-{key}", "", tuple(cells_table(cells, report.unit, axes))),

@@ -21,7 +21,7 @@ def ask(found: StepResults, of: str) -> Ask:
 def answer(found: StepResults, of: str, events: Events) -> Answer | None:
     """The answer to a step's question; None where it isn't known yet."""
     guide = found.setting.guide
-    answers = ANSWERS | guide.answers
+    answers = {**ANSWERS, **guide.answers}
     return answers[guide.step(of).answer](found, of, events) if found.done(of) else None
 
 
