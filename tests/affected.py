@@ -20,8 +20,8 @@ FOLDERS = {
 PAGES = (
     "workshop/pages/",
     "workshop/placement_page/",
-    "workshop/study/guided/page",
     "workshop/workloads/federated/page",
+    "workshop/workloads/sgan/study/page",
 )
 
 

@@ -13,7 +13,7 @@ from tests.affected import ROOT
 from workshop.core.placement import USUAL_MPI
 from workshop.registry import mpis, workloads
 
-OWN = ("workshop/workloads/", "workshop/study/guided/")  # folders of capabilities
+OWN = "workshop/workloads/"  # folders of capabilities
 DATA = "the images of handwritten digits are called like the workload"
 EXAMPLE = "an example in a help text or in a sentence"
 BENCH = "a bench measures the same workload each time"
@@ -25,17 +25,14 @@ ALLOWED = {
     "workshop/bench/viewers.py": BENCH,
     "workshop/cli/demo.py": "the demo runs a workload that talks much, unless somebody says otherwise",
     "workshop/cli/study.py": EXAMPLE,
-    "workshop/course/__init__.py": "the order of the course's labs, some of which are called like a workload",
     "workshop/course/simulated_ranks.py": "an MPI call that is called like the workload",
     "workshop/demo/compare.py": "settings with which the demo's workloads end soon",
-    "workshop/doctor.py": "it looks whether OpenFL's environment is there",
     "workshop/engine/data/download.py": DATA,
     "workshop/engine/data/files.py": DATA,
     "workshop/engine/data/images.py": DATA,
     "workshop/engine/data/places.py": DATA,
     "workshop/engine/fields.py": DATA,
     "workshop/notebook/planning.py": EXAMPLE,
-    "workshop/report/failures.py": "the guided failures of placements run a workload each",
     "workshop/study/grid/command.py": EXAMPLE,
     "workshop/study/grid/file.py": EXAMPLE,
     "workshop/study/scaling/command.py": EXAMPLE,

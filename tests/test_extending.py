@@ -41,3 +41,5 @@ def test_the_examples_do_what_they_say() -> None:
     assert card.parts[0]["tiles"] == [{"label": "degrees", "value": "2"}]
     assert panel.show(SimpleNamespace(series=lambda name: [])) == []
     assert list(space["WORKLOAD"].params.model_fields) == ["points", "steps"]
+    (failure,) = space["failures"](2, (), False)
+    assert space["WORKLOAD"].check(failure.params) and failure.broken.ranks == 4

@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 from workshop import registry
 from workshop.cli.main import app
 from workshop.core.errors import BadInput
-from workshop.extension import Extension, Lab, Page, Params, Software, Workload
+from workshop.core.placement import Placement
+from workshop.extension import Extension, Failure, Lab, Page, Params, Software, Workload
 
 
 def brings(title: str, name: str = "one", **more: Any) -> Extension:
@@ -135,3 +136,19 @@ def test_software_is_installed_by_its_name(monkeypatch: pytest.MonkeyPatch) -> N
 
 def prefix() -> Path:
     return Path("/opt/tool")
+
+
+def test_failures_that_cannot_be_shown_are_left_out(
+    installed: dict[str, object], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = Placement(ranks=2), Placement(ranks=1)
+    late = Failure("late", "Late", "It is late.", "one", {}, first, second, "time", "Late", order=900)
+    early = Failure("early", "Early", "It is early.", "one", {}, first, second, "time", "Early", order=1)
+    module = ModuleType("brings_failures")
+    module.failures = lambda cores, hosts, mpich: [late, early]  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "brings_failures", module)
+    works = Workload("one", "One", "Does it.", Params, "x:run", failures="brings_failures:failures")
+    fails = Workload("two", "Two", "Does it.", Params, "x:run", failures="brings_failures:nothing")
+    installed["a:a"] = Extension(workloads=(works, fails))
+    assert list(registry.failures(2, (), False)) == ["early", "late"]
+    assert "The guided failures of two can't be shown" in capsys.readouterr().err

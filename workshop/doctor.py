@@ -46,7 +46,7 @@ SUM = """
 import json
 from mpi4py import MPI
 world = MPI.COMM_WORLD
-total = world.allreduce(world.rank + 1)
+total = world.reduce(world.rank + 1)
 if world.rank == 0:
     print(json.dumps({"size": world.size, "sum": total, "library": MPI.Get_library_version().split(",")[0]}))
 """

@@ -32,6 +32,7 @@ from pydantic.fields import FieldInfo
 from workshop.core.errors import BadInput, bad_input
 
 if TYPE_CHECKING:
+    from workshop.core.placement import Host, Placement
     from workshop.report.analysis.findings import Facts, Finding
     from workshop.report.cards import Card
     from workshop.report.snapshot import Snapshot
@@ -116,8 +117,8 @@ class Workload:
     so that the first run doesn't wait for what it compiles; empty: there is nothing to compile. Forms begin with the
     workload whose `order` is lowest.
 
-    `verdict` is a reference to a `Verdict`, `panels` to a sequence of `Panel`s, `failures` to a function that returns
-    guided failures; all may be empty.
+    `verdict` is a reference to a `Verdict`, `panels` to a sequence of `Panel`s, `failures` to a `FailuresOf`; all may
+    be empty.
     """
 
     name: str
@@ -184,6 +185,34 @@ class Panel:
     told: Collection[str] = ()
 
 
+@dataclass(frozen=True)
+class Failure:
+    """A guided failure: a placement that goes wrong in an instructive way, and the one that mends it. Both run the same
+    workload with the same params, so that the two runs can be compared. Those whose `order` is lowest come first."""
+
+    name: str
+    title: str
+    shows: str  # what it teaches, in one sentence
+    workload: str
+    params: Mapping[str, Any]
+    broken: Placement
+    fixed: Placement
+    look_for: str
+    verdict: str  # what the verdict of the broken run begins with
+    needs_hosts: bool = False  # whether it is about a session over several hosts
+    order: int = 500
+
+    def as_json(self) -> dict[str, Any]:
+        """The failure with its placements in their stored form."""
+        told = {name: value for name, value in vars(self).items() if name != "order"}
+        return told | {"broken": self.broken.as_json(), "fixed": self.fixed.as_json()}
+
+
+# (cores, hosts, mpich) -> guided failures for a machine with so many cores, or for each of several hosts with so many;
+# `hosts` are those of the session, or two examples, and `mpich` says whether MPICH is installed.
+FailuresOf = Callable[[int, "Sequence[Host]", bool], Sequence[Failure]]
+
+
 # Everything else that a capability can bring.
 
 
@@ -233,9 +262,11 @@ class Page:
 @dataclass(frozen=True)
 class Lab:
     """A folder with a notebook, its exercises' checks, and what else `workshop labs check` asks for. The folder's name
-    is that of the lab. The lab's deck comes through `Decks`."""
+    is that of the lab. The lab's deck comes through `Decks`; a deck in the lab's folder stands in the list of all decks
+    where the lab's `order` says, the lowest first."""
 
     folder: Path
+    order: int = 500
 
     @property
     def name(self) -> str:
@@ -244,10 +275,9 @@ class Lab:
 
 @dataclass(frozen=True)
 class Decks:
-    """A folder whose folders hold a deck of questions each, as `quiz.yaml`. `order` names those that come first."""
+    """A folder whose folders hold a deck of questions each, as `quiz.yaml`."""
 
     folder: Path
-    order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

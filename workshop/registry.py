@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from workshop.core import words
 from workshop.core.errors import BadInput
@@ -20,6 +20,8 @@ from workshop.extension import (
     Command,
     Decks,
     Extension,
+    Failure,
+    FailuresOf,
     Lab,
     Launcher,
     Page,
@@ -27,7 +29,11 @@ from workshop.extension import (
     Software,
     Study,
     Workload,
+    load,
 )
+
+if TYPE_CHECKING:
+    from workshop.core.placement import Host
 
 GROUP = "workshop.extensions"
 OWN = "workshop."  # begins the modules of the workshop itself
@@ -84,6 +90,19 @@ def first_workload() -> Workload:
     if not workloads():
         raise BadInput("No workload is installed.")
     return min(workloads().values(), key=lambda one: one.order)
+
+
+def failures(cores: int, hosts: Sequence[Host], mpich: bool) -> Mapping[str, Failure]:
+    """The guided failures of all workloads by name, in their order; what they are given is that of `FailuresOf`."""
+    brought: list[Failure] = []
+    for one in workloads().values():
+        if one.failures:
+            try:
+                of: FailuresOf = load(one.failures)
+                brought += of(cores, hosts, mpich)
+            except Exception as error:  # somebody else's package, as above
+                print(f"The guided failures of {one.name} can't be shown: {error}", file=sys.stderr)
+    return _by_name("guided failure", sorted(brought, key=lambda failure: failure.order))
 
 
 @cache

@@ -44,16 +44,14 @@ from workshop.server.auth import hashed, new_secrets
 from workshop.server.quiz import round_start
 from workshop.store.records import Identity, QuizRound, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.study.guided.answers import ask as question
-from workshop.study.guided.guesses import ChoiceGuess as Several
-from workshop.study.guided.guesses import NumberGuess as Numeric
-from workshop.study.guided.guesses import about
+from workshop.study.guided.guesses import Ask, ChoiceGuess, about
+from workshop.study.guided.questions import ask as question
 from workshop.study.guided.step_results import step_results
-from workshop.study.guided.steps import STEPS
 from workshop.study.kinds import Sofar
-from workshop.study.runner import read as trials_of
+from workshop.study.kinds import read as trials_of
 from workshop.workloads.federated.failures import federated_failures
 from workshop.workloads.federated.study.guesses import ASKS
+from workshop.workloads.sgan.study.guide import GUIDE
 
 NAME = "class"  # of the session
 LEARNERS = 8
@@ -169,8 +167,8 @@ def ways(room: Classroom) -> None:
 def path(room: Classroom) -> None:
     study = room.study("path", *room.sizes["path"], "--quick")
     record = room.store.study(study)
-    found = step_results(Sofar(record, *trials_of(room.store, study)))
-    for step in STEPS:
+    found = step_results(GUIDE, Sofar(record, *trials_of(room.store, study)))
+    for step in GUIDE.steps:
         if step.key not in found.setting.steps:
             continue
         wanted = question(found, step.key)
@@ -178,8 +176,8 @@ def path(room: Classroom) -> None:
             room.store.keep_guess(learner.id, about(study, step.key), {"guess": _guess(room.chance, wanted)})
 
 
-def _guess(chance: random.Random, wanted: Numeric | Several) -> float | str:
-    if isinstance(wanted, Several):
+def _guess(chance: random.Random, wanted: Ask) -> float | str:
+    if isinstance(wanted, ChoiceGuess):
         return chance.choice(wanted.options)
     most = min(wanted.high, wanted.low + 40 * wanted.step)
     return round(chance.uniform(wanted.low, most) / wanted.step) * wanted.step

@@ -13,7 +13,7 @@ from tests.app.conftest import Open
 from tests.app.test_pages import words
 from tests.study import seed
 from tests.study.cards import seed as grids
-from tests.study.guided import world as path
+from tests.workloads.sgan.study import world as path
 from workshop.pages import cards
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store

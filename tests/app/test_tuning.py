@@ -11,13 +11,13 @@ from tests.app.conftest import Open
 from tests.app.test_pages import labels
 from tests.app.test_studies import plain
 from tests.server import seed
-from tests.study.guided import world
+from tests.workloads.sgan.study import world
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study import runner
 from workshop.study.guided import plan
 from workshop.study.guided.plan import Setting
-from workshop.study.guided.steps import KEYS
+from workshop.workloads.sgan.study.guide import GUIDE
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_without_a_study_the_instructor_prepares_one_and_learners_wait(
     click(page, "Prepare it")
     (study,) = store.studies()
     assert (study.kind, study.trials, study.submitted_by) == ("path", 0, "Instructor")
-    setting = Setting.read(study.description)
+    setting = Setting.read(GUIDE, study.description)
     assert (setting.steps, setting.quick, setting.cores) == ("", True, 2)
     assert "0 of 9 steps measured" in plain(page) and "Run all that is missing" in labels(page)
 
@@ -50,7 +50,7 @@ def test_without_a_study_the_instructor_prepares_one_and_learners_wait(
 @pytest.mark.parametrize("role", ["learner", "instructor"])
 def test_every_step_before_and_after_its_run(open_page: Open, store: Store, session: SessionRecord, role: str) -> None:
     empty, full = plan.begin(store, world.setting(steps="")), world.study(store, session)
-    for step in KEYS:
+    for step in GUIDE.keys:
         page = open_page("tuning", role, study=str(empty.id), step=step)
         assert "Nobody has run it yet" in plain(page) and "The article:" not in plain(page), "it would tell"
         assert ("Run this step" in labels(page)) == (role == "instructor")

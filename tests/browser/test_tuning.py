@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import NewPage
 from tests.server import seed
-from tests.study.guided import world
 from tests.support import limit
+from tests.workloads.sgan.study import world
 from workshop.bench.viewers import served
 from workshop.server.auth import new_secrets
 from workshop.store.store import Store

@@ -13,12 +13,13 @@ from pydantic import ValidationError
 
 from workshop.core import words, yaml_files
 from workshop.core.errors import BadInput, WorkshopError
+from workshop.extension import Lab
 from workshop.quiz import content_errors, placement_questions, rendering
 from workshop.quiz.deck import Deck, Place
 from workshop.quiz.form_errors import DeckMistake, Where, mistakes, nearest
 from workshop.quiz.schema import schema
 from workshop.quiz.validation import QuestionCheck, look
-from workshop.registry import decks
+from workshop.registry import decks, labs
 
 __all__ = ["BadDeck", "DeckProblem", "dump", "find", "parse", "read", "schema", "shipped"]
 
@@ -51,14 +52,19 @@ def _line(name: str, problem: DeckProblem) -> str:
 
 
 def shipped() -> dict[str, Path]:
-    """All decks that extensions bring, by the names of their folders; those come first that have an order."""
+    """All decks that extensions bring, by the names of their folders; those of labs in the order of the labs."""
+    order = {lab.folder: lab.order for lab in labs()}
+
+    def place(path: Path) -> tuple[int, str]:
+        return order.get(path.parent, Lab.order), path.parent.name
+
     found: dict[str, Path] = {}
     for brought in decks():
-        there = {path.parent.name: path for path in sorted(brought.folder.glob(f"*/{FILE}"))}
-        names = [name for name in brought.order if name in there] + [
-            name for name in there if name not in brought.order
-        ]
-        found |= {name: there[name] for name in names if name not in found}
+        found |= {
+            path.parent.name: path
+            for path in sorted(brought.folder.glob(f"*/{FILE}"), key=place)
+            if path.parent.name not in found
+        }
     return found
 
 

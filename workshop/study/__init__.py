@@ -6,14 +6,14 @@ no kind. `trial_monitor` waits for one run and may end it early. `place` refuses
 `effects` says which setting mattered. `report`, `cards`, `terminal` and `export` show a study, `command` has what its
 commands share, and `references` are figures of others.
 
-Each kind has a folder: `scaling`, `grid` (also sampled, also from a file), `tune`, and `guided`, a sequence of grids
-that `guided/steps.yaml` describes. Other capabilities bring kinds of their own, such as
-`workshop.workloads.federated.study`.
+Each kind has a folder: `scaling`, `grid` (also sampled, also from a file) and `tune`. `guided` has what guided studies
+have in common, which are sequences of grids; `workshop.workloads.sgan.study` is one. Other capabilities bring kinds of
+their own, such as `workshop.workloads.federated.study`.
 """
 
 from __future__ import annotations
 
-from workshop.extension import Command, Extension, Page, Study
+from workshop.extension import Command, Extension, Study
 
 _OWN_OPTIONS = {"context_settings": {"ignore_unknown_options": True, "allow_extra_args": True}}
 
@@ -40,23 +40,11 @@ EXTENSION = Extension(
             show="workshop.study.tune.terminal:show_tune",
             elsewhere="`workshop tune`",
         ),
-        Study(
-            name="path",
-            kind="workshop.study.guided.kind:KIND",
-            cards="workshop.study.guided.cards:cards",
-            show="workshop.study.guided.terminal:show_path",
-            elsewhere="`workshop study run path`, or the dashboard's page Tuning",
-            visible="workshop.study.guided.cards:visible",
-            hidden="The page Tuning asks what you expect of each step; "
-            "what came out is shown to those who have guessed.",
-        ),
     ),
-    pages=(Page("tuning", "Tuning", "tune", "workshop.study.guided.page:page", order=400),),
     commands=(
         Command("study run", "scaling", "workshop.study.scaling.command:scaling", _OWN_OPTIONS, order=500),
         Command("study run", "grid", "workshop.study.grid.command:grid", order=100),
         Command("study run", "file", "workshop.study.grid.command:file", order=200),
-        Command("study run", "path", "workshop.study.guided.command:path", order=300),
         Command("", "tune", "workshop.study.tune.command:tune"),
         Command("bench", "tune", "workshop.study.tune.bench_command:tune", order=300),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.server import seed
-from tests.study.guided import world
+from tests.workloads.sgan.study import world
 from workshop.core.errors import BadInput
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
@@ -13,25 +13,24 @@ from workshop.store.tables import runs
 from workshop.study import command as commands
 from workshop.study import kinds, runner
 from workshop.study.guided import placements, plan, trials
-from workshop.study.guided.kind import KIND
 from workshop.study.guided.plan import Setting
-from workshop.study.guided.steps import KEYS
 from workshop.study.guided.trials import Estimate
 from workshop.study.kinds import Sofar
+from workshop.workloads.sgan.study.guide import GUIDE, KIND
 
 
 def steps_of(store: Store, study: StudyRecord) -> dict[str, Estimate]:
-    return trials.by_step(store, Sofar(study, *kinds.read(store, study.id)))
+    return trials.by_step(GUIDE, store, Sofar(study, *kinds.read(store, study.id)))
 
 
 def test_a_study_is_prepared_and_its_steps_are_wanted_one_by_one(store: Store) -> None:
     session = seed.session(store)
-    made = plan.begin(store, plan.plan_here(session, {"data": "digits"}).wanting(""), "Ina")
+    made = plan.begin(store, plan.plan_here(GUIDE, session, {"data": "digits"}).wanting(""), "Ina")
     assert (made.submitted_by, made.trials, made.state) == ("Ina", 0, "interrupted")
     assert kinds.title(made) == "the article's path, quick, no step yet"
     assert runner.wanted(store, made.id) == []
-    asked = plan.ask_for(store, made.id, "d")
-    assert Setting.read(asked.description).steps == "d" and kinds.title(asked).endswith("step d")
+    asked = plan.ask_for(GUIDE, store, made.id, "d")
+    assert Setting.read(GUIDE, asked.description).steps == "d" and kinds.title(asked).endswith("step d")
     assert {trial.point["step"] for trial in runner.wanted(store, made.id)} == {"d"}
     assert steps_of(store, asked)["d"].runs == len(runner.wanted(store, made.id)) + 2, "two of them again"
 
@@ -40,15 +39,15 @@ def test_what_is_complete_is_open_again_when_more_is_wanted(store: Store) -> Non
     study = world.study(store, seed.session(store), steps="ab")
     assert study.state == "completed"
     left = steps_of(store, study)
-    assert left["a"].runs == left["b"].runs == 0 and all(left[step].runs for step in KEYS[2:])
-    again = plan.ask_for(store, study.id, "b")
+    assert left["a"].runs == left["b"].runs == 0 and all(left[step].runs for step in GUIDE.keys[2:])
+    again = plan.ask_for(GUIDE, store, study.id, "b")
     assert (again.state, again.finished_at, again.trials) == ("interrupted", None, study.trials)
     assert runner.wanted(store, study.id) == [], "it has all of that"
     with runner.working_on(store, study.id) as me:
         runner.finish(store, study.id, me)
         assert not store.ask_study(study.id, "somebody else", {})
         with pytest.raises(BadInput, match="is being run by another command"):
-            plan.ask_for(store, study.id, "c")
+            plan.ask_for(GUIDE, store, study.id, "c")
     assert store.study(study.id).state == "completed"
 
 
@@ -74,7 +73,7 @@ def test_how_long_it_takes_is_one_figure_and_taken_from_runs_like_its_own(store:
 
 def test_another_machine_s_cores_are_what_counts(store: Store) -> None:
     session = seed.session(store)
-    setting = plan.plan_here(session, {}, thorough=True, steps="a")
+    setting = plan.plan_here(GUIDE, session, {}, thorough=True, steps="a")
     assert (setting.cores, setting.steps, setting.quick) == (2, "a", False)
     assert setting.mpis[0] == "openmpi"
     assert trials.expected(store, setting).runs == 2

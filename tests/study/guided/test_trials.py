@@ -10,18 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.study.guided import world
-from tests.study.guided.world import World
+from tests.workloads.sgan.study import world
+from tests.workloads.sgan.study.world import World
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.registry import workload
 from workshop.study.guided import placements
-from workshop.study.guided.cells import spread_out
 from workshop.study.guided.plan import Setting, plan, read_steps
 from workshop.study.guided.step_results import StepResults, step_results
-from workshop.study.guided.steps import KEYS
 from workshop.study.guided.trials import TRIAL, ahead, estimate, hopeless, more, total, unfinished
 from workshop.study.kinds import Sofar, Watched
+from workshop.workloads.sgan.study.cells import spread_out
+from workshop.workloads.sgan.study.guide import GUIDE
 
 MOST = 60  # runs of the quick setting on two cores
 LONGEST = 15 * 60.0
@@ -29,23 +28,23 @@ LONGEST = 15 * 60.0
 
 def test_the_quick_setting_fits_into_a_quarter_of_an_hour_on_two_cores() -> None:
     quick = World(world.setting(mpis=("openmpi", "mpich", "intelmpi")))
-    before = total(quick.sofar)
-    wanted = [where for step in KEYS for where in ahead(step_results(quick.sofar), step)]
+    before = total(GUIDE, quick.sofar)
+    wanted = [where for step in GUIDE.keys for where in ahead(step_results(GUIDE, quick.sofar), step)]
     told = estimate(wanted, world.CORES, [])
     trials = quick.complete()
     assert len(trials) <= MOST
     assert told.seconds <= LONGEST
     assert abs(before - len(trials)) <= 6, "what is told beforehand is near what comes"
     assert TRIAL * len(trials) <= LONGEST
-    assert more(quick.sofar) == []
-    assert total(quick.sofar) == len(trials)
+    assert more(GUIDE, quick.sofar) == []
+    assert total(GUIDE, quick.sofar) == len(trials)
 
 
 def test_every_step_has_results_and_only_the_last_repeats_what_others_ran() -> None:
     quick = World(world.setting())
     quick.complete()
-    found = step_results(quick.sofar)
-    assert all(found.done(step) for step in KEYS)
+    found = step_results(GUIDE, quick.sofar)
+    assert all(found.done(step) for step in GUIDE.keys)
     keys = [(placements.key(trial.params, trial.placement), trial.repeat) for trial in quick.trials]
     before = [key for key, trial in zip(keys, quick.trials, strict=True) if trial.point["step"] != "i"]
     assert len(set(before)) == len(before), "no cell is run twice for two steps"
@@ -59,7 +58,7 @@ def test_every_step_has_results_and_only_the_last_repeats_what_others_ran() -> N
 def test_later_steps_stand_on_the_best_of_earlier_ones() -> None:
     quick = World(world.setting())
     quick.complete()
-    found = step_results(quick.sofar)
+    found = step_results(GUIDE, quick.sofar)
     best = found.best("d")
     assert best is not None and (best.point["ranks"], best.point["threads"]) == (2, 1)
     assert {Placement.parse(one.placement).ranks for one in found.results("f")} == {2}
@@ -75,13 +74,13 @@ def test_a_setting_that_helps_and_an_mpi_that_is_faster_are_taken_along() -> Non
 
     quick = World(world.setting(mpis=("openmpi", "mpich", "intelmpi")), faster)
     quick.complete()
-    gave = {one.point["gave"]: one for one in step_results(quick.sofar).results("i")}
+    gave = {one.point["gave"]: one for one in step_results(GUIDE, quick.sofar).results("i")}
     assert "HOROVOD_CYCLE_TIME" in gave["f"].placement["environment"]
     assert "g" not in gave, "Intel MPI is slower than Open MPI with that setting"
 
     quick = World(world.setting(mpis=("openmpi", "intelmpi")), lambda params, where: world.rate(params, where))
     quick.complete()
-    gave = {one.point["gave"]: one for one in step_results(quick.sofar).results("i")}
+    gave = {one.point["gave"]: one for one in step_results(GUIDE, quick.sofar).results("i")}
     assert gave["g"].placement["mpi"] == "intelmpi" and gave["g"].params["exchange"] == "mpi"
 
 
@@ -98,7 +97,7 @@ def test_mpis_that_are_not_there_say_how_to_have_them_and_are_run_once_they_are(
 def test_steps_alone_and_more_of_them_later() -> None:
     some = World(world.setting(steps="cb"))
     assert some.setting.steps == "cb"
-    some = World(world.setting(steps=read_steps("c,b")))
+    some = World(world.setting(steps=read_steps(GUIDE, "c,b")))
     some.complete()
     assert {trial.point["step"] for trial in some.trials} == {"b", "c"}
     many = len(some.trials)
@@ -114,8 +113,8 @@ def test_whoever_goes_on_wants_the_same() -> None:
     quick = World(world.setting())
     for _ in range(6):
         quick.step()
-    again = more(Sofar(quick.sofar.study, list(quick.trials), dict(quick.runs)))
-    assert again == more(quick.sofar) and again
+    again = more(GUIDE, Sofar(quick.sofar.study, list(quick.trials), dict(quick.runs)))
+    assert again == more(GUIDE, quick.sofar) and again
 
 
 @settings(max_examples=25, deadline=None)
@@ -123,7 +122,7 @@ def test_whoever_goes_on_wants_the_same() -> None:
     rates=st.dictionaries(st.integers(0, 400), st.floats(1, 1e5), max_size=60),
     failing=st.sets(st.integers(1, 60), max_size=30),
     cores=st.sampled_from([1, 2, 3, 4, 6]),
-    steps=st.sets(st.sampled_from(KEYS), min_size=1),
+    steps=st.sets(st.sampled_from(GUIDE.keys), min_size=1),
     thorough=st.booleans(),
 )
 def test_it_ends_whatever_is_measured_and_whatever_fails(
@@ -137,9 +136,9 @@ def test_it_ends_whatever_is_measured_and_whatever_fails(
 
     machine = World(setting, how, lambda trial: trial.number in failing)
     machine.complete(400)
-    found = step_results(machine.sofar)
+    found = step_results(GUIDE, machine.sofar)
     assert all(found.done(step) for step in chosen)
-    assert total(machine.sofar) == len(machine.trials)
+    assert total(GUIDE, machine.sofar) == len(machine.trials)
     assert len(machine.trials) < 400
 
 
@@ -148,28 +147,29 @@ def test_it_ends_whatever_is_measured_and_whatever_fails(
 def test_machines_of_any_size_get_work_that_ends(cores: int, thorough: bool) -> None:
     setting = world.setting(cores=cores, thorough=thorough)
     assert setting.params["batch"] <= 64 + 4 * cores, "a larger batch than the ranks need would be longer work"
-    found = step_results(World(setting).sofar)
+    found = step_results(GUIDE, World(setting).sofar)
     assert spread_out(found).ranks in setting.ranks
     for cell in found.cells("h"):
         assert cell.params["batch"] >= 1 and cell.params["iterations"] <= 8 * 600, "one rank alone reads it all"
     assert max(Placement.parse(cell.placement).ranks for step in "dfgh" for cell in found.cells(step)) <= 64
     if not thorough:
-        assert total(World(setting).sofar) <= 75
+        assert total(GUIDE, World(setting).sofar) <= 75
 
 
 def test_what_was_interrupted_in_the_middle_of_a_step_is_still_to_come() -> None:
     some = World(world.setting(steps="e"))
-    some.trials = more(some.sofar)
+    some.trials = more(GUIDE, some.sofar)
     some.trials[0] = some._run(some.trials[0])
-    assert len(unfinished(step_results(some.sofar), "e")) == 2 and ahead(step_results(some.sofar), "e") == []
+    found = step_results(GUIDE, some.sofar)
+    assert len(unfinished(found, "e")) == 2 and ahead(found, "e") == []
     some.trials[1:] = map(some._run, some.trials[1:])
-    assert unfinished(step_results(some.sofar), "e") == [] == more(some.sofar)
+    assert unfinished(step_results(GUIDE, some.sofar), "e") == [] == more(GUIDE, some.sofar)
 
 
 def test_what_other_steps_have_run_of_a_step_is_no_beginning() -> None:
     some = World(world.setting(steps="a"))
     some.complete()
-    found = step_results(some.sofar)
+    found = step_results(GUIDE, some.sofar)
     assert found.begun("a") and not found.begun("b") and not found.begun("d")
     assert any(one.rates for one in found.results("b")), "one rank with all cores is one of its cells"
 
@@ -181,14 +181,14 @@ def test_a_trial_that_does_half_the_work_is_hopeless() -> None:
     trial = next(one for one in quick.trials if one.point.get("env.TF_NUM_INTRAOP_THREADS") == 4)
     one_each = next(one for one in quick.trials if one.point.get("env.TF_NUM_INTRAOP_THREADS") == 1)
     run = quick.runs[1]
-    assert hopeless(quick.sofar, one_each, Watched(run, 5.0, 100.0)) is None, "others may have been at work just then"
-    assert hopeless(quick.sofar, trial, Watched(run, 5.0, 100.0)) == (
+    assert hopeless(GUIDE, quick.sofar, one_each, Watched(run, 5.0, 100.0)) is None, "others may have been at work"
+    assert hopeless(GUIDE, quick.sofar, trial, Watched(run, 5.0, 100.0)) == (
         "After 5 s it did 14 % of the work of inter_op 2, intra_op 2."
     )
-    assert hopeless(quick.sofar, trial, Watched(run, 1.0, 100.0)) is None, "too soon"
-    assert hopeless(quick.sofar, trial, Watched(run, 5.0, 700.0)) is None, "it may win"
-    assert hopeless(quick.sofar, trial, Watched(run, 0.0, None)) is None
-    assert hopeless(quick.sofar, quick.trials[0], Watched(run, 5.0, 1.0)) is None, "the naive start may be slow"
+    assert hopeless(GUIDE, quick.sofar, trial, Watched(run, 1.0, 100.0)) is None, "too soon"
+    assert hopeless(GUIDE, quick.sofar, trial, Watched(run, 5.0, 700.0)) is None, "it may win"
+    assert hopeless(GUIDE, quick.sofar, trial, Watched(run, 0.0, None)) is None
+    assert hopeless(GUIDE, quick.sofar, quick.trials[0], Watched(run, 5.0, 1.0)) is None, "the naive start may be slow"
 
 
 def test_past_runs_tell_how_long_it_takes() -> None:
@@ -202,7 +202,7 @@ def test_past_runs_tell_how_long_it_takes() -> None:
 
 def test_a_description_reads_back() -> None:
     setting = world.setting(steps="abf", thorough=True, given={"size": 56})
-    assert Setting.read(setting.description()) == setting
+    assert Setting.read(GUIDE, setting.description()) == setting
     assert setting.params["size"] == 56 and setting.repeats == 3
 
 
@@ -217,14 +217,14 @@ def test_a_description_reads_back() -> None:
 )
 def test_what_can_t_be_set(given: dict[str, object], words: str) -> None:
     with pytest.raises(BadInput, match=words):
-        plan(workload("sgan"), given, 2)
+        plan(GUIDE, given, 2)
 
 
 @pytest.mark.parametrize("text", ["", "z", "a;b", ","])
 def test_steps_that_are_none(text: str) -> None:
     with pytest.raises(BadInput, match="the steps are a to i"):
-        read_steps(text)
-    assert read_steps(None) == KEYS and read_steps("C, a") == "ac"
+        read_steps(GUIDE, text)
+    assert read_steps(GUIDE, None) == GUIDE.keys and read_steps(GUIDE, "C, a") == "ac"
 
 
 def test_batches_are_divided_by_all_numbers_of_ranks() -> None:
@@ -240,4 +240,4 @@ def test_the_same_variables_are_the_same_cell() -> None:
     assert (
         placements.key({}, where.as_json()) == placements.key({}, told.as_json()) != placements.key({}, other.as_json())
     )
-    assert isinstance(step_results(World(world.setting()).sofar), StepResults)
+    assert isinstance(step_results(GUIDE, World(world.setting()).sofar), StepResults)

@@ -1,9 +1,10 @@
-"""The article's path as a guided study: from a naive start to the machine's limit in nine steps, each of them measured.
+"""Guided studies: a sequence of steps, each of them a grid that is planned from what the steps before it have found.
 
-After Rawat and Kapoor, Optimizing Distributed AI Training Using Intel oneAPI Toolkits (Intel, 2021): its method, on the
-machine at hand, with its figures beside one's own.
+Learners predict what comes out of a step before it is shown. A capability brings a guided study as a `guide.Guide`: its
+steps as data (`steps`), the cells of a step, its verdicts and its answers. Everything else is here.
 
-The steps are data, in `steps.yaml`. `cells` makes the grid of a step, `trials` says which trials it still wants,
-`step_results` holds what has been measured. `verdicts` and `answers` choose what a step says, `cards`, `terminal` and
-`page` show it.
+`plan` is what a study is asked for and begins it, `grid` has the points of a step, `placements` where its ranks run.
+`trials` says which trials a step still wants, `step_results` holds what has been measured, and `chance` tells which
+differences are more than chance. `questions` and `guesses` are what learners are asked and how near they came. `kind`
+makes a kind of study of a guide; `cards` and `terminal` show it.
 """

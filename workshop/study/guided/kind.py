@@ -1,23 +1,22 @@
-"""The guided study as a kind of study: what it has found so far, step by step."""
+"""A guided study as a kind of study: what it has found so far, step by step."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from workshop.core import words
 from workshop.store.records import StudyRecord
 from workshop.store.store import Store
 from workshop.study.guided import trials
-from workshop.study.guided.answers import Grown, answer, ask
 from workshop.study.guided.guesses import Answer, said
-from workshop.study.guided.memory import Growth, growth
-from workshop.study.guided.plan import KIND as NAME
+from workshop.study.guided.guide import Events, Guide
 from workshop.study.guided.plan import Setting
+from workshop.study.guided.questions import answer, ask
 from workshop.study.guided.step_results import StepResults, step_results
-from workshop.study.guided.steps import KEYS, SOURCE, STEPS, Step, Verdict
-from workshop.study.guided.verdicts import judge
+from workshop.study.guided.steps import Step, Verdict
 from workshop.study.kinds import Kind, Sofar, read
 from workshop.study.report import Report
 from workshop.study.results import CellResult
@@ -50,54 +49,54 @@ class StepReport:
             "verdict": self.verdict,
             "question": question.question,
             "answer": said(question, self.answer.value) if self.answer else None,
-            "article": self.step.article,
+            found.guide.reference: self.step.published,
             "cells": [cell.as_json() for cell in self.cells],
         }
 
 
 @dataclass(frozen=True)
-class PathReport(Report):
-    """The guided study and what it has found."""
+class GuidedReport(Report):
+    """A guided study and what it has found."""
 
     found: StepResults
     steps: list[StepReport]
-    grown: Grown  # resident memory by the way to ask the classifier
+    events: Events  # what the guide has read of its runs' events
 
     @property
     def setting(self) -> Setting:
         return self.found.setting
 
     def step(self, key: str) -> StepReport:
-        return self.steps[KEYS.index(key)]
+        return self.steps[self.found.guide.keys.index(key)]
 
     def findings(self) -> dict[str, Any]:
         return {
             "setting": self.setting.name,
             "unit": self.unit,
             "params": dict(self.setting.params),
-            "source": SOURCE,
+            "source": self.found.guide.source,
             "steps": [one.as_json(self.found) for one in self.steps],
-            "memory": {way: one.as_json() for way, one in self.grown.items()},
+            **{name: {cell: one.as_json() for cell, one in told.items()} for name, told in self.events.items()},
         }
 
 
-def title(study: StudyRecord) -> str:
-    """The guided study in a few words."""
-    setting = Setting.read(study.description)
-    some = "" if setting.steps == KEYS else f", {steps_in_words(setting.steps)}"
-    return f"the article's path, {setting.name}{some}"
+def title(guide: Guide, study: StudyRecord) -> str:
+    """A guided study in a few words."""
+    setting = Setting.read(guide, study.description)
+    some = "" if setting.steps == guide.keys else f", {steps_in_words(setting.steps)}"
+    return f"{guide.title[0].lower()}{guide.title[1:]}, {setting.name}{some}"
 
 
-def path_report(store: Store, study: StudyRecord) -> PathReport:
+def guided_report(guide: Guide, store: Store, study: StudyRecord) -> GuidedReport:
     """What a guided study has found so far."""
     own, runs = read(store, study.id)
-    found = step_results(Sofar(study, own, runs))
-    grown = _grown(store, found)
-    steps = [_step(study, found, grown, one) for one in STEPS]
-    return PathReport(study, own, runs, _verdict(steps, found), found, steps, grown)
+    found = step_results(guide, Sofar(study, own, runs))
+    events = guide.events(store, found)
+    steps = [_step(study, found, events, one) for one in guide.steps]
+    return GuidedReport(study, own, runs, _verdict(steps, found), found, steps, events)
 
 
-def _step(study: StudyRecord, found: StepResults, grown: Grown, one: Step) -> StepReport:
+def _step(study: StudyRecord, found: StepResults, events: Events, one: Step) -> StepReport:
     now, key = trials.going_on(found), one.key
     left = len(trials.unfinished(found, key)) + len(trials.ahead(found, key))
     state: State = "waiting"
@@ -105,14 +104,14 @@ def _step(study: StudyRecord, found: StepResults, grown: Grown, one: Step) -> St
         state = "running"
     elif found.begun(key):
         state = "done" if found.done(key) and not left else "partly"
-    told = judge(found, key, grown)
+    told = found.guide.judge(found, key, events)
     if told is None and state == "done":
         told = {
             "verdict": "Too few of its runs worked to compare anything.",
             "why": found.failures(key) or "They ended without telling what this step looks at.",
             "next": f"Mend that, then run what failed once more: workshop study resume {study.id} --failed",
         }
-    return StepReport(one, state, found.results(key), told, answer(found, key, grown), left)
+    return StepReport(one, state, found.results(key), told, answer(found, key, events), left)
 
 
 def _verdict(steps: Sequence[StepReport], found: StepResults) -> Verdict:
@@ -124,7 +123,7 @@ def _verdict(steps: Sequence[StepReport], found: StepResults) -> Verdict:
         return {
             "verdict": "Not enough measured yet.",
             "why": "No step has what it compares.",
-            "next": f"Predict what comes out of step {found.setting.steps[:1] or 'a'}, then run it.",
+            "next": f"Predict what comes out of step {found.setting.steps[:1] or found.guide.keys[0]}, then run it.",
         }
     following = next(one.step for one in steps if one.verdict is None)
     return {
@@ -134,24 +133,24 @@ def _verdict(steps: Sequence[StepReport], found: StepResults) -> Verdict:
     }
 
 
-def _grown(store: Store, found: StepResults) -> dict[str, Growth]:
-    """How resident memory grows with each way to ask the classifier."""
-    told = {}
-    for one, run in found.measured("e"):
-        values = [event.value for event in store.events(run.id, ["memory"], rank=0)]
-        if (how := growth(values)) is not None:
-            told[one.point["inference"]] = how
-    return told
-
-
 def steps_in_words(keys: str) -> str:
     return f"step{'' if len(keys) == 1 else 's'} {words.listed(keys)}" if keys else "no step yet"
 
 
-def seconds(store: Store, sofar: Sofar) -> tuple[float, str]:
+def seconds(guide: Guide, store: Store, sofar: Sofar) -> tuple[float, str]:
     """How long a guided study is still likely to take, and from what that is known."""
-    told = trials.expected(store, Setting.read(sofar.study.description), sofar)
+    told = trials.expected(store, Setting.read(guide, sofar.study.description), sofar)
     return told.seconds, told.why
 
 
-KIND = Kind(NAME, title, path_report, trials.more, trials.total, trials.hopeless, seconds)
+def kind(guide: Guide) -> Kind:
+    """The kind of study that a guide is."""
+    return Kind(
+        guide.kind,
+        partial(title, guide),
+        partial(guided_report, guide),
+        partial(trials.more, guide),
+        partial(trials.total, guide),
+        partial(trials.hopeless, guide),
+        partial(seconds, guide),
+    )

@@ -1,4 +1,4 @@
-"""Where the steps put their ranks, and with which variables. Pure."""
+"""Where steps put their ranks, and which trials do the same. Pure."""
 
 from __future__ import annotations
 
@@ -6,17 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from workshop.core.placement import POLLING, Placement
-
-AS_FOUND, INTEL, BINDING = "as found", "KMP_*, I_MPI_*", "other binding"
-HOROVOD = ("short cycle", "no fusion")  # sets that only Horovod reads
-# Sets of settings: the article's table isn't in its text, so these are ours. Its three variables are one of them.
-_SETS: Mapping[str, Mapping[str, str]] = {
-    INTEL: {"KMP_BLOCKTIME": "1", "KMP_AFFINITY": "granularity=fine,compact,1,0", "I_MPI_PIN_DOMAIN": "core"},
-    "polling": {POLLING: "0"},
-    HOROVOD[0]: {"HOROVOD_CYCLE_TIME": "0.1"},
-    HOROVOD[1]: {"HOROVOD_FUSION_THRESHOLD": "0"},
-}
+from workshop.core.placement import Placement
 
 
 def naive(cores: int) -> Placement:
@@ -35,13 +25,6 @@ def place(ranks: int, threads: int, cores: int) -> Placement:
 def with_variables(placement: Placement, variables: Mapping[str, str]) -> Placement:
     """The placement with these variables set on its ranks."""
     return placement.model_copy(update={"environment": dict(sorted({**placement.environment, **variables}.items()))})
-
-
-def with_set(placement: Placement, name: str) -> Placement:
-    """The placement with one of the sets of settings."""
-    if name == BINDING:
-        return placement.model_copy(update={"bind_to": "core" if placement.bind_to == "none" else "none"})
-    return with_variables(placement, _SETS.get(name, {}))
 
 
 def key(params: Mapping[str, Any], placement: Mapping[str, Any]) -> str:

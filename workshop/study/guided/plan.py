@@ -11,20 +11,15 @@ from typing import Any
 from workshop.core import topology
 from workshop.core.errors import BadInput
 from workshop.core.placement import USUAL_MPI
-from workshop.extension import Workload
 from workshop.mpi import inventory
-from workshop.registry import workload
+from workshop.registry import mpis, workload
 from workshop.store.records import SessionRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study import runner
-from workshop.study.guided.steps import KEYS, TITLE, WORKLOAD, step
+from workshop.study.guided.guide import Guide
 from workshop.study.trials import description
 
-KIND = "path"
 QUICK, THOROUGH = "quick", "thorough"
-# What the steps vary themselves, or what would keep them from being compared.
-OURS = ("exchange", "inference", "evaluate_by", "evaluate_unit", "evaluate_every", "evaluate_images", "trace", "pace")
-ITERATIONS = {QUICK: 100, THOROUGH: 400}
 LARGEST = 64  # ranks that any step starts
 EIGHT = 8  # ranks up to which evaluation is compared: one rank alone has to read as many images as all of them
 
@@ -33,6 +28,7 @@ EIGHT = 8  # ranks up to which evaluation is compared: one rank alone has to rea
 class Setting:
     """A guided study's description, checked."""
 
+    guide: Guide
     setting: str  # quick or thorough
     cores: int  # of the machine that the ranks of all trials share
     mpis: tuple[str, ...]  # those that are there
@@ -75,43 +71,44 @@ class Setting:
         }
 
     def description(self) -> dict[str, Any]:
-        return {**description(self), "steps": list(self.steps), "title": TITLE}
+        return {**description(self, "guide"), "steps": list(self.steps), "title": self.guide.title}
 
     def trials(self) -> list[Trial]:
         """None to begin with: each step is planned when those before it have been run."""
         return []
 
     @classmethod
-    def read(cls, description: Mapping[str, Any]) -> Setting:
+    def read(cls, guide: Guide, description: Mapping[str, Any]) -> Setting:
         """A setting from what the store has."""
-        told = {name: description[name] for name in cls.__dataclass_fields__}
-        return cls(**{**told, "mpis": tuple(told["mpis"]), "steps": "".join(told["steps"])})
+        told = {name: description[name] for name in cls.__dataclass_fields__ if name != "guide"}
+        return cls(guide, **{**told, "mpis": tuple(told["mpis"]), "steps": "".join(told["steps"])})
 
     def wanting(self, steps: str, mpis: Iterable[str] | None = None) -> Setting:
         """The same with these steps wanted now, and the MPIs that are there by now."""
-        chosen = "".join(key for key in KEYS if key in steps)
-        return replace(self, steps=chosen, mpis=self.mpis if mpis is None else in_order(mpis))
+        return replace(self, steps=self.guide.chosen(steps), mpis=self.mpis if mpis is None else in_order(mpis))
 
 
 def plan(
-    workload: Workload,
+    guide: Guide,
     given: Mapping[str, Any],
     cores: int,
     mpis: Iterable[str] = (USUAL_MPI,),
     *,
     thorough: bool = False,
-    steps: str = KEYS,
+    steps: str | None = None,
 ) -> Setting:
-    """A guided study from the workload's params that were `given`; `batch` is that of all ranks together. Raises
-    BadInput with one sentence."""
-    if workload.scaling is None:
-        raise BadInput(f"The workload {workload.name} doesn't tell how fast it is, so there is nothing to compare.")
-    ours = next((name for name in given if name in OURS), None)
-    if ours is not None:
-        raise BadInput(f"{ours} can't be set: the guided study varies it itself, or holds it for all its trials.")
+    """A guided study of some `steps` (None: all) from the workload's params that were `given`; `batch` is that of all
+    ranks together. Raises BadInput with one sentence."""
+    of = workload(guide.workload)
+    if of.scaling is None:
+        raise BadInput(f"The workload {of.name} doesn't tell how fast it is, so there is nothing to compare.")
+    taken = next((name for name in given if name in guide.taken), None)
+    if taken is not None:
+        raise BadInput(f"{taken} can't be set: the guided study varies it itself, or holds it for all its trials.")
     name = THOROUGH if thorough else QUICK
-    setting = Setting(name, max(cores, 1), in_order(mpis), {}, steps, workload.scaling.rate, workload.scaling.unit)
-    checked = workload.check({"iterations": ITERATIONS[name], **given}).model_dump(mode="json")
+    wanted = guide.keys if steps is None else steps
+    setting = Setting(guide, name, max(cores, 1), in_order(mpis), {}, wanted, of.scaling.rate, of.scaling.unit)
+    checked = of.check({"iterations": guide.iterations[name], **given}).model_dump(mode="json")
     batch = _batch(checked["batch"], setting.ranks, "batch" in given)
     # What nobody has set is left to the workload, so that studies read the same when its defaults are the same.
     params = {key: checked[key] for key in ("iterations", *given)} | {"batch": batch}
@@ -119,25 +116,30 @@ def plan(
 
 
 def plan_here(
-    session: SessionRecord | None, given: Mapping[str, Any], *, thorough: bool = False, steps: str = KEYS
+    guide: Guide,
+    session: SessionRecord | None,
+    given: Mapping[str, Any],
+    *,
+    thorough: bool = False,
+    steps: str | None = None,
 ) -> Setting:
     """A guided study for the machine of a session, or for this one. Raises BadInput."""
     machine = session.machine if session is not None and session.machine.get("units") else topology.machine()
     local = session is None or session.site.get("kind") == "local"
     cores = topology.allowed_cores(machine) if local else len({unit["core"] for unit in machine["units"]})
-    return plan(workload(WORKLOAD), given, cores, inventory.installed(), thorough=thorough, steps=steps)
+    return plan(guide, given, cores, inventory.installed(), thorough=thorough, steps=steps)
 
 
 def begin(store: Store, setting: Setting, submitted_by: str = "") -> StudyRecord:
     """Keep a guided study, of which nothing is run yet, so that a class can predict what will come out of it."""
-    return store.create_study(KIND, WORKLOAD, setting.description(), [], submitted_by)
+    return store.create_study(setting.guide.kind, setting.guide.workload, setting.description(), [], submitted_by)
 
 
-def ask_for(store: Store, study_id: int, steps: str) -> StudyRecord:
+def ask_for(guide: Guide, store: Store, study_id: int, steps: str) -> StudyRecord:
     """Have a guided study find out what these steps lack, with the MPIs that are here by now; what it has it keeps.
     Nothing is run yet. Raises BadInput where somebody works on it."""
     with runner.working_on(store, study_id) as me:
-        setting = Setting.read(store.study(study_id).description)
+        setting = Setting.read(guide, store.study(study_id).description)
         store.ask_study(study_id, me, setting.wanting(steps, inventory.installed()).description())
     return store.study(study_id)
 
@@ -145,17 +147,17 @@ def ask_for(store: Store, study_id: int, steps: str) -> StudyRecord:
 def in_order(mpis: Iterable[str]) -> tuple[str, ...]:
     """MPIs in the order in which they are shown."""
     there = set(mpis)
-    return tuple(name for name in step("g").vary["mpi"] if name in there)
+    return tuple(name for name in mpis() if name in there)
 
 
-def read_steps(text: str | None) -> str:
+def read_steps(guide: Guide, text: str | None) -> str:
     """Steps from words like "a,b" or "ab"; all of them where none is given. Raises BadInput."""
     if text is None:
-        return KEYS
+        return guide.keys
     given = [letter for letter in text.lower() if letter not in ", "]
-    if not given or not set(given) <= set(KEYS):
-        raise BadInput(f"--steps {text}: the steps are {KEYS[0]} to {KEYS[-1]}, for instance --steps b,c.")
-    return "".join(key for key in KEYS if key in given)
+    if not given or not set(given) <= set(guide.keys):
+        raise BadInput(f"--steps {text}: the steps are {guide.keys[0]} to {guide.keys[-1]}, for instance --steps b,c.")
+    return guide.chosen("".join(given))
 
 
 def _numbers(cores: int, quick: bool) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ same placement. Only the last step measures everything anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -15,16 +15,15 @@ from workshop.core import words
 from workshop.report.analysis.spent import as_long_run
 from workshop.store.records import RunRecord, Trial
 from workshop.study import results
-from workshop.study.guided.cells import cells
 from workshop.study.guided.chance import Chance, chance
+from workshop.study.guided.guide import Guide
 from workshop.study.guided.placements import key
 from workshop.study.guided.plan import Setting
-from workshop.study.guided.steps import ANEW, KEYS, step
 from workshop.study.kinds import Sofar
 from workshop.study.results import CellResult
 from workshop.study.trials import Cell, impossible, status
 
-OVERALL = "overall_per_second"  # metric: images per second of training and evaluation together
+OVERALL = "overall_per_second"  # metric: work per second, training and evaluation together
 LONGEST = 120  # characters of a reason
 
 
@@ -33,6 +32,7 @@ class StepResults:
 
     def __init__(self, setting: Setting, trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> None:
         self.setting = setting
+        self.guide = setting.guide
         self.trials = trials
         self.runs = {number: with_overall(run, setting.rate) for number, run in runs.items()}
         self._cells: dict[str, list[Cell]] = {}
@@ -40,14 +40,14 @@ class StepResults:
 
     def rate(self, of: str) -> str:
         """The metric that a step compares."""
-        return OVERALL if step(of).overall else self.setting.rate
+        return OVERALL if self.guide.step(of).overall else self.setting.rate
 
     def cells(self, of: str) -> list[Cell]:
         """What a step runs, given what is known now."""
         if of not in self._cells:
             self._cells[of] = [
                 replace(cell, point={"step": of, **cell.point}, label=f"{of}: {cell.label}")
-                for cell in cells(self, step(of))
+                for cell in self.guide.cells(self, self.guide.step(of))
             ]
         return self._cells[of]
 
@@ -60,7 +60,7 @@ class StepResults:
     def trials_of(self, of: str, cell: Cell) -> list[Trial]:
         """The trials that a cell has, its own or those of a cell that does the same, in their order."""
         same = self._by_key.get(key(cell.params, cell.placement), [])
-        found = [trial for trial in same if (trial.point.get("step") == ANEW) == (of == ANEW)]
+        found = [trial for trial in same if (trial.point.get("step") == self.guide.anew) == (of == self.guide.anew)]
         # What couldn't be run at first, for want of an MPI, may have become possible.
         return found if cell.why else [trial for trial in found if not impossible(trial)]
 
@@ -81,8 +81,8 @@ class StepResults:
         """How repeats of one cell scatter, over all steps."""
         measured = {
             key(cell.params, cell.placement): one.rates
-            for of in KEYS
-            if of != ANEW
+            for of in self.guide.keys
+            if of != self.guide.anew
             for cell, one in zip(self.cells(of), self.results(of), strict=True)
         }
         return chance(measured.values())
@@ -101,7 +101,7 @@ class StepResults:
         if one is None or other is None:
             return False
         of = one.point.get("step", "")
-        among = 2 if of == ANEW else sum(bool(cell.rates) for cell in self.results(of))
+        among = 2 if of == self.guide.anew else sum(bool(cell.rates) for cell in self.results(of))
         return self.chance.apart(one.rates, other.rates, max(among, 2))
 
     def beats(self, one: CellResult | None, other: CellResult | None) -> bool:
@@ -128,20 +128,6 @@ class StepResults:
                 return results.rate_of(self.runs[trial.run_id or 0], self.rate(of))
         return None
 
-    def evaluation_seconds(self) -> list[tuple[CellResult, float]]:
-        """What one evaluation takes in each way to ask the classifier."""
-        found = []
-        for one, run in self.measured("e"):
-            seconds, count = as_long_run(run), run.metrics.get("evaluations")
-            if seconds and isinstance(count, int) and count > 0 and seconds["evaluate"]:
-                found.append((one, seconds["evaluate"] / count))
-        return found
-
-    def evaluation_shares(self) -> dict[tuple[str, int], float]:
-        """The share of evaluation in training and evaluation, by before or after and number of ranks."""
-        told = {(one.point["evaluation"], one.point["ranks"]): as_long_run(run) for one, run in self.measured("h")}
-        return {at: seconds["evaluate"] / sum(seconds.values()) for at, seconds in told.items() if seconds}
-
     def failures(self, of: str) -> str:
         """Which of a step's cells failed, and why the first did, as a sentence; empty where none has."""
         failed = [one for one in self.results(of) if one.status == "failed" and one.why]
@@ -165,9 +151,9 @@ class StepResults:
         return results.results(mine, self.runs, self.rate(of))[0]
 
 
-def step_results(sofar: Sofar) -> StepResults:
+def step_results(guide: Guide, sofar: Sofar) -> StepResults:
     """What the steps of a study have found so far."""
-    return StepResults(Setting.read(sofar.study.description), sofar.trials, sofar.runs)
+    return StepResults(Setting.read(guide, sofar.study.description), sofar.trials, sofar.runs)
 
 
 def name(one: CellResult) -> str:
@@ -189,26 +175,3 @@ def with_overall(run: RunRecord, rate: str) -> RunRecord:
         return run
     share = seconds["train"] / sum(seconds.values())
     return replace(run, metrics={**run.metrics, OVERALL: told * share})
-
-
-@dataclass(frozen=True)
-class ThreadCount:
-    """All threads of one kind in a run's first rank."""
-
-    kind: str
-    count: int
-    busy: int  # of which worked
-    seconds: float  # of processors
-
-
-def threads_of(run: RunRecord) -> list[ThreadCount]:
-    """The census of a run's first rank, the most numerous kind first; empty where it has told none."""
-    told: Any = run.metrics.get("threads")
-    if not isinstance(told, list) or not told or not isinstance(told[0], dict):
-        return []
-    kinds = [
-        ThreadCount(kind, int(one.get("count", 0)), int(one.get("busy", 0)), float(one.get("seconds", 0.0)))
-        for kind, one in told[0].items()
-        if isinstance(one, dict)
-    ]
-    return sorted((kind for kind in kinds if kind.count), key=lambda kind: (-kind.count, kind.kind))

@@ -1,23 +1,28 @@
-"""The nine steps as data: `steps.yaml` says what each asks, varies and shows, and with which words."""
+"""The steps of a guided study as data: `steps.yaml` of a capability says what each asks, varies and shows.
+
+`vary` names the axes of a step's grid and their values: a list, or what the setting gives by that name
+(`Setting.values`). `label` calls a cell by its values, which `names` may replace. `iterations` and `params` are set in
+all cells; with `spread` they run on the fastest placement that has several ranks, with `own_batch` each rank brings a
+batch of its own. `lacking` is why a cell with an MPI that isn't installed can't be run. `repeat` says how many of the
+fastest cells are run again; with `overall` cells are compared by training and evaluation together, with `prune` a
+hopeless trial is ended early, with `anew` the step shares no trial with others. One step is measured `anew`.
+
+A step's question is answered by a number (unit, lowest, highest, step, start) or by the name of a cell. `answer` names
+one of the guide's answers, `shown` one of its figures, and `words` are the sentences of the verdict.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict
 
-from workshop.study.references import PUBLISHED
-
-SOURCE = next(one.source for one in PUBLISHED if one.what == "S-GAN")
-OTHERS = "Their images, net and machine were others: compare what helped and what didn't, not the numbers."
 Verdict = dict[str, str]  # verdict, why, next
 
 
 class Step(BaseModel):
-    """One step; `steps.yaml` explains the fields."""
+    """One step."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -27,7 +32,7 @@ class Step(BaseModel):
     asks: str
     question: str  # that learners answer beforehand
     number: tuple[Any, ...] = ()
-    answer: Literal["threads", "gain", "winner", "growth", "share", "whole"]
+    answer: str
     vary: Mapping[str, tuple[Any, ...] | str] = {}
     label: str = ""
     names: Mapping[Any, str] = {}
@@ -41,8 +46,8 @@ class Step(BaseModel):
     overall: bool = False
     prune: bool = False
     anew: bool = False
-    shown: Literal["profile", "grid", "memory", "bars", "shares", "waterfall"]
-    article: str  # the article's own figures
+    shown: str
+    published: str  # the figures of those whom the study follows
     explain: str
     words: Mapping[str, str | Verdict]
 
@@ -57,19 +62,3 @@ class Step(BaseModel):
     def judge(self, name: str, **facts: Any) -> Verdict:
         """One of the step's verdicts: verdict, why and next."""
         return {part: text.format(**facts).strip() for part, text in dict(self.words[name]).items()}
-
-
-_DATA = yaml.load(  # the loader in C takes a tenth of the time
-    files("workshop.study.guided").joinpath("steps.yaml").read_text(encoding="utf-8"),
-    Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader),
-)
-WORKLOAD: str = _DATA["workload"]
-TITLE: str = _DATA["title"]
-STEPS = tuple(Step(**one) for one in _DATA["steps"])
-KEYS = "".join(one.key for one in STEPS)
-ANEW = next(one.key for one in STEPS if one.anew)
-
-
-def step(key: str) -> Step:
-    """The step of that letter."""
-    return STEPS[KEYS.index(key)]

@@ -1,4 +1,4 @@
-"""How the guided study looks in a terminal of 80 columns."""
+"""How a guided study looks in a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from rich.text import Text
 
 from workshop.core import words
 from workshop.report import terminal
-from workshop.study.guided.kind import PathReport, StepReport
+from workshop.study.guided.kind import GuidedReport, StepReport
 from workshop.study.guided.step_results import name
-from workshop.study.guided.steps import SOURCE
 from workshop.study.results import best
 from workshop.study.terminal import rate, show_report
 
 COLOURS = {"done": "green", "running": "cyan", "partly": "yellow", "waiting": "dim"}
 
 
-def show_path(found: PathReport) -> None:
+def show_guided(found: GuidedReport) -> None:
     """A line for each step, what each says, and the verdict of all."""
     headings = ("", "step", "state", "cells", "best", found.unit)
     table = terminal.table(headings, map(_row, found.steps), right=("cells", found.unit))
     said = [terminal.labelled(one.step.key, one.verdict["verdict"]) for one in found.steps if one.verdict is not None]
-    after = [f"After: {SOURCE}. What its authors measured stands on the dashboard's page Tuning."]
+    guide = found.found.guide
+    after = [f"After: {guide.source}. What its authors measured stands on the dashboard's page {guide.page}."]
     if runs := [trial.run_id for trial in found.trials if trial.run_id]:
         after.append(f"{words.capital(words.numbered('run', runs))} (workshop runs show RUN)")
     show_report(found, table, *said, after=after)

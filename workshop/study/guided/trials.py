@@ -1,4 +1,4 @@
-"""Which trials the guided study wants next, how many in all, which one is hopeless, and how long they are likely to
+"""Which trials a guided study wants next, how many in all, which one is hopeless, and how long they are likely to
 take. Pure but for the estimates, which read the store."""
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from workshop.core.placement import Placement
 from workshop.registry import workload
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study.guided.cells import spread_out
+from workshop.study.guided.guide import Guide
 from workshop.study.guided.placements import key
-from workshop.study.guided.plan import KIND, Setting
+from workshop.study.guided.plan import Setting
 from workshop.study.guided.step_results import StepResults, step_results
-from workshop.study.guided.steps import KEYS, STEPS, WORKLOAD, step
 from workshop.study.kinds import Sofar, Watched
 from workshop.study.results import best
 from workshop.study.trials import RESULTS, Cell, interleave, status
@@ -29,13 +28,12 @@ WATCHED = 3.0  # seconds that it is watched before that
 # for ranks that have cores of their own; more ranks than cores take turns with all of that.
 TRIAL = 13.0
 PAST = 300  # runs from which expected times are taken
-ALIKE = ("iterations", "size")  # params by which a run takes its time
 Placements = list[Mapping[str, Any]]
 
 
-def more(sofar: Sofar) -> list[Trial]:
+def more(guide: Guide, sofar: Sofar) -> list[Trial]:
     """The trials of the first step that wants any: first each of its cells once, then those again that are repeated."""
-    found = step_results(sofar)
+    found = step_results(guide, sofar)
     first = max((trial.number for trial in sofar.trials), default=0) + 1
     for key_ in found.setting.steps:
         if wanted := interleave(_new(found, key_), 1, first) or _again(found, key_, first):
@@ -43,20 +41,20 @@ def more(sofar: Sofar) -> list[Trial]:
     return []
 
 
-def total(sofar: Sofar) -> int:
+def total(guide: Guide, sofar: Sofar) -> int:
     """How many trials there will be in all, as far as one can tell before later steps know what earlier ones find."""
-    found = step_results(sofar)
+    found = step_results(guide, sofar)
     return len(sofar.trials) + sum(len(ahead(found, key_)) for key_ in found.setting.steps)
 
 
-def hopeless(sofar: Sofar, trial: Trial, watched: Watched) -> str | None:
+def hopeless(guide: Guide, sofar: Sofar, trial: Trial, watched: Watched) -> str | None:
     """Why a trial is ended early: it has more threads than cores, and does less than half the work of the best of its
     step. What has a core for each thread may only have met a busy moment of the machine."""
     of = trial.point.get("step", "")
-    pruned = of in KEYS and of and step(of).prune
+    pruned = of in guide.keys and of and guide.step(of).prune
     if not pruned or trial.repeat > 1 or watched.rate is None or watched.seconds < WATCHED:
         return None
-    found = step_results(sofar)
+    found = step_results(guide, sofar)
     where = Placement.parse(trial.placement)
     told = str(trial.point.get("env.TF_NUM_INTRAOP_THREADS", ""))
     threads = int(told) if told.isdigit() and int(told) else where.threads_per_rank
@@ -81,13 +79,12 @@ def ahead(found: StepResults, of: str) -> Placements:
     repeats = found.setting.repeats
     if fresh:  # which of them will be repeated, nobody knows; any will do, the cheapest ones rather than others
         able = [*fresh, *(cell for cell in found.cells(of) if not cell.why and cell not in fresh)]
-        for cell in sorted(able, key=lambda cell: cell.placement["ranks"])[: _repeated_cells(of)]:
+        for cell in sorted(able, key=lambda cell: cell.placement["ranks"])[: _repeated_cells(found, of)]:
             wanted += [cell.placement] * (repeats - max(len(found.trials_of(of, cell)), 1))
     else:
         wanted += [trial.placement for trial in _again(found, of, 1)]
-    if step(of).anew and not found.begun("d") and "d" in found.setting.steps:  # which will have a stage of its own
-        wanted += [spread_out(found).as_json()] * repeats
-    return wanted
+    later = found.guide.later(found, found.guide.step(of))
+    return [*wanted, *(where for where in later for _ in range(repeats))]
 
 
 def unfinished(found: StepResults, of: str) -> Placements:
@@ -123,14 +120,14 @@ def _repeated(found: StepResults, of: str) -> list[Cell]:
         if (rate := found.first_rate(of, cell)) is not None:
             rated.setdefault(key(cell.params, cell.placement), (rate, cell))
     ordered: Sequence[tuple[float, Cell]] = list(rated.values())
-    if (most := _repeated_cells(of)) is not None:
+    if (most := _repeated_cells(found, of)) is not None:
         ordered = sorted(ordered, key=lambda pair: -pair[0])[:most]
     return [cell for _, cell in ordered]
 
 
-def _repeated_cells(of: str) -> int | None:
+def _repeated_cells(found: StepResults, of: str) -> int | None:
     """How many cells of a step are repeated; None: all."""
-    repeat = step(of).repeat
+    repeat = found.guide.step(of).repeat
     return None if repeat == "all" else repeat
 
 
@@ -166,28 +163,30 @@ def estimate(placements: Sequence[Mapping[str, Any]], cores: int, past: Iterable
 
 def expected(store: Store, setting: Setting, sofar: Sofar | None = None) -> Estimate:
     """What the steps still want that a study was asked for; `sofar` is None for one that isn't there yet."""
-    nothing = StudyRecord(0, KIND, WORKLOAD, setting.description(), "interrupted", "", 0.0, None, 0, 0, 0)
-    return _estimate(step_results(sofar or Sofar(nothing, [], {})), setting.steps, _past(store, setting))
+    guide = setting.guide
+    nothing = StudyRecord(0, guide.kind, guide.workload, setting.description(), "interrupted", "", 0.0, None, 0, 0, 0)
+    return _estimate(step_results(guide, sofar or Sofar(nothing, [], {})), setting.steps, _past(store, setting))
 
 
-def by_step(store: Store, sofar: Sofar) -> dict[str, Estimate]:
+def by_step(guide: Guide, store: Store, sofar: Sofar) -> dict[str, Estimate]:
     """What each step would still want, whether it was asked for or not."""
-    found = step_results(sofar)
+    found = step_results(guide, sofar)
     past = _past(store, found.setting)
-    return {one.key: _estimate(found, one.key, past) for one in STEPS}
+    return {one.key: _estimate(found, one.key, past) for one in guide.steps}
 
 
 def _estimate(found: StepResults, steps: str, past: Sequence[RunRecord]) -> Estimate:
-    chosen = [key_ for key_ in KEYS if key_ in steps]
+    chosen = found.guide.chosen(steps)
     placements = [where for key_ in chosen for where in (*unfinished(found, key_), *ahead(found, key_))]
     return estimate(placements, found.setting.cores, past)
 
 
 def _past(store: Store, setting: Setting) -> list[RunRecord]:
     """Runs that there have been, and that did about as much as a trial of the study does."""
-    usual = workload(WORKLOAD).params.model_fields
-    wanted = {name: setting.params.get(name, usual[name].default) for name in ALIKE}
-    runs = store.runs(workload=WORKLOAD, status="completed", limit=PAST)
+    guide = setting.guide
+    usual = workload(guide.workload).params.model_fields
+    wanted = {name: setting.params.get(name, usual[name].default) for name in guide.alike}
+    runs = store.runs(workload=guide.workload, status="completed", limit=PAST)
     return [
         run for run in runs if all(run.params.get(name, usual[name].default) == value for name, value in wanted.items())
     ]

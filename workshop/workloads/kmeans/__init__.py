@@ -107,6 +107,7 @@ WORKLOAD = Workload(
     compile="workshop.workloads.kmeans.compilation:kernels",
     order=100,  # it answers at once, with a picture
     panels="workshop.workloads.kmeans.panels:PANELS",
+    failures="workshop.workloads.kmeans.failures:failures",
 )
 
 EXTENSION = Extension(

@@ -120,6 +120,7 @@ WORKLOAD = Workload(
         knobs={"exchange": ("horovod", "mpi", "mpi-per-tensor", "parameter-server")},
     ),
     order=200,
+    failures="workshop.workloads.mnist.failures:failures",
 )
 
 EXTENSION = Extension(

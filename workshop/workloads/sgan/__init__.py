@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from workshop.engine.fields import ADVANCED, Data, Exchange, Target, Trace, number
-from workshop.extension import Artifacts, Extension, Params, Scaling, Tuning, Workload
+from workshop.extension import Artifacts, Command, Extension, Page, Params, Scaling, Study, Tuning, Workload
 
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
 # heading under which the form shows a field.
@@ -107,4 +107,19 @@ WORKLOAD = Workload(
     panels="workshop.workloads.sgan.panels:PANELS",
 )
 
-EXTENSION = Extension(workloads=(WORKLOAD,))
+PATH = Study(
+    name="path",
+    kind="workshop.workloads.sgan.study.guide:KIND",
+    cards="workshop.workloads.sgan.study.cards:cards",
+    show="workshop.study.guided.terminal:show_guided",
+    elsewhere="`workshop study run path`, or the dashboard's page Tuning",
+    visible="workshop.study.guided.cards:visible",
+    hidden="The page Tuning asks what you expect of each step; what came out is shown to those who have guessed.",
+)
+
+EXTENSION = Extension(
+    workloads=(WORKLOAD,),
+    studies=(PATH,),
+    pages=(Page("tuning", "Tuning", "tune", "workshop.workloads.sgan.study.page:page", order=400),),
+    commands=(Command("study run", "path", "workshop.workloads.sgan.study.command:path", order=300),),
+)

@@ -13,14 +13,15 @@ from workshop.pages import frame, studies
 from workshop.registry import workload
 from workshop.report.wording import waiting
 from workshop.store.records import Identity, SessionRecord
-from workshop.study.guided import page_step, plan, trials
-from workshop.study.guided.page_step import EVERY, WHERE, PathView
-from workshop.study.guided.steps import KEYS, SOURCE, STEPS, WORKLOAD
+from workshop.study.guided import plan, trials
 from workshop.study.trials import remaining
+from workshop.workloads.sgan.study import page_step
+from workshop.workloads.sgan.study.guide import GUIDE
+from workshop.workloads.sgan.study.page_step import EVERY, WHERE, PathView
 
 ABOUT = (
     "From a naive start to the machine's limit, one step after the other: predict what comes out, run it, see, "
-    f"explain. After *{frame.plain(SOURCE)}*, on this machine."
+    f"explain. After *{frame.plain(GUIDE.source)}*, on this machine."
 )
 RECENT = 20  # guided studies to choose from
 SETTINGS = {False: "Quick", True: "Thorough"}
@@ -32,7 +33,7 @@ def page() -> None:
     """Draw the page Tuning."""
     identity = frame.heading("Tuning", ABOUT)
     session = frame.choose_session()
-    study = studies.chosen(frame.store().studies(kind=plan.KIND, limit=RECENT), plan.KIND, "these", "guided one")
+    study = studies.chosen(frame.store().studies(kind=GUIDE.kind, limit=RECENT), GUIDE.kind, "these", "guided one")
     if study is None or st.query_params.get("new"):
         _form(session, identity)
         return
@@ -47,7 +48,7 @@ def page() -> None:
 
 def _step(study_id: int) -> str:
     """Buttons for the nine steps; returns the one that is picked."""
-    names = {step.key: f"{step.key} {step.short}" for step in STEPS}
+    names = {step.key: f"{step.key} {step.short}" for step in GUIDE.steps}
     wanted = st.query_params.get("step", "a")
     picked = st.pills(
         "Step",
@@ -75,7 +76,7 @@ def _form(session: SessionRecord | None, identity: Identity) -> None:
             "Setting", list(SETTINGS), default=False, required=True, format_func=lambda one: SETTINGS[one]
         )
         try:
-            setting = plan.plan_here(session, _given(), thorough=bool(thorough))
+            setting = plan.plan_here(GUIDE, session, _given(), thorough=bool(thorough))
         except WorkshopError as error:
             st.error(frame.plain(str(error)))
             return
@@ -92,7 +93,7 @@ def _form(session: SessionRecord | None, identity: Identity) -> None:
 
 def _given() -> dict[str, Any]:
     """What all trials have in common."""
-    fields = workload(WORKLOAD).params.model_fields
+    fields = workload(GUIDE.workload).params.model_fields
     given: dict[str, Any] = {}
     for name, column in zip(ASKED, st.columns(2), strict=False):
         extra = fields[name].json_schema_extra
@@ -151,5 +152,5 @@ def _buttons(now: PathView, session: SessionRecord | None, identity: Identity, g
         if session is None or not session.up:
             st.markdown(frame.plain(frame.not_up(session)))
         elif now.left().runs and st.button("Run all that is missing", icon=":material/play_arrow:", key="tuning-all"):
-            page_step.run(study_id, KEYS, session, identity)
+            page_step.run(study_id, GUIDE.keys, session, identity)
         studies.begin_another("tuning-new")

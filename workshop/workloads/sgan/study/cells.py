@@ -6,15 +6,17 @@ on evaluation, in which each rank brings a batch of its own, as nodes do in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import product
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from workshop.core.placement import Placement
-from workshop.study.guided.placements import AS_FOUND, naive, place, with_set, with_variables
-from workshop.study.guided.steps import Step, step
+from workshop.study.guided.grid import crowded, points
+from workshop.study.guided.placements import naive, place, with_variables
+from workshop.study.guided.steps import Step
 from workshop.study.settings import VARIABLE
 from workshop.study.trials import Cell
+from workshop.workloads.sgan.study.results import evaluation_seconds
+from workshop.workloads.sgan.study.settings import AS_FOUND, with_set
 
 if TYPE_CHECKING:
     from workshop.study.guided.step_results import StepResults
@@ -34,18 +36,6 @@ def cells(found: StepResults, one: Step) -> list[Cell]:
     if one.anew:
         return stages(found)
     return [_cell(found, one, point) for point in points(found, one) if not crowded(found, point)]
-
-
-def points(found: StepResults, one: Step) -> Iterator[dict[str, Any]]:
-    """All points of a step's grid."""
-    named = found.setting.values | {"means": tuple(one.means)}
-    for values in product(*(named[values] if isinstance(values, str) else values for values in one.vary.values())):
-        yield dict(zip(one.vary, values, strict=True))
-
-
-def crowded(found: StepResults, point: Mapping[str, Any]) -> bool:
-    """Whether the quick setting leaves a point out, because it has more than two threads for a core."""
-    return found.setting.quick and point.get("ranks", 0) * point.get("threads", 0) > 2 * found.setting.cores
 
 
 def base(found: StepResults, ranks: int = 1, **more: Any) -> dict[str, Any]:
@@ -96,6 +86,13 @@ def _own_batch(found: StepResults, ranks: int) -> dict[str, int]:
     return {"batch": max(params["batch"] // most, 1), "iterations": max(iterations * most // ranks, 1)}
 
 
+def later(found: StepResults, one: Step) -> list[Mapping[str, Any]]:
+    """The stage of ranks x threads, which the last step has where the step before it finds a gain."""
+    if one.anew and not found.begun("d") and "d" in found.setting.steps:
+        return [spread_out(found).as_json()]
+    return []
+
+
 def spread_out(found: StepResults) -> Placement:
     """The fastest placement with two ranks or more: settings of MPIs matter to ranks that exchange something."""
     one = found.best("d", lambda one: one.placement["ranks"] > 1)
@@ -109,7 +106,7 @@ def spread_out(found: StepResults) -> Placement:
 def stages(found: StepResults) -> list[Cell]:
     """What each step gave, one on top of the other, from the naive start on. What made no difference beyond chance
     isn't taken along."""
-    cores, profile, mpi = found.setting.cores, step("a"), step("g")
+    cores, step = found.setting.cores, found.setting.guide.step
     where, how = naive(cores), {**step("h").params, **EVALUATION[BEFORE]}
     made: list[Cell] = []
 
@@ -120,9 +117,9 @@ def stages(found: StepResults) -> list[Cell]:
             point = {"stage": name, "gave": key}
             made.append(Cell(name, base(found, where.ranks, **how), where.as_json(), point))
 
-    add("", profile.name(1), where)
+    add("", step("a").name(1), where)
     if cores > 1:
-        add("a", profile.name(cores), place(1, cores, cores))
+        add("a", step("a").name(cores), place(1, cores, cores))
     now = found.at("a", cores=cores)
     threads = found.best("c")
     if threads is not None and found.beats(threads, now):
@@ -137,8 +134,8 @@ def stages(found: StepResults) -> list[Cell]:
             add("f", "settings", Placement.parse(named.placement))
         other = found.best("g")
         if other is not None and other.point["mpi"] != "openmpi" and found.beats(other, named or best):
-            add("g", mpi.name(other.point["mpi"]), Placement.parse(other.placement), exchange="mpi")
-    costs = {one.point["inference"]: seconds for one, seconds in found.evaluation_seconds()}
+            add("g", step("g").name(other.point["mpi"]), Placement.parse(other.placement), exchange="mpi")
+    costs = {one.point["inference"]: seconds for one, seconds in evaluation_seconds(found)}
     add("e", "inference", where, inference=min(costs, key=lambda name: costs[name], default="compiled"))
     add("h", "evaluation", where, **EVALUATION[AFTER])
     return made

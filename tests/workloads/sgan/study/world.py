@@ -9,13 +9,12 @@ from typing import Any
 
 from tests.report.analysis import cases
 from workshop.core.placement import Placement
-from workshop.registry import workload
 from workshop.store.records import RunRecord, SessionRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.guided.plan import Setting, begin, plan
-from workshop.study.guided.steps import KEYS
 from workshop.study.guided.trials import more
 from workshop.study.kinds import Sofar, read
+from workshop.workloads.sgan.study.guide import GUIDE
 
 CORES = 2
 EVALUATIONS = 30
@@ -70,7 +69,7 @@ def metrics(params: Mapping[str, Any], where: Placement, repeat: int, how: Rate 
 def setting(**more: Any) -> Setting:
     mpis = more.pop("mpis", ("openmpi",))
     given = {"data": "digits", **more.pop("given", {})}
-    return plan(workload("sgan"), given, more.pop("cores", CORES), mpis, **more)
+    return plan(GUIDE, given, more.pop("cores", CORES), mpis, **more)
 
 
 class World:
@@ -90,7 +89,7 @@ class World:
 
     def step(self) -> list[Trial]:
         """Ask for more, and run it. Returns what was asked for; nothing: the study is complete."""
-        wanted = more(self.sofar)
+        wanted = more(GUIDE, self.sofar)
         for trial in wanted:
             self.trials.append(trial if trial.error else self._run(trial))
         return wanted
@@ -121,7 +120,7 @@ def record(
 
 
 def study(
-    store: Store, session: SessionRecord, steps: str = KEYS, of: Setting | None = None, ended: int | None = None
+    store: Store, session: SessionRecord, steps: str = GUIDE.keys, of: Setting | None = None, ended: int | None = None
 ) -> StudyRecord:
     """A guided study in a store, of which these steps have been run; or only its first `ended` trials."""
     made = begin(store, of or setting(steps=steps))
@@ -142,7 +141,7 @@ def study(
 
 def wanted(store: Store, study_id: int) -> list[Trial]:
     """What the study asks for beyond what it has."""
-    return more(Sofar(store.study(study_id), *read(store, study_id)))
+    return more(GUIDE, Sofar(store.study(study_id), *read(store, study_id)))
 
 
 def end(store: Store, session: SessionRecord, study_id: int, trial: Trial) -> None:

@@ -31,15 +31,15 @@ def path(
     from workshop.core import words
     from workshop.registry import workload as workload_of
     from workshop.study.guided.kind import steps_in_words
-    from workshop.study.guided.plan import KIND, plan_here, read_steps
-    from workshop.study.guided.steps import WORKLOAD
+    from workshop.study.guided.plan import plan_here, read_steps
     from workshop.study.settings import read_settings
+    from workshop.workloads.sgan.study.guide import GUIDE
 
-    wanted = read_steps(steps)
-    given = read_settings(settings or [], workload_of(WORKLOAD))
+    wanted = read_steps(GUIDE, steps)
+    given = read_settings(settings or [], workload_of(GUIDE.workload))
     store, shared = commands.store_and_session(session, private)
-    setting = plan_here(shared, given, thorough=thorough, steps=wanted)
-    study = commands.begin(store, KIND, WORKLOAD, setting)
+    setting = plan_here(GUIDE, shared, given, thorough=thorough, steps=wanted)
+    study = commands.begin(store, GUIDE.kind, GUIDE.workload, setting)
     cores = words.count(setting.cores, "core")
     common.stderr().print(f"The {setting.name} setting of {steps_in_words(setting.steps)}, for {cores}.")
     return commands.go_on(store, study, shared, minutes, as_json)

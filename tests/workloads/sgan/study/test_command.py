@@ -14,6 +14,7 @@ from tests.study.conftest import own_lock
 from tests.support import limit
 from workshop.store.store import Store
 from workshop.study.guided.plan import Setting
+from workshop.workloads.sgan.study.guide import GUIDE
 
 __all__ = ["own_lock"]
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
@@ -53,7 +54,7 @@ def test_two_steps_are_run_and_gone_on_with(workshop_home: Path) -> None:
     assert steps["b"]["state"] == "waiting", "that one of its cells is one of a's tells nothing of it"
     with Store.open() as store:
         assert [run.status for run in store.runs()] == ["completed"] * 4
-        assert Setting.read(store.study(1).description).steps == "ag"
+        assert Setting.read(GUIDE, store.study(1).description).steps == "ag"
     shown = run("show", "1")
     assert shown.returncode == 0 and all(len(line) <= 80 for line in shown.stdout.splitlines())
     assert "Profile the start" in shown.stdout and "Only Open MPI could be measured" in shown.stdout

@@ -13,21 +13,23 @@ from workshop.registry import workload
 from workshop.report.analysis import openmp
 from workshop.report.analysis.threads import KINDS
 from workshop.report.command_line import run_command
-from workshop.study.guided.answers import Grown
-from workshop.study.guided.cells import AFTER, BEFORE
-from workshop.study.guided.memory import EVALUATIONS
-from workshop.study.guided.placements import AS_FOUND, HOROVOD, INTEL
-from workshop.study.guided.step_results import StepResults, gain, name, threads_of
-from workshop.study.guided.steps import WORKLOAD, Step, Verdict, step
+from workshop.study.guided.guide import Events
+from workshop.study.guided.step_results import StepResults, gain, name
+from workshop.study.guided.steps import Step, Verdict
 from workshop.study.results import CellResult, ranked
+from workshop.workloads.sgan.study.cells import AFTER, BEFORE
+from workshop.workloads.sgan.study.memory import EVALUATIONS, Growth
+from workshop.workloads.sgan.study.results import evaluation_seconds, evaluation_shares, threads_of
+from workshop.workloads.sgan.study.settings import AS_FOUND, HOROVOD, INTEL
 
+Grown = Mapping[str, Growth]  # by the way to ask the classifier
 LONG = 10_000  # evaluations of a training that takes days
 SHORTENED = ("iterations", "evaluate_every", "evaluate_images", "trace")  # params of a trial that real runs don't have
 
 
-def judge(found: StepResults, of: str, grown: Grown) -> Verdict | None:
+def judge(found: StepResults, of: str, events: Events) -> Verdict | None:
     """What a step has found; None where it hasn't measured enough."""
-    return _VERDICTS[of](found, step(of), grown)
+    return _VERDICTS[of](found, found.guide.step(of), events["memory"])
 
 
 def _profile(found: StepResults, one: Step, grown: Grown) -> Verdict | None:
@@ -100,7 +102,7 @@ def _memory(found: StepResults, one: Step, grown: Grown) -> Verdict | None:
         return None
     ways = words.listed(f"{way} {how.added / 1e6:+.1f} ± {how.uncertainty / 1e6:.1f} MB" for way, how in grown.items())
     measured = one.say("measured", evaluations=EVALUATIONS, ways=ways)
-    each = [f"{name(cell)} {words.seconds(seconds)}" for cell, seconds in found.evaluation_seconds()]
+    each = [f"{name(cell)} {words.seconds(seconds)}" for cell, seconds in evaluation_seconds(found)]
     costs = one.say("costs", each=words.listed(each)) if each else ""
     leaking = [way for way, how in grown.items() if how.grows]
     if leaking:
@@ -190,7 +192,7 @@ def _mpis(found: StepResults, one: Step, grown: Grown) -> Verdict | None:
 def _evaluation(found: StepResults, one: Step, grown: Grown) -> Verdict | None:
     most = max(cell.point["ranks"] for cell in found.results("h"))
     ends = {when: found.at("h", evaluation=when, ranks=most) for when in (BEFORE, AFTER)}
-    shares = found.evaluation_shares()
+    shares = evaluation_shares(found)
     if None in ends.values() or not {(when, most) for when in ends} <= shares.keys():
         return None
     was, now = (shares[when, most] for when in ends)
@@ -221,7 +223,7 @@ def _stages(found: StepResults, one: Step, grown: Grown) -> Verdict | None:
         last=_speed(found, last),
         Gave=words.capital(gave),
         failures=found.failures("i"),
-        command=_command(last),
+        command=_command(found, last),
     )
 
 
@@ -279,8 +281,8 @@ def _openmp_reason(found: StepResults, of: str, variable: str) -> str:
     return openmp.why(told, variable, f"run {told.id}" if told is not None else "")
 
 
-def _command(one: CellResult) -> str:
+def _command(found: StepResults, one: CellResult) -> str:
     """The command for a run as long as the workload has it, not as short as a trial."""
-    known = workload(WORKLOAD)
+    known = workload(found.guide.workload)
     params = {param: value for param, value in one.params.items() if param not in SHORTENED}
     return run_command(known, named(known.params, params), Placement.parse(one.placement))

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.server import seed
-from tests.study.guided import world
-from tests.study.guided.world import World
+from tests.workloads.sgan.study import world
+from tests.workloads.sgan.study.world import World
 from workshop.core.documents import finite
 from workshop.core.placement import Placement
 from workshop.report import html
@@ -20,32 +20,35 @@ from workshop.store.store import Store
 from workshop.study import kinds
 from workshop.study.cards import cards
 from workshop.study.guided import plan
-from workshop.study.guided.answers import answer, ask
-from workshop.study.guided.cards import step_cards
 from workshop.study.guided.guesses import Answer, right
-from workshop.study.guided.kind import PathReport
-from workshop.study.guided.memory import Growth, growth
+from workshop.study.guided.guide import Events
+from workshop.study.guided.kind import GuidedReport
+from workshop.study.guided.questions import answer, ask
 from workshop.study.guided.step_results import StepResults, step_results
-from workshop.study.guided.steps import KEYS, SOURCE
-from workshop.study.guided.terminal import show_path
-from workshop.study.guided.verdicts import judge
+from workshop.study.guided.terminal import show_guided
+from workshop.workloads.sgan.study.cards import step_cards
+from workshop.workloads.sgan.study.guide import GUIDE
+from workshop.workloads.sgan.study.memory import Growth, growth
+from workshop.workloads.sgan.study.verdicts import judge
+
+NOTHING: Events = {"memory": {}}  # that runs told while they went on
 
 
 def measured(how: world.Rate = world.rate, **more: Any) -> StepResults:
     quick = World(world.setting(**more), how)
     quick.complete()
-    return step_results(quick.sofar)
+    return step_results(GUIDE, quick.sofar)
 
 
 def said(found: StepResults, key: str, grown: dict[str, Growth] | None = None) -> dict[str, str]:
-    told = judge(found, key, grown or {})
+    told = judge(found, key, {"memory": grown or {}})
     assert told is not None
     return told
 
 
 def answered(found: StepResults, key: str) -> Answer:
     """To what learners predict."""
-    told = answer(found, key, {})
+    told = answer(found, key, NOTHING)
     assert told is not None
     return told
 
@@ -122,7 +125,7 @@ def test_memory_that_leaks_and_memory_that_does_not() -> None:
     told = said(found, "e", grown(2e6))
     assert told["verdict"] == "predict keeps memory: 200.0 MB over 100 evaluations."
     assert told["next"] == "Use compiled instead."
-    assert judge(found, "e", {}) is None
+    assert judge(found, "e", NOTHING) is None
 
 
 def test_settings_that_can_t_matter_and_those_that_do() -> None:
@@ -175,8 +178,8 @@ def test_the_waterfall_and_the_command_of_its_end() -> None:
 def test_without_the_naive_start_there_is_no_gain_to_tell() -> None:
     quick = World(world.setting(), failing=lambda trial: trial.point["step"] == "i" and not trial.point["gave"])
     quick.complete()
-    found = step_results(quick.sofar)
-    assert found.done("i") and judge(found, "i", {}) is None and answer(found, "i", {}) is None
+    found = step_results(GUIDE, quick.sofar)
+    assert found.done("i") and judge(found, "i", NOTHING) is None and answer(found, "i", NOTHING) is None
 
 
 def test_one_core_has_nothing_to_free() -> None:
@@ -201,28 +204,28 @@ def store(workshop_home: Path) -> Any:
 def test_the_report_however_far_it_is(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     session = seed.session(store)
     empty = kinds.report(store, world.study(store, session, steps=""))
-    assert isinstance(empty, PathReport)
+    assert isinstance(empty, GuidedReport)
     assert empty.verdict["verdict"] == "Not enough measured yet."
     part = kinds.report(store, world.study(store, session, ended=9))
-    assert isinstance(part, PathReport)
+    assert isinstance(part, GuidedReport)
     assert [one.state for one in part.steps][:3] == ["done", "done", "partly"]
     assert part.verdict["verdict"] == "3 steps of 9 measured." and "Next is step d" in part.verdict["next"]
     full = kinds.report(store, world.study(store, session))
-    assert isinstance(full, PathReport)
+    assert isinstance(full, GuidedReport)
     assert [one.state for one in full.steps] == ["done"] * 9
-    assert full.grown["predict"].grows and not full.grown["compiled"].grows
+    assert full.events["memory"]["predict"].grows and not full.events["memory"]["compiled"].grows
 
     document = json.loads(json.dumps(finite(full.as_json()), allow_nan=False))
-    assert [one["step"] for one in document["steps"]] == list(KEYS)
+    assert [one["step"] for one in document["steps"]] == list(GUIDE.keys)
     assert all(one["verdict"]["verdict"] and one["answer"] and one["cells"] for one in document["steps"])
-    assert document["source"] == SOURCE and document["memory"]["predict"]["grows"] is True
+    assert document["source"] == GUIDE.source and document["memory"]["predict"]["grows"] is True
 
     for report in (empty, part, full):
         assert html.live(cards(report))
-        for key in KEYS:
+        for key in GUIDE.keys:
             (card, _) = step_cards(report, key)
-            assert SOURCE in str(card.parts[-1]), "the article's figures stand beside one's own"
-        show_path(report)
+            assert GUIDE.source in str(card.parts[-1]), "the article's figures stand beside one's own"
+        show_guided(report)
         assert all(len(line) <= 80 for line in capsys.readouterr().out.splitlines())
     names = [card.name for card in cards(full)]
     assert names[:3] == ["verdict", "step-a", "cells-a"] and names[-1] == "runs" and len(set(names)) == len(names)
@@ -238,7 +241,7 @@ def test_a_step_that_fails_entirely_says_so(store: Store) -> None:
         store.take_next(session.id)
         store.finish(run.id, "failed", error={"type": "MemoryError", "message": "no <b>room"})
     report = kinds.report(store, store.study(made.id))
-    assert isinstance(report, PathReport)
+    assert isinstance(report, GuidedReport)
     told = report.step("b").verdict
     assert report.step("b").state == "done" and told is not None
     assert told["verdict"] == "Too few of its runs worked to compare anything."

@@ -14,13 +14,13 @@ from workshop.report.figures.guesses import guesses as drawn_guesses
 from workshop.report.wording import waiting
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study.guided import guesses, plan
-from workshop.study.guided.answers import ask as question
-from workshop.study.guided.cards import step_cards
 from workshop.study.guided.guesses import SHOWN, Ask, ChoiceGuess
-from workshop.study.guided.kind import PathReport, StepReport, path_report
-from workshop.study.guided.steps import KEYS, OTHERS, SOURCE
+from workshop.study.guided.kind import GuidedReport, StepReport, guided_report
+from workshop.study.guided.questions import ask as question
 from workshop.study.guided.trials import Estimate, by_step, total
 from workshop.study.kinds import Sofar
+from workshop.workloads.sgan.study.cards import step_cards
+from workshop.workloads.sgan.study.guide import GUIDE
 
 EVERY = 3.0  # seconds after which a study that goes on is looked at again; all visitors share a look
 WHERE = "The instructor runs the steps; what they find appears here by itself."
@@ -37,11 +37,11 @@ STATE = {
 class PathView:
     """A guided study as it is now, made once for all visitors."""
 
-    report: PathReport
+    report: GuidedReport
     total: int
     expected: dict[str, Estimate]  # by step, what it would still take
 
-    def left(self, steps: str = KEYS) -> Estimate:
+    def left(self, steps: str = GUIDE.keys) -> Estimate:
         """What these steps would still take."""
         told = [self.expected[step] for step in steps]
         return Estimate(sum(one.runs for one in told), sum(one.seconds for one in told))
@@ -55,14 +55,14 @@ def seen(study_id: int) -> PathView:
 
 @st.cache_resource(ttl=EVERY - 0.5, max_entries=32, show_spinner=False)
 def _seen(state: tuple[object, ...], _study: StudyRecord) -> PathView:
-    report = path_report(frame.store(), _study)
+    report = guided_report(GUIDE, frame.store(), _study)
     sofar = Sofar(_study, report.trials, report.runs)
-    return PathView(report, total(sofar), by_step(frame.store(), sofar))
+    return PathView(report, total(GUIDE, sofar), by_step(GUIDE, frame.store(), sofar))
 
 
 def run(study_id: int, steps: str, session: SessionRecord, identity: Identity) -> None:
     """Have these steps run; the page then follows."""
-    studies.run(study_id, session, identity, lambda: plan.ask_for(frame.store(), study_id, steps))
+    studies.run(study_id, session, identity, lambda: plan.ask_for(GUIDE, frame.store(), study_id, steps))
 
 
 def show(study_id: int, key: str, session: SessionRecord | None, identity: Identity) -> None:
@@ -97,8 +97,8 @@ def show(study_id: int, key: str, session: SessionRecord | None, identity: Ident
     if guessed is not None:
         st.markdown(frame.plain(one.step.explain))
         if one.state == "waiting":  # else it stands with the figure
-            st.markdown(f"**The article:** {frame.plain(one.step.article)} {frame.plain(OTHERS)}")
-    st.caption(f"*{frame.plain(SOURCE)}* · {LAB}")
+            st.markdown(f"**The article:** {frame.plain(one.step.published)} {frame.plain(GUIDE.others)}")
+    st.caption(f"*{frame.plain(GUIDE.source)}* · {LAB}")
 
 
 def _predict(study_id: int, one: StepReport, ask: Ask, value: object, identity: Identity) -> None:

@@ -1,0 +1,115 @@
+"""Cards of the article's path: the figures that only the S-GAN's steps have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from workshop.core import words as say
+from workshop.report.analysis.spent import as_long_run
+from workshop.report.analysis.threads import KINDS
+from workshop.report.cards import Card, Part, figure, table
+from workshop.report.figures.line import line as drawn_line
+from workshop.report.figures.memory import memory
+from workshop.report.figures.points import Point
+from workshop.report.figures.shares import compared
+from workshop.store.records import RunRecord
+from workshop.study.cards import about
+from workshop.study.guided import cards as guided
+from workshop.study.guided.cards import Figures, Parts, bars
+from workshop.study.guided.kind import GuidedReport, StepReport
+from workshop.study.guided.step_results import name
+from workshop.study.results import CellResult
+from workshop.workloads.sgan.study.cells import AFTER, BEFORE
+from workshop.workloads.sgan.study.results import threads_of
+
+ZERO = (
+    "The axis begins at zero: a leak is a line that goes on climbing. Above it stands all that each has gained; the "
+    "verdict counts what comes after the first third, in which pools fill up."
+)
+
+
+def cards(report: GuidedReport) -> list[Card]:
+    """All steps that have something to show, for one's own page and for the export."""
+    return guided.cards(report, FIGURES)
+
+
+def step_cards(report: GuidedReport, key: str, titled: bool = True) -> list[Card]:
+    """One step: its figure with all it has found, and what the article's authors found; then its cells."""
+    return guided.step_cards(report, key, FIGURES, titled)
+
+
+def _profile(report: GuidedReport, one: StepReport, cells: Sequence[CellResult]) -> Parts:
+    """Threads by kind, and where the time went, of the naive start beside the same rank with all cores."""
+    runs = {name(cell): run for cell, run in report.found.measured(one.step.key)}
+    census = {label: {kind.kind: kind for kind in threads_of(run)} for label, run in runs.items()}
+    parts: list[Part] = []
+    if kinds := list(dict.fromkeys(kind for told in census.values() for kind in told)):
+        rows = []
+        for kind in kinds:
+            row = [KINDS.get(kind, kind)]
+            for told in census.values():
+                there = told.get(kind)
+                row += [str(there.count), str(there.busy), say.seconds(there.seconds)] if there else ["–"] * 3
+            rows.append(row)
+        heads = [f"{label}: {what}" for label in census for what in ("threads", "worked", "processor time")]
+        parts.append(table(["Kind of thread", *heads], rows))
+    times = {label: _times(run) for label, run in runs.items()}
+    if any(times.values()):
+        parts += [about("Where the time of the run went, in seconds of it."), figure(compared(times))]
+    sizes = [f"{label} {say.size(max(memory))}" for label, run in runs.items() if (memory := run.metrics.get("memory"))]
+    if sizes:
+        parts.append(about(f"Memory of the rank: {say.listed(sizes)}."))
+    return (*parts, *bars(report, one, cells))
+
+
+def _times(run: RunRecord) -> Mapping[str, float]:
+    """The run's phases of training, and its other seconds."""
+    phases = run.metrics.get("phases")
+    seconds = {key: float(value) for key, value in (run.metrics.get("seconds") or {}).items() if value}
+    if isinstance(phases, Mapping) and phases:
+        seconds.pop("train", None)
+        seconds |= {key: float(sum(values)) / max(len(values), 1) for key, values in phases.items()}
+    return seconds
+
+
+def _memory(report: GuidedReport, one: StepReport, cells: Sequence[CellResult]) -> Parts:
+    """Resident memory after each evaluation, and what an evaluation took."""
+    lines = {
+        way: (list(range(1, len(how.values) + 1)), list(how.values)) for way, how in report.events["memory"].items()
+    }
+    return (figure(memory(lines, axis="evaluations")), about(ZERO))
+
+
+def _evaluation(report: GuidedReport, one: StepReport, cells: Sequence[CellResult]) -> Parts:
+    """Shares of training and evaluation before and after on the most ranks; scaling in images/s and in time."""
+    several = sorted({cell.point["ranks"] for cell in cells})
+    rings = {}
+    for cell, run in report.found.measured(one.step.key):
+        if cell.point["ranks"] == several[-1] and (seconds := as_long_run(run)):
+            rings[f"{cell.point['evaluation']}, {say.count(several[-1], 'rank')}"] = seconds
+
+    def over_ranks(of: Callable[[RunRecord], float | None], unit: str, ideal: Any) -> Part:
+        """A line for each way to evaluate, with a point for each number of ranks."""
+        lines: dict[str, list[Point]] = {BEFORE: [], AFTER: []}
+        for cell in sorted(cells, key=lambda cell: cell.point["ranks"]):
+            told = tuple(value for run in cell.runs if (value := of(report.found.runs[run])) is not None)
+            label = say.count(cell.point["ranks"], "rank")
+            lines[cell.point["evaluation"]].append(Point(label, told, cell.status, cell.why))
+        return figure(drawn_line(several, lines, "ranks", unit, ideal=ideal, mark=False))
+
+    return (
+        figure(compared(rings)),
+        about("Images a second of training alone, as is most often told:"),
+        over_ranks(_training, report.unit, "faster"),
+        about("Time for the same images, evaluation counted in:"),
+        over_ranks(lambda run: sum(as_long_run(run).values()) or None, "seconds", "shorter"),
+    )
+
+
+def _training(run: RunRecord) -> float | None:
+    told = run.metrics.get("images_per_second")
+    return float(told) if isinstance(told, (int, float)) else None
+
+
+FIGURES: Figures = {"profile": _profile, "memory": _memory, "shares": _evaluation}
