@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from workshop.core.errors import WorkshopError
 from workshop.course import progress_reset
-from workshop.pages import frame
+from workshop.pages import blocks, frame
 from workshop.pages.live import class_view, learner_view
 from workshop.server import actions
 from workshop.store.records import Identity
@@ -14,11 +13,12 @@ NOT_THEIRS = (
     "quizzes are on the page Quizzes."
 )
 ALL = "All labs"
+DONE = "begun-anew"  # where the sentence about a reset waits for the page to be drawn again
 
 
-def main() -> None:
-    learner = st.query_params.get("learner", "")
+def page() -> None:
     identity = frame.heading("Class")
+    learner = st.query_params.get("learner", "")
     if identity.role != "instructor":
         st.info(NOT_THEIRS, icon=":material/info:")
         return
@@ -27,40 +27,21 @@ def main() -> None:
         st.link_button("Download as CSV", "/live/class.csv", icon=":material/download:")
         return
     st.link_button("Back to the class", "/progress", icon=":material/arrow_back:")
-    if done := st.session_state.pop("taken-back", ""):
+    if done := st.session_state.pop(DONE, ""):
         st.success(frame.plain(done))
     learner_view(learner)
-    if frame.recorded() is None:
-        _begin_anew(identity, learner)
+    labs = sorted({row.lab for row in frame.store().progress(learner)})
+    if labs and frame.recorded() is None:
+        with st.expander("Let them begin anew", icon=":material/restart_alt:"), blocks.errors():
+            _begin_anew(identity, learner, labs)
 
 
-def _begin_anew(identity: Identity, learner: str) -> None:
+def _begin_anew(identity: Identity, learner: str, labs: list[str]) -> None:
     """What a reset would do, before it is confirmed."""
-    store = frame.store()
-    labs = sorted({row.lab for row in store.progress(learner)})
-    if not labs:
-        return
-    with st.expander("Let them begin anew", icon=":material/restart_alt:"):
-        chosen = st.selectbox("Lab", [ALL, *labs], format_func=str, width=320)
-        lab = None if chosen == ALL else chosen
-        try:
-            plan = progress_reset.plan(store, learner, lab)
-        except WorkshopError as error:
-            st.error(frame.plain(str(error)))
-            return
-        with st.popover("Begin anew", icon=":material/restart_alt:"):
-            st.markdown(frame.plain(plan.words))
-            if st.button("Yes, let them begin anew", type="primary"):
-                _take_back(identity, learner, lab)
-
-
-def _take_back(identity: Identity, learner: str, lab: str | None) -> None:
-    try:
-        st.session_state["taken-back"] = actions.take_back(frame.store(), identity, learner, lab)
-    except WorkshopError as error:
-        st.error(frame.plain(str(error)))
-    else:
+    chosen = st.selectbox("Lab", [ALL, *labs], width=320)
+    lab = None if chosen == ALL else chosen
+    plan = progress_reset.plan(frame.store(), learner, lab)
+    words, yes = frame.plain(plan.words), "Yes, let them begin anew"
+    if blocks.confirmed("Begin anew", ":material/restart_alt:", words, yes):
+        st.session_state[DONE] = actions.take_back(frame.store(), identity, learner, lab)
         st.rerun()
-
-
-main()

@@ -1,10 +1,9 @@
 """Quizzes: to learn from alone, lab by lab; rounds to join; and for the instructor to begin, follow and end them."""
 
 import streamlit as st
-from parts import quiz_begin, quiz_rounds
 
-from workshop.core import words
-from workshop.pages import frame
+from workshop.core.words import count
+from workshop.pages import blocks, frame, quiz_begin, quiz_rounds
 from workshop.quiz import catalogue, self_study
 from workshop.quiz.deck import Deck
 from workshop.quiz.self_study import DeckProgress, QuizLearner
@@ -17,7 +16,7 @@ WORDS = (
 )
 
 
-def main() -> None:
+def page() -> None:
     identity = frame.heading("Quizzes", WORDS)
     if identity.role == "instructor":
         live, by_oneself = st.tabs(["Live rounds", "Learn alone"])
@@ -39,32 +38,19 @@ def _decks(identity: Identity) -> None:
     found = catalogue.decks()
     if not found:
         st.info("There are no quizzes here yet.", icon=":material/info:")
-    good = {name: deck for name, deck in found.items() if isinstance(deck, Deck)}
-    names = list(good)
-    for first in range(0, len(names), ABREAST):
-        for column, name in zip(st.columns(ABREAST), names[first : first + ABREAST], strict=False):
-            with column:
-                _deck(name, good[name], self_study.progress(frame.store(), good[name], QuizLearner.of(identity)))
-    for name in found.keys() - good.keys():
+    good = [(name, deck) for name, deck in found.items() if isinstance(deck, Deck)]
+    for column, (name, deck) in blocks.abreast(good, ABREAST):
+        with column, st.container(border=True, key=f"deck-{name}"):
+            _deck(name, deck, self_study.progress(frame.store(), deck, QuizLearner.of(identity)))
+    for name in found.keys() - dict(good).keys():
         if identity.role == "instructor":
             st.error(f"The quiz of lab {frame.plain(name)} can't be read; `workshop quiz check {name}` says why.")
 
 
 def _deck(name: str, deck: Deck, score: DeckProgress | None) -> None:
-    with st.container(border=True, key=f"deck-{name}"):
-        st.markdown(f"**{frame.plain(deck.title)}** · {words.count(len(deck.questions), 'question')}")
-        if score is not None and score.answered:
-            st.progress(score.answered / score.questions, _said(score))
-        label = "Begin" if score is None or not score.answered else "See how it went" if score.done else "Go on"
-        where = "#score" if score is not None and score.done else ""
-        st.link_button(label, f"/quiz/alone/{name}{where}", icon=":material/quiz:")
-
-
-def _said(score: DeckProgress) -> str:
-    told = (
-        f"{score.answered} of {score.questions} answered, {words.short(score.points)} of {words.short(score.of)} points"
-    )
-    return f"{told}; {words.count(len(score.again), 'question')} to look at again" if score.again else told
-
-
-main()
+    st.markdown(f"**{frame.plain(deck.title)}** · {count(len(deck.questions), 'question')}")
+    label, where = "Begin", ""
+    if score is not None and score.answered:
+        st.progress(score.answered / score.questions, score.words)
+        label, where = ("See how it went", "#score") if score.done else ("Go on", "")
+    st.link_button(label, f"/quiz/alone/{name}{where}", icon=":material/quiz:")

@@ -13,7 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import Open, switch
 from tests.app.test_studies import plain
-from workshop import registry
+from workshop import pages, registry
+from workshop.core import config
 from workshop.extension import Extension, Page
 from workshop.pages import frame, links, navigation
 from workshop.store.store import Store
@@ -71,6 +72,14 @@ def test_our_pages_stand_in_their_order(open_page: Open) -> None:
         *("Welcome", "Session", "Placement", "Run", "Studies", "Tuning", "Federated", "Quizzes", "Class", "History")
     ]
     assert declared["placement"].icon == ":material/grid_view:"
+
+
+def test_our_own_pages_come_through_the_contract() -> None:
+    own = {page.name: page.function for page in pages.EXTENSION.pages}
+    assert own.keys() < set(OURS)
+    assert {page.name: page.function for page in registry.pages() if page.name in own} == own
+    views = {path.stem for path in (config.app_folder() / "views").glob("*.py")} - {"__init__"}
+    assert set(own.values()) == {f"views.{view}:page" for view in views}, "each view is a page"
 
 
 def test_a_stranger_s_page_is_drawn_with_our_blocks(open_page: Open, bring: Bring) -> None:

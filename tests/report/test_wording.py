@@ -13,7 +13,18 @@ from hypothesis import strategies as st
 
 from tests.report.analysis.cases import run
 from workshop.core.words import size
-from workshop.report.wording import SESSION, dumps, metrics, metrics_of, seen, turn_words, value_words, waiting
+from workshop.report.wording import (
+    SESSION,
+    changed,
+    dumps,
+    metrics,
+    metrics_of,
+    seen,
+    took,
+    turn_words,
+    value_words,
+    waiting,
+)
 from workshop.store.records import Lease, SessionState
 
 anything = st.recursive(
@@ -49,6 +60,20 @@ def test_others_see_no_path_of_whoever_started_a_run(workload: str, param: str) 
     told = run(workload=workload, params={param: "/home/teacher/exam/photo.jpg"}, error=error)
     shown = dumps(seen(told).as_json())
     assert "teacher" in dumps(told.as_json()) and "teacher" not in shown and "photo.jpg" in shown
+
+
+def test_settings_that_are_no_defaults() -> None:
+    assert changed("kmeans", {"clusters": 16, "iterations": 3, "image": "/home/teacher/photo.jpg"}) == [
+        "iterations 3",
+        "image photo.jpg",
+    ]
+    assert changed("kmeans", {"older": 1}) == ["older 1"], "a param that the workload had once"
+    assert changed("gone", {"clusters": 16}) == ["clusters 16"]
+
+
+def test_how_long_a_run_took() -> None:
+    assert took(run(started_at=10.0, finished_at=14.5)) == "4.5 s"
+    assert took(run(started_at=10.0, finished_at=None)) == took(run(started_at=None, finished_at=9.0)) == ""
 
 
 def test_metrics_are_those_that_fit_on_a_line() -> None:

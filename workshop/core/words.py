@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Sequence
 
 _NAME = re.compile(r"\S*(/|\.[A-Za-z])")  # of a file or of something in it
@@ -29,6 +30,11 @@ def long(value: float) -> str:
             number = round(value / factor)
             return f"{number:,} {word}{'s' if word in ('year', 'day') else ''}"
     return f"{max(5 * round(value / 5), 5)} s"
+
+
+def moment(at: float) -> str:
+    """The day and the time on this machine's clock of a moment in seconds since the epoch: 23 Nov 14:05."""
+    return time.strftime("%d %b %H:%M", time.localtime(at))
 
 
 def percent(share: float) -> str:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
 from workshop.core.errors import BadInput
-from workshop.core.forms import named
-from workshop.core.placement import Host
 from workshop.notebook import cards, store_access
 from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown
 from workshop.notebook.results import ShownVerdict
 from workshop.notebook.shown import RunShown, ended
-from workshop.registry import workloads
-from workshop.report import html, terminal
-from workshop.report.figures.curves import overlay
-from workshop.report.panels.run_metrics import HELD_OUT, curve_names
+from workshop.report import comparison, html, terminal
+from workshop.report.comparison import Row
 from workshop.report.snapshot import Snapshot
-from workshop.report.wording import metrics_of
 from workshop.runtime import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
@@ -30,7 +25,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 MOST = 8  # runs: as many colours as can be told apart
-Row = tuple[str, ...]  # a name, and a value for each run
 
 
 def compare(*runs: RunShown | int | str) -> ComparisonShown:
@@ -60,20 +54,16 @@ class ComparisonShown(Shown):
     @cached_property
     def settings(self) -> list[Row]:
         """Params and fields of the placement that aren't the same in all."""
-        params = [
-            named(known.params, run.params) if (known := workloads().get(run.workload)) else run.params
-            for run in self.runs
-        ]
-        kinds = [{"workload": run.workload} for run in self.runs]
-        placements = [run.placement for run in self.runs]
-        return [*_differing(kinds), *_differing(params), *_differing(placements)]
+        return comparison.settings(self.runs)
 
-    @cached_property
+    @property
     def results(self) -> list[Row]:
         """What the runs came to, as words, those first in which they differ."""
-        told = [{shown["label"]: shown["value"] for shown in metrics_of(run)} for run in self.runs]
-        rows = [(name, *(one.get(name, "–") for one in told)) for name in _names(told)]
-        return sorted(rows, key=lambda row: len(set(row[1:])) == 1)
+        return [row for rows in self._results for row in rows]
+
+    @cached_property
+    def _results(self) -> tuple[list[Row], list[Row]]:
+        return comparison.results(self.runs)
 
     @property
     def table(self) -> DataFrame:
@@ -86,10 +76,7 @@ class ComparisonShown(Shown):
     @property
     def figures(self) -> list[str]:
         """The names that `figure` takes: the curves that the runs have told."""
-        sights = [Snapshot(self._store, run) for run in self.runs]
-        return list(
-            dict.fromkeys(name for snapshot in sights for name in curve_names(snapshot.workload, snapshot.totals))
-        )
+        return comparison.curves(Snapshot(self._store, run) for run in self.runs)
 
     def figure(self, name: str | None = None) -> go.Figure:
         """A curve of all runs in one plot; without a name the most important one. Raises BadInput."""
@@ -110,8 +97,7 @@ class ComparisonShown(Shown):
 
     def pieces(self) -> Iterable[Piece]:
         heads = ["", *self._labels]
-        different = [row for row in self.results if len(set(row[1:])) > 1]
-        same = [row for row in self.results if len(set(row[1:])) == 1]
+        different, same = self._results
         yield html.table(heads, self._facts)
         yield html.line("Set differently", tone="label")
         yield html.table(heads, self.settings) if self.settings else html.line(NOTHING)
@@ -136,34 +122,9 @@ class ComparisonShown(Shown):
         return [("status", *map(ended, self.runs)), ("verdict", *said)]
 
     def _curve(self, name: str) -> go.Figure:
-        sights = dict(zip(self._labels, (Snapshot(self._store, run) for run in self.runs), strict=True))
-        began = {label: snapshot.began for label, snapshot in sights.items() if snapshot.began is not None}
-        runs = {label: snapshot.series(name) for label, snapshot in sights.items()}
-        held_out = {label: snapshot.series(HELD_OUT + name) for label, snapshot in sights.items()}
-        drawn = overlay(runs, held_out, began).update_layout(yaxis_title_text=name)
+        snapshots = dict(zip(self._labels, (Snapshot(self._store, run) for run in self.runs), strict=True))
+        drawn = comparison.curve(snapshots, name).update_layout(yaxis_title_text=name)
         return cards.titled(drawn, name[:1].upper() + name[1:])
 
 
 NOTHING = "Nothing was set differently: whatever differs is chance, or the machine."
-
-
-def _differing(of_runs: Sequence[Mapping[str, Any]]) -> list[Row]:
-    rows = [(name.replace("_", " "), *(_setting(one.get(name)) for one in of_runs)) for name in _names(of_runs)]
-    return [row for row in rows if len(set(row[1:])) > 1]
-
-
-def _setting(value: Any) -> str:
-    """The value of a param or of a placement's field, with variables and hosts in words."""
-    if isinstance(value, Mapping) and value.keys() == Host.model_fields.keys():
-        return "{name}:{slots}".format_map(value)
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name}={_setting(one)}" for name, one in value.items()) or "–"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_setting, value)) or "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "–" if value is None else str(value)
-
-
-def _names(of_runs: Iterable[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(name for one in of_runs for name in one))

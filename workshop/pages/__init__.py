@@ -14,8 +14,28 @@ A page is a function that draws with Streamlit; an extension names it in a `work
         for run in runs:
             links.run_link(run.id, f"Run {run.id}")
 
-`frame` has the store, the visitor, the page's heading and the session that it is about; `cards` draws cards of
-`workshop.report.cards`; `fields` makes a form of a pydantic model, and `placement` one of a placement; `live` shows a
-run or a session while it goes on; `links` leads to other pages; `studies` is for pages about a study; `navigation`
-shows all pages. Words that somebody else wrote go through `frame.plain`.
+`frame` has the store, the visitor, the page's heading and the session that it is about; `blocks` has tables to pick
+from, errors as sentences and questions before something is done; `cards` draws cards of `workshop.report.cards`;
+`fields` makes a form of a pydantic model, and `placement` one of a placement; `live` shows a run or a session while it
+goes on; `links` leads to other pages; `studies` is for pages about a study; `navigation` shows all pages. Words that
+somebody else wrote go through `frame.plain`.
+
+The workshop's own pages are the modules of `app/views`.
 """
+
+from __future__ import annotations
+
+from workshop.extension import Extension, Page
+
+_OWN = (
+    ("welcome", "Welcome", "home", 100),
+    ("session", "Session", "memory", 150),
+    ("run", "Run", "play_circle", 250),
+    ("studies", "Studies", "ssid_chart", 300),
+    ("quizzes", "Quizzes", "quiz", 600),
+    ("progress", "Class", "groups", 700),
+    ("history", "History", "history", 800),
+)
+EXTENSION = Extension(
+    pages=[Page(name, title, icon, f"views.{name}:page", order=order) for name, title, icon, order in _OWN]
+)

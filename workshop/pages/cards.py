@@ -8,8 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from workshop.core.errors import WorkshopError
-from workshop.pages import frame, links
+from workshop.pages import blocks, frame, links
 from workshop.report import html
 from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card, Part
@@ -97,13 +96,10 @@ def _picked(picks: Sequence[Part], event: Any, key: str) -> None:
 
 
 def _rank_map(run_id: int, key: str) -> None:
-    try:
+    with blocks.errors():
         run = frame.store().run(run_id)
-    except WorkshopError as error:
-        st.error(frame.plain(str(error)))
-        return
-    for card in machine_card(f"Where the ranks of run {run_id} were", run.machine, run.rank_map, threads_of(run)):
-        show(card, f"picked-{key}")
+        for card in machine_card(f"Where the ranks of run {run_id} were", run.machine, run.rank_map, threads_of(run)):
+            show(card, f"picked-{key}")
 
 
 def _figure(part: Part, key: str) -> None:

@@ -7,6 +7,10 @@ from typing import Any
 
 import streamlit as st
 
+from workshop.pages import frame
+from workshop.report.wording import who
+from workshop.store.records import RunRecord
+
 DECLARED = "declared-pages"  # where a visitor's session keeps its pages by name
 
 
@@ -27,6 +31,12 @@ def go(page: str) -> None:
 def run_link(run_id: int, label: str, icon: str | None = ":material/monitoring:") -> None:
     """A link to a run's page."""
     link("run", label, icon, {"run": str(run_id)})
+
+
+def run_links(runs: Iterable[RunRecord]) -> None:
+    """Links to runs, one a line, with how each stands and who submitted it."""
+    for run in runs:
+        run_link(run.id, f"Run {run.id} · {run.workload} · {run.status} · {frame.plain(who(run))}")
 
 
 def compare_link(run_ids: Iterable[int]) -> None:

@@ -1,9 +1,9 @@
-"""The dashboard's navigation: its own pages and the pages of extensions, in their order."""
+"""The dashboard's navigation: the pages of all extensions, in their order."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -16,22 +16,10 @@ from workshop.pages import frame, links
 LOG = logging.getLogger(__name__)
 
 
-def navigate(house: Mapping[str, Page]) -> None:
-    """Show the navigation, and draw the page that the visitor has chosen.
-
-    `house` are the dashboard's own pages by their files, the first of which stands at the root address. A page of the
-    same name that an extension brings is left out.
-    """
-    names = {page.name for page in house.values()}
-    brought = [page for page in registry.pages() if page.name not in names]
-    sources: list[tuple[Page, Any]] = [(page, file) for file, page in house.items()]
-    first = sources[0][0]
-    sources += [(page, _drawing(page)) for page in brought]
-    declared = {
-        page.name: _declared(page, source, default=page is first)
-        for page, source in sorted(sources, key=lambda each: each[0].order)
-        if _sees(page)
-    }
+def navigate(root: str) -> None:
+    """Show the navigation, and draw the page that the visitor has chosen. The page named `root` stands at the root
+    address, wherever it is in the order."""
+    declared = {page.name: _declared(page, page.name == root) for page in registry.pages() if _sees(page)}
     st.session_state[links.DECLARED] = declared
     st.navigation(list(declared.values()), position="top").run()
 
@@ -41,13 +29,14 @@ def _sees(page: Page) -> bool:
     return set(page.roles) == {"learner", "instructor"} or frame.visitor().role in page.roles
 
 
-def _declared(page: Page, source: Any, default: bool) -> Any:
+def _declared(page: Page, default: bool) -> Any:
     """The page as Streamlit knows it; without its icon where Streamlit has no such icon."""
+    draw = _drawing(page)
     about = {"title": page.title, "url_path": page.name, "default": default}
     try:
-        return st.Page(source, icon=f":material/{page.icon}:", **about)
+        return st.Page(draw, icon=f":material/{page.icon}:", **about)
     except StreamlitAPIException:
-        return st.Page(source, **about)
+        return st.Page(draw, **about)
 
 
 def _drawing(page: Page) -> Callable[[], None]:
@@ -56,7 +45,7 @@ def _drawing(page: Page) -> Callable[[], None]:
             load(page.function)()
         except FragmentHandledException:
             raise  # a part of the page failed, and Streamlit has said so in its place
-        except (Exception, SystemExit) as error:  # somebody else's page: whatever is wrong with it, ours must go on
+        except (Exception, SystemExit) as error:  # whatever is wrong with one page, the others must go on
             broken(page, error)
 
     return draw

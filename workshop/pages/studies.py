@@ -7,11 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from workshop.core.errors import BadInput, WorkshopError
-from workshop.pages import frame
+from workshop.core.errors import BadInput
+from workshop.pages import blocks, frame
 from workshop.report.cards import Card
 from workshop.server import actions
-from workshop.server.numbers import number
 from workshop.server.study_processes import RUNNERS
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import export
@@ -26,16 +25,11 @@ def chosen(studies: Sequence[StudyRecord], kind: str, other: str, newest: str) -
     Where `?study=` is of another kind, the page says that the study is none of the `other`; where there is no such
     study, it says that this is the `newest` one.
     """
-    given = st.query_params.get("study")
-    if given is None:
-        return studies[0] if studies else None
-    try:
-        found = frame.store().study(number(given))
-        if found.kind == kind:
-            return found
+    found = blocks.linked("study", frame.store().study, f"here is the newest {newest}")
+    if found is not None and found.kind == kind:
+        return found
+    if found is not None:
         st.warning(f"Study {found.id} is none of {other}; the page Studies shows it.")
-    except (WorkshopError, ValueError):
-        st.warning(f"There is no study {frame.plain(given[:40])}; here is the newest {newest}.")
     return studies[0] if studies else None
 
 
@@ -47,15 +41,11 @@ def live(study: StudyRecord) -> bool:
 
 def begin(keep: Callable[[], StudyRecord], identity: Identity) -> None:
     """Have a prepared study kept, and show it."""
-    try:
+    with blocks.errors():
         actions.only_instructor(identity)
-        made = keep()
-    except WorkshopError as error:
-        st.error(frame.plain(str(error)))
-        return
-    st.query_params["study"] = str(made.id)
-    st.query_params.pop("new", None)
-    st.rerun()
+        st.query_params["study"] = str(keep().id)
+        st.query_params.pop("new", None)
+        st.rerun()
 
 
 def begin_another(key: str) -> None:
@@ -83,15 +73,12 @@ def how_far(study: StudyRecord, going: bool, words: str, share: float, key: str)
 
 def run(study_id: int, session: SessionRecord, identity: Identity, ask: Callable[[], object] = lambda: None) -> None:
     """Have the runs that are missing run, after `ask` has said which are wanted; the page then follows."""
-    try:
+    with blocks.errors():
         actions.only_instructor(identity)
         if live(frame.store().study(study_id)):  # another instructor was faster
             raise BadInput(f"Study {study_id} goes on already.")
         ask()
         RUNNERS.start(frame.store(), identity, study_id, session)
-    except WorkshopError as error:
-        st.error(frame.plain(str(error)))
-    else:
         st.rerun()
 
 
@@ -103,11 +90,8 @@ def stop_button(study_id: int, identity: Identity) -> None:
     elif running.stopping:
         st.caption("Stopping …")
     elif st.button("Stop", icon=":material/stop_circle:", key="study-stop"):
-        try:
+        with blocks.errors():
             RUNNERS.stop(identity, study_id)
-        except WorkshopError as error:
-            st.error(frame.plain(str(error)))
-        else:
             st.rerun()
 
 
@@ -129,15 +113,8 @@ def _state(study: StudyRecord) -> tuple[object, ...]:
 
 
 def download(found: Report, shown: Sequence[Card]) -> None:
-    """The report as one file. It is written when somebody asks for it, not each time that the page is drawn."""
+    """The report as one file."""
     study = found.study.id
-    st.download_button(
-        "Download as HTML",
-        data=lambda: frame.marked(export.page(found, shown)),
-        file_name=f"study-{study}.html",
-        mime="text/html",
-        icon=":material/download:",
-        on_click="ignore",
-        key=f"download-{study}",
-    )
+    page = f"study-{study}.html"
+    blocks.download("Download as HTML", lambda: frame.marked(export.page(found, shown)), page, "text/html")
     st.caption(f"Pictures and data: `workshop study export {study} --png FOLDER --csv FILE`")

@@ -8,10 +8,9 @@ from typing import Any
 import streamlit as st
 
 from workshop.core import topology, words
-from workshop.core.errors import WorkshopError
 from workshop.core.placement import Host, Placement
 from workshop.mpi import prefix
-from workshop.pages import frame, links
+from workshop.pages import blocks, frame, links
 from workshop.report.failures import Failure, failures
 from workshop.report.wording import STATUS
 from workshop.server import actions
@@ -86,11 +85,8 @@ def _one(
 
 
 def _submit(failure: Failure, placement: Placement, session: SessionRecord, identity: Identity) -> None:
-    try:
+    with blocks.errors():
         actions.submit(frame.store(), identity, session, failure.workload, failure.params, placement.as_json())
-    except WorkshopError as error:
-        st.error(frame.plain(str(error)))
-    else:
         st.rerun()
 
 

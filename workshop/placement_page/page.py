@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from workshop.core.errors import WorkshopError
-from workshop.pages import frame
+from workshop.pages import blocks, frame
 from workshop.pages.live import run_view
 from workshop.placement_page import composition, failures, prediction, report
 from workshop.placement_page.composition import Composition
@@ -54,10 +53,8 @@ def _run(composed: Composition, session: SessionRecord | None, identity: Identit
     if frame.recorded() or session is None or session.state in ("stopped", "failed"):
         st.markdown(frame.plain(frame.not_up(session)))
     elif st.button(f"Run {workload.title} on this placement", icon=":material/play_arrow:", type="primary"):
-        try:
+        with blocks.errors():
             run = actions.submit(frame.store(), identity, session, workload.name, {}, composed.placement.as_json())
             st.session_state["place-run"] = run.id
-        except WorkshopError as error:
-            st.error(frame.plain(str(error)))
     if run_id := st.session_state.get("place-run"):
         run_view(run_id, identity)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workshop.core.errors import BadInput
+from workshop.core.words import count, short
 from workshop.quiz import grading, prediction_checks, question_view, truth
 from workshop.quiz.deck import Base, Deck, Predict
 from workshop.quiz.parts import Picture
@@ -37,6 +38,13 @@ class DeckProgress:
     @property
     def done(self) -> bool:
         return self.answered == self.questions
+
+    @property
+    def words(self) -> str:
+        """How far somebody has come, on one line."""
+        points = f"{short(self.points)} of {short(self.of)} points"
+        again = f"; {count(len(self.again), 'question')} to look at again" if self.again else ""
+        return f"{self.answered} of {self.questions} answered, {points}{again}"
 
 
 @dataclass(frozen=True)

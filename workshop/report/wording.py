@@ -69,6 +69,23 @@ def seen(run: RunRecord) -> RunRecord:
     return replace(run, params=named(known.params if known else None, run.params), error=error)
 
 
+def changed(workload: str, params: Mapping[str, Any]) -> list[str]:
+    """Params that aren't at the workload's defaults, each with its value, as everybody may see them."""
+    known = workloads().get(workload)
+    fields = known.params.model_fields if known is not None else {}
+    shown = named(known.params if known is not None else None, params)
+    return [
+        f"{name} {shown[name]}" for name, value in params.items() if name not in fields or fields[name].default != value
+    ]
+
+
+def took(run: RunRecord) -> str:
+    """How long a run took; "" while it hasn't ended, or where it never started."""
+    if run.started_at is None or run.finished_at is None:
+        return ""
+    return words.seconds(max(run.finished_at - run.started_at, 0.0))
+
+
 def state_words(session: SessionRecord) -> str:
     """One sentence: what the session is doing."""
     plain = SESSION[session.state]

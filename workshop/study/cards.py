@@ -20,7 +20,8 @@ from workshop.report.cards import Card, Part, line, link, table, words
 from workshop.report.command_line import run_command
 from workshop.report.figures.curves import number
 from workshop.report.figures.points import Point
-from workshop.store.records import RunRecord, Trial
+from workshop.report.wording import changed
+from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.kinds import Report
 from workshop.study.report import trial_json
@@ -43,6 +44,16 @@ def visible(store: Store, identity: int, report: Report, shown: list[Card]) -> t
         return shown, ""
     mine = load(known.visible)(store, identity, report, shown)
     return mine, known.hidden if len(mine) < len(shown) else ""
+
+
+def settings(study: StudyRecord) -> str:
+    """The settings that all trials have, as far as they aren't defaults, and the threads of a rank where these are the
+    same for all."""
+    params, placement = study.description.get("params"), study.description.get("placement") or {}
+    told = changed(study.workload, params) if isinstance(params, dict) else []
+    if "threads" in placement and "cores_per_rank" in placement:
+        told.append(f"{say.count(placement['threads'] or placement['cores_per_rank'], 'thread')} per rank")
+    return ", ".join(told)
 
 
 def verdict(report: Report) -> Card:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -114,7 +113,7 @@ def studies_table(found: Sequence[StudyRecord], runs: Sequence[int]) -> Table:
             Text(study.state, style=COLOURS.get(study.state, "white")),
             f"{study.done} of {expected_runs}",
             str(study.failed or ""),
-            time.strftime("%d %b %H:%M", time.localtime(study.created_at)),
+            words.moment(study.created_at),
         )
     return table
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -57,6 +58,14 @@ def test_a_scaling_study(store: Store, session: SessionRecord) -> None:
     assert "334.0 images/s on one V100" in text(found["figures"])
     rows = part(found["runs"], "table")["rows"]
     assert [links(row) for row in rows] == [[f"/run?run={number}"] for number in range(1, 10)]
+
+
+def test_settings_that_all_trials_have(store: Store, session: SessionRecord) -> None:
+    study = scaling_seed.study(store, session)
+    assert study_cards.settings(replace(study, description={})) == ""
+    given = {"params": {"batch": 999}, "placement": {"threads": None, "cores_per_rank": 2}}
+    assert study_cards.settings(replace(study, description=given)) == "batch 999, 2 threads per rank"
+    assert study_cards.settings(replace(study, description={"params": [1], "placement": None})) == ""
 
 
 def test_a_scaling_study_in_time_counts_evaluations(store: Store, session: SessionRecord) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from workshop.core.errors import WorkshopError
-from workshop.pages import frame, links
+from workshop.pages import blocks, frame, links
 from workshop.server import actions
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.workloads.federated.failures import SIDES, FederatedFailure, Which, federated_failures
@@ -76,11 +75,8 @@ def _one(failure: FederatedFailure, newest: Newest, session: SessionRecord | Non
 
 
 def _submit(failure: FederatedFailure, which: Which, session: SessionRecord, identity: Identity) -> None:
-    try:
+    with blocks.errors():
         actions.submit(frame.store(), identity, session, failure.workload, failure.params_of(which), session.placement)
-    except WorkshopError as error:
-        st.error(frame.plain(str(error)))
-    else:
         st.rerun()
 
 

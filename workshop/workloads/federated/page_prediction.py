@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from workshop.core.errors import WorkshopError
-from workshop.pages import frame
+from workshop.pages import blocks, frame
 from workshop.pages.cards import FIGURE
 from workshop.report.figures.guesses import guesses as drawn_guesses
 from workshop.store.records import Identity, StudyRecord
@@ -59,11 +58,8 @@ def _form(study_id: int, identity: Identity) -> None:
     elif keep and any(value is None for value in given.values()):
         st.warning("Give both guesses first, however rough.")
     elif keep:
-        try:
+        with blocks.errors():
             checked = {other: {"guess": guesses.check(ASKS[other], value)} for other, value in given.items()}
-        except WorkshopError as error:
-            st.error(frame.plain(str(error)))
-        else:
             _keep(study_id, identity, checked)
 
 

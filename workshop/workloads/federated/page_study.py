@@ -8,9 +8,8 @@ from typing import Any, get_args
 import streamlit as st
 
 from workshop.core import words
-from workshop.core.errors import WorkshopError
 from workshop.extension import Workload
-from workshop.pages import cards, frame, studies
+from workshop.pages import blocks, cards, frame, studies
 from workshop.pages.studies import begin_another, download, how_far, live, run, stop_button
 from workshop.registry import workloads
 from workshop.report.cards import Card
@@ -53,19 +52,15 @@ def form(session: SessionRecord | None, identity: Identity) -> None:
         st.info("The instructor has not prepared the three ways yet.", icon=":material/hourglass_empty:")
         return
     known = {name: workloads()[name] for name in MEASURES if name in workloads()}
-    with st.container(border=True, key="federated-begin"):
+    with st.container(border=True, key="federated-begin"), blocks.errors():
         st.markdown("#### Prepare the three ways")
         st.markdown("Nothing is run before you say so: first the class predicts what will come out.")
         name = st.segmented_control(
             "Task", list(known), default=next(iter(known)), required=True, format_func=lambda one: TASKS[one]
         )
         chosen = known[name]
-        try:
-            given, seeds = _given(chosen)
-            wanted = plan.checked(frame.store(), chosen, given, seeds, session)
-        except WorkshopError as error:
-            st.error(frame.plain(str(error)))
-            return
+        given, seeds = _given(chosen)
+        wanted = plan.checked(frame.store(), chosen, given, seeds, session)
         told, why = plan.expected(frame.store(), wanted)
         st.markdown(f"**{wanted.seeds} runs**, about **{words.long(told)}** in all ({frame.plain(why)}).")
         if st.button("Prepare it", type="primary", icon=":material/diversity_3:"):
@@ -115,18 +110,15 @@ def _seen(state: tuple[object, ...], _study: StudyRecord) -> tuple[WaysReport, l
 
 
 def _head(study_id: int, session: SessionRecord | None, identity: Identity, going: bool) -> None:
-    try:
+    with blocks.errors():
         report, _ = seen(study_id)
-    except WorkshopError as error:
-        st.error(frame.plain(str(error)))
-        return
-    study = report.study
-    share = _done(report) / max(study.trials, 1)
-    with how_far(study, going, _far(report, going), share, "federated-head"):
-        if identity.role == "instructor":
-            _buttons(report, session, identity, going)
-        elif not going and study.finished_at is None:
-            st.caption(WHERE)
+        study = report.study
+        share = _done(report) / max(study.trials, 1)
+        with how_far(study, going, _far(report, going), share, "federated-head"):
+            if identity.role == "instructor":
+                _buttons(report, session, identity, going)
+            elif not going and study.finished_at is None:
+                st.caption(WHERE)
 
 
 def _far(report: WaysReport, going: bool) -> str:
@@ -191,21 +183,18 @@ def see(study: StudyRecord, identity: Identity) -> None:
 
 
 def _see(study_id: int, identity: Identity) -> None:
-    try:
+    with blocks.errors():
         report, shown = seen(study_id)
-    except WorkshopError as error:
-        st.error(frame.plain(str(error)))
-        return
-    if not report.found and report.now is None:
-        st.caption("Nothing has been learned yet.")
-        return
-    page_prediction.score(report, identity)
-    cards.show_page(shown, f"federated-{study_id}")
-    if report.study.finished_at is None:
-        return
-    if identity.role == "instructor":
-        page_prediction.everybody(report)
-    download(report, shown)
+        if not report.found and report.now is None:
+            st.caption("Nothing has been learned yet.")
+            return
+        page_prediction.score(report, identity)
+        cards.show_page(shown, f"federated-{study_id}")
+        if report.study.finished_at is None:
+            return
+        if identity.role == "instructor":
+            page_prediction.everybody(report)
+        download(report, shown)
 
 
 def explain() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from urllib.parse import urlencode
 
 import streamlit as st
 
-from workshop.core import words
-from workshop.core.errors import WorkshopError
-from workshop.pages import frame
+from workshop.core.words import count, moment
+from workshop.pages import blocks, frame
 from workshop.server.quiz import round_end
 from workshop.store.records import Identity, QuizRound
 
@@ -44,7 +42,7 @@ def rounds(identity: Identity) -> None:
     if alone:
         with st.expander("Results of learning alone", icon=":material/person:"):
             for this in alone:
-                told = f"{this.title} ({words.count(len(frame.store().players(this.id)), 'attempt')}, {_when(this)})"
+                told = f"{this.title} ({count(len(frame.store().players(this.id)), 'attempt')}, {_when(this)})"
                 st.link_button(frame.plain(told), f"/quiz/{this.id}/results", icon=":material/analytics:")
 
 
@@ -58,19 +56,11 @@ def _round(this: QuizRound, identity: Identity) -> None:
                 st.link_button("Projector", f"/quiz/{this.id}/projector", icon=":material/cast:")
             st.link_button("Results", f"/quiz/{this.id}/results", icon=":material/analytics:")
             if this.ended_at is None:
-                with st.popover("End", icon=":material/stop_circle:"):
-                    st.markdown("This ends the round for all who are in it. What was answered stays.")
-                    if st.button("End it", type="primary", key=f"end-{this.id}"):
-                        _end(this, identity)
-
-
-def _end(this: QuizRound, identity: Identity) -> None:
-    try:
-        round_end.end(frame.store(), identity, this.id)
-    except WorkshopError as error:
-        st.error(frame.plain(str(error)))
-    else:
-        st.rerun()
+                words = "This ends the round for all who are in it. What was answered stays."
+                if blocks.confirmed("End", ":material/stop_circle:", words, "End it", f"end-{this.id}"):
+                    with blocks.errors():
+                        round_end.end(frame.store(), identity, this.id)
+                        st.rerun()
 
 
 def _phase(this: QuizRound) -> str:
@@ -81,8 +71,8 @@ def _phase(this: QuizRound) -> str:
 
 def _players(this: QuizRound) -> str:
     players = [player for player in frame.store().players(this.id) if not player.removed]
-    return words.count(len(players), "learner")
+    return count(len(players), "learner")
 
 
 def _when(this: QuizRound) -> str:
-    return time.strftime("%d %b %H:%M", time.localtime(this.created_at))
+    return moment(this.created_at)

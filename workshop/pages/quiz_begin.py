@@ -7,8 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from workshop.core import words
-from workshop.core.errors import WorkshopError
-from workshop.pages import frame
+from workshop.pages import blocks, frame
 from workshop.quiz import catalogue, reader
 from workshop.quiz.deck import Deck
 from workshop.quiz.live import scoring
@@ -22,15 +21,12 @@ FILE = "a file of mine"
 
 def form(identity: Identity) -> None:
     """What to ask and how points count; the round begins in its lobby, where learners come in."""
-    with st.container(border=True, key="quiz-begin"):
+    with st.container(border=True, key="quiz-begin"), blocks.errors():
         st.markdown("#### Begin a round")
         try:
             deck, folder = _chosen()
         except BadDeck as error:
             _problems(error)
-            return
-        except WorkshopError as error:
-            st.error(frame.plain(str(error)))
             return
         if deck is None:
             return
@@ -39,7 +35,10 @@ def form(identity: Identity) -> None:
         speed_bonus = st.checkbox("Fast answers get more points", value=False)
         st.caption(scoring.rules(speed_bonus=speed_bonus))
         if st.button("Begin the round", type="primary", icon=":material/play_circle:"):
-            _begin(identity, deck, folder, speed_bonus, ranking)
+            only_instructor(identity)
+            made = round_start.host(frame.store(), deck, folder, speed_bonus=speed_bonus, ranking=ranking)
+            st.toast(f"The round is in its lobby: learners join with the code {made.code}. Open its host view below.")
+            st.rerun()
 
 
 def _chosen() -> tuple[Deck | None, Path | str]:
@@ -78,14 +77,3 @@ def _problems(error: BadDeck) -> None:
             "pictures that are beside the file.",
             icon=":material/image:",
         )
-
-
-def _begin(identity: Identity, deck: Deck, folder: Path | str, speed_bonus: bool, ranking: bool) -> None:
-    try:
-        only_instructor(identity)
-        made = round_start.host(frame.store(), deck, folder, speed_bonus=speed_bonus, ranking=ranking)
-    except WorkshopError as error:
-        st.error(frame.plain(str(error)))
-        return
-    st.toast(f"The round is in its lobby: learners join with the code {made.code}. Open its host view below.")
-    st.rerun()

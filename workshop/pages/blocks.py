@@ -1,0 +1,108 @@
+"""Blocks of several pages: what the address names, tables to pick from, filters, columns, questions before something is
+done, errors as sentences, downloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+
+import streamlit as st
+
+from workshop.core.errors import WorkshopError
+from workshop.pages import frame
+from workshop.server.numbers import number
+
+ALL = "all"
+ROW, EDGE = 36, 39  # pixels of a table's row, and of its heading with the borders
+
+
+class Numbered(Protocol):
+    """A record of the store that has a number: a run, a study, a round."""
+
+    @property
+    def id(self) -> int: ...
+
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Numbered)
+
+
+@contextmanager
+def errors() -> Iterator[None]:
+    """Show a WorkshopError as a sentence on the page, and leave out the rest of the block."""
+    try:
+        yield
+    except WorkshopError as error:
+        st.error(frame.plain(str(error)))
+
+
+def linked(name: str, find: Callable[[int], T], otherwise: str) -> T | None:
+    """What the address names, such as `?run=3`; None where it names nothing.
+
+    Where there is no such thing, the page says so in a sentence that ends with `otherwise`.
+    """
+    given = st.query_params.get(name)
+    if given is None:
+        return None
+    try:
+        return find(number(given))
+    except (WorkshopError, ValueError):
+        st.warning(f"There is no {name} {frame.plain(given[:40])}; {otherwise}.")
+        return None
+
+
+def pick(
+    records: Sequence[R],
+    chosen: Sequence[R],
+    columns: Mapping[str, Callable[[R], Any]],
+    key: str,
+    *,
+    height: int,
+    several: bool = False,
+    config: Mapping[str, Any] | None = None,
+) -> list[R]:
+    """A table in which records can be picked; returns the picked ones in the table's order.
+
+    `chosen` records are picked to begin with, and stand in the table even if they are not among the others. `columns`
+    have the value of each cell, `config` says how Streamlit shows a column.
+    """
+    known = {one.id: one for one in (*records, *chosen)}
+    shown, ids = list(known.values()), list(known)
+    begin = [ids.index(one) for one in dict.fromkeys(one.id for one in chosen)]
+    event = st.dataframe(
+        {heading: [value(one) for one in shown] for heading, value in columns.items()},
+        column_config=config,
+        hide_index=True,
+        height=min(ROW * len(shown) + EDGE, height),
+        selection_mode="multi-row" if several else "single-row",
+        selection_default={"selection": {"rows": begin}},
+        on_select="rerun",
+        key=key,
+    )
+    return [shown[row] for row in event.selection.rows if row < len(shown)]
+
+
+def filters(options: Mapping[str, Iterable[str]]) -> list[str | None]:
+    """A box for each filter, all in a row; returns what is chosen, None for all."""
+    boxes = zip(st.columns(len(options)), options.items(), strict=True)
+    chosen = [column.selectbox(name, [ALL, *values]) for column, (name, values) in boxes]
+    return [None if one == ALL else one for one in chosen]
+
+
+def abreast(items: Sequence[T], count: int) -> Iterator[tuple[Any, T]]:
+    """Each item with a column for it; `count` of them share a row."""
+    for first in range(0, len(items), count):
+        yield from zip(st.columns(count, gap="medium"), items[first : first + count], strict=False)
+
+
+def confirmed(label: str, icon: str, words: str, yes: str, key: str | None = None) -> bool:
+    """A button that says in Markdown what would happen, and asks; returns whether somebody has just said yes."""
+    with st.popover(label, icon=icon):
+        st.markdown(words)
+        return st.button(yes, type="primary", key=key)
+
+
+def download(label: str, data: str | Callable[[], bytes], name: str, media_type: str) -> None:
+    """A button that downloads a file. A function makes the file when somebody asks for it."""
+    st.download_button(label, data, name, media_type, icon=":material/download:", on_click="ignore", key=name)

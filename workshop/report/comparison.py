@@ -1,0 +1,72 @@
+"""Runs side by side: what was set differently, what came out, and each of their curves in one plot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from workshop.core.placement import Host
+from workshop.report.figures.curves import overlay
+from workshop.report.panels.run_metrics import HELD_OUT, curve_names
+from workshop.report.snapshot import Snapshot
+from workshop.report.wording import metrics_of, seen
+from workshop.store.records import RunRecord
+
+Row = tuple[str, ...]  # a name, and a value for each run
+ABSENT = "–"
+
+
+def settings(runs: Sequence[RunRecord]) -> list[Row]:
+    """The workload, the params and the fields of the placement that aren't the same in all runs."""
+    workloads = [{"workload": run.workload} for run in runs]
+    params = [seen(run).params for run in runs]
+    return [*_differing(workloads), *_differing(params), *_differing([run.placement for run in runs])]
+
+
+def results(runs: Sequence[RunRecord]) -> tuple[list[Row], list[Row]]:
+    """What the runs came to, as words: first the rows in which they differ, then those in which all are the same."""
+    told = [{shown["label"]: shown["value"] for shown in metrics_of(run)} for run in runs]
+    rows = [(name, *(one.get(name, ABSENT) for one in told)) for name in _names(told)]
+    return [row for row in rows if not _same(row)], [row for row in rows if _same(row)]
+
+
+def curves(snapshots: Iterable[Snapshot]) -> list[str]:
+    """The names of the curves that the runs have told, in the order of their workload."""
+    return _names(dict.fromkeys(curve_names(snapshot.workload, snapshot.totals)) for snapshot in snapshots)
+
+
+def curve(snapshots: Mapping[str, Snapshot], name: str) -> go.Figure:
+    """One curve of several runs, each with its label, in one plot."""
+    return overlay(
+        {label: snapshot.series(name) for label, snapshot in snapshots.items()},
+        {label: snapshot.series(HELD_OUT + name) for label, snapshot in snapshots.items()},
+        {label: snapshot.began for label, snapshot in snapshots.items() if snapshot.began is not None},
+    )
+
+
+def _differing(of_runs: Sequence[Mapping[str, Any]]) -> list[Row]:
+    rows = [(name.replace("_", " "), *(_setting(one.get(name)) for one in of_runs)) for name in _names(of_runs)]
+    return [row for row in rows if not _same(row)]
+
+
+def _same(row: Row) -> bool:
+    return len(set(row[1:])) == 1
+
+
+def _setting(value: Any) -> str:
+    """The value of a param or of a placement's field, with variables and hosts in words."""
+    if isinstance(value, Mapping) and value.keys() == Host.model_fields.keys():
+        return "{name}:{slots}".format_map(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={_setting(one)}" for name, one in value.items()) or ABSENT
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_setting, value)) or ABSENT
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ABSENT if value is None else str(value)
+
+
+def _names(of_runs: Iterable[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for one in of_runs for name in one))
