@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from workshop import registry
 from workshop.core import topology
 from workshop.core.errors import BadInput
 from workshop.core.placement import USUAL_MPI
 from workshop.mpi import inventory
-from workshop.registry import mpis, workload
+from workshop.registry import workload
 from workshop.store.records import SessionRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study import runner
@@ -147,7 +148,7 @@ def ask_for(guide: Guide, store: Store, study_id: int, steps: str) -> StudyRecor
 def in_order(mpis: Iterable[str]) -> tuple[str, ...]:
     """MPIs in the order in which they are shown."""
     there = set(mpis)
-    return tuple(name for name in mpis() if name in there)
+    return tuple(name for name in registry.mpis() if name in there)
 
 
 def read_steps(guide: Guide, text: str | None) -> str:
