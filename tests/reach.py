@@ -31,7 +31,7 @@ def reached(tests: Iterable[str]) -> set[str]:
         found.add(module)
         waiting |= graph.find_modules_directly_imported_by(module) | _named(module)
         if module == f"{PACKAGE}.registry":
-            waiting |= entry_points(ROOT / "pyproject.toml")
+            waiting |= entry_points(ROOT / "pyproject.toml") | _of_app()
     # A package is imported before its modules, but not all that it could load.
     packages = {module[:end] for module in found for end in range(len(module)) if module[end] == "."}
     return {module for module in found | packages if module.partition(".")[0] == PACKAGE}
@@ -54,6 +54,16 @@ def _named(module: str) -> frozenset[str]:
             words = {word.rstrip(".") for word in WORD.findall(node.value)}
             names |= {f"{word}{end}" for word in words for end in ("", ".__main__")} & known
     return frozenset(names)
+
+
+@cache
+def _of_app() -> frozenset[str]:
+    """What the dashboard's own pages import, which are no modules of the package; an entry point names them."""
+    trees = [ast.parse(file.read_text()) for file in (ROOT / "app").rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    found = {node.module for node in nodes if node.module}
+    found |= {f"{node.module}.{name.name}" for node in nodes for name in node.names}
+    return frozenset(found & imports().modules)
 
 
 def _beginning(text: ast.JoinedStr, module: str) -> str:

@@ -40,8 +40,6 @@ ALLOWED = {
     "workshop/study/tune/command.py": EXAMPLE,
     "workshop/templates/workload/my_workload_workshop/labs/my-workload/mistakes.py": "an MPI call",
 }
-# One guided failure shows ranks that poll, for which it takes MPICH where that is there.
-NAME_MPIS = {"workshop/cli/place.py", "workshop/placement_page/failures.py", "workshop/report/failures.py"}
 
 
 def core_files() -> list[str]:
@@ -83,7 +81,7 @@ def test_the_core_names_no_mpi() -> None:
     """Open MPI is another matter: the environment has it, and Horovod and this machine's own ranks need it."""
     others = [name for name in mpis() if name != USUAL_MPI]
     files = [file for file in core_files() if not file.startswith("workshop/mpi/")]
-    assert {file for file in files if named(ROOT / file, others)} == NAME_MPIS
+    assert {file for file in files if named(ROOT / file, others)} == set()
 
 
 @pytest.mark.parametrize(

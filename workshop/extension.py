@@ -208,9 +208,9 @@ class Failure:
         return told | {"broken": self.broken.as_json(), "fixed": self.fixed.as_json()}
 
 
-# (cores, hosts, mpich) -> guided failures for a machine with so many cores, or for each of several hosts with so many;
-# `hosts` are those of the session, or two examples, and `mpich` says whether MPICH is installed.
-FailuresOf = Callable[[int, "Sequence[Host]", bool], Sequence[Failure]]
+# (cores, hosts, mpis) -> guided failures for a machine with so many cores, or for each of several hosts with so many;
+# `hosts` are those of the session, or two examples, and `mpis` are the names of the MPIs that are installed.
+FailuresOf = Callable[[int, "Sequence[Host]", Collection[str]], Sequence[Failure]]
 
 
 # Everything else that a capability can bring.

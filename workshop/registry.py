@@ -7,7 +7,7 @@ alphabet; the other one is named on standard error.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -92,14 +92,14 @@ def first_workload() -> Workload:
     return min(workloads().values(), key=lambda one: one.order)
 
 
-def failures(cores: int, hosts: Sequence[Host], mpich: bool) -> Mapping[str, Failure]:
+def failures(cores: int, hosts: Sequence[Host], mpis: Collection[str]) -> Mapping[str, Failure]:
     """The guided failures of all workloads by name, in their order; what they are given is that of `FailuresOf`."""
     brought: list[Failure] = []
     for one in workloads().values():
         if one.failures:
             try:
                 of: FailuresOf = load(one.failures)
-                brought += of(cores, hosts, mpich)
+                brought += of(cores, hosts, mpis)
             except Exception as error:  # somebody else's package, as above
                 print(f"The guided failures of {one.name} can't be shown: {error}", file=sys.stderr)
     return _by_name("guided failure", sorted(brought, key=lambda failure: failure.order))

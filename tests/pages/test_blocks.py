@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -14,8 +16,8 @@ def run(page: AppTest) -> AppTest:
     return page
 
 
-def drawn(function: object) -> AppTest:
-    return run(AppTest.from_function(function, default_timeout=limit(30)))  # type: ignore[arg-type]
+def drawn(function: Callable[[], None]) -> AppTest:
+    return run(AppTest.from_function(function, default_timeout=limit(30)))
 
 
 def _fails() -> None:

@@ -142,19 +142,19 @@ def _document(placement: Placement, described: MachineDescription, prediction: P
 def _failure(name: str, described: MachineDescription, hosts: list[dict[str, Any]] | None, as_json: bool) -> int:
     """One guided failure, or the list of their names. Its prediction shows the mistake on purpose."""
     from workshop.cli import show_place
-    from workshop.mpi import mapper, prefix
+    from workshop.mpi import inventory, mapper
     from workshop.report import failures
 
     known = [Host(**host) for host in hosts or []]
-    mpich = "mpich" in prefix.installed()
+    mpis = inventory.installed()
     if name == "list":
-        every = failures.failures(described.cores, known, mpich)
+        every = failures.failures(described.cores, known, mpis)
         if as_json:
             common.answer([one.as_json() for one in every])
         else:
             show_place.show_list(every)
         return 0
-    chosen = failures.failure(name, described.cores, known, mpich)
+    chosen = failures.failure(name, described.cores, known, mpis)
     parts = {
         which: _document(placement, described, mapper.predict(placement, described))
         for which, placement in (("broken", chosen.broken), ("fixed", chosen.fixed))

@@ -9,7 +9,7 @@ import streamlit as st
 
 from workshop.core import topology, words
 from workshop.core.placement import Host, Placement
-from workshop.mpi import prefix
+from workshop.mpi import inventory
 from workshop.pages import blocks, frame, links
 from workshop.report.failures import Failure, failures
 from workshop.report.wording import STATUS
@@ -55,7 +55,7 @@ def _run_already(session: SessionRecord) -> list[tuple[Failure, RunRecord | None
     runs = frame.store().runs(session_id=session.id, limit=RECENT)
     return [
         (failure, _latest(runs, failure, failure.broken), _latest(runs, failure, failure.fixed))
-        for failure in failures(cores, hosts, "mpich" in prefix.installed())
+        for failure in failures(cores, hosts, inventory.installed())
     ]
 
 

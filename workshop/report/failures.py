@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from workshop import registry
 from workshop.core.errors import BadInput
@@ -14,18 +14,18 @@ __all__ = ["Failure", "failure", "failures"]
 EXAMPLES = (Host(name="node1", slots=2), Host(name="node2", slots=2))  # shown where a session has no hosts
 
 
-def failures(cores: int, hosts: Sequence[Host] = (), mpich: bool = False) -> tuple[Failure, ...]:
+def failures(cores: int, hosts: Sequence[Host] = (), mpis: Collection[str] = ()) -> tuple[Failure, ...]:
     """All of them for a machine (or for each of several hosts) with so many cores, in their order.
 
-    `hosts` are the session's, if it has several; `mpich` says whether that MPI is there, which polls by nature.
+    `hosts` are the session's, if it has several; `mpis` are the names of the MPIs that are installed.
     """
     some = tuple(hosts) if len(hosts) > 1 else EXAMPLES
-    return tuple(registry.failures(cores, some, mpich).values())
+    return tuple(registry.failures(cores, some, mpis).values())
 
 
-def failure(name: str, cores: int, hosts: Sequence[Host] = (), mpich: bool = False) -> Failure:
+def failure(name: str, cores: int, hosts: Sequence[Host] = (), mpis: Collection[str] = ()) -> Failure:
     """The failure of that name. Raises BadInput for another name."""
-    known = {one.name: one for one in failures(cores, hosts, mpich)}
+    known = {one.name: one for one in failures(cores, hosts, mpis)}
     if name not in known:
         raise BadInput(f"There is no failure {name!r}; there are {', '.join(known)}.")
     return known[name]

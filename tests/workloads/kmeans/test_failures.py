@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
@@ -11,8 +12,8 @@ from workshop.extension import Failure
 from workshop.workloads.kmeans.failures import failures
 
 
-def failure(name: str, mpich: bool = False) -> Failure:
-    return next(one for one in failures(2, HOSTS, mpich) if one.name == name)
+def failure(name: str, mpis: Collection[str] = ()) -> Failure:
+    return next(one for one in failures(2, HOSTS, mpis) if one.name == name)
 
 
 @pytest.mark.real
@@ -30,5 +31,5 @@ def test_a_stale_hosts_file_names_a_host_too_many() -> None:
 
 
 def test_mpich_polls_by_nature() -> None:
-    assert failure("polling", mpich=True).broken.mpi == "mpich"
+    assert failure("polling", mpis=["openmpi", "mpich"]).broken.mpi == "mpich"
     assert failure("polling").broken.environment == {"OMPI_MCA_mpi_yield_when_idle": "0"}

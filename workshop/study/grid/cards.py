@@ -8,6 +8,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from workshop import registry
 from workshop.core import words as say
 from workshop.report.cards import Card, Part, code, figure, table
 from workshop.report.figures.bars import grouped, settings
@@ -103,7 +104,7 @@ def _by_mpi(cells: Sequence[CellResult], other: str, unit: str) -> tuple[Part, .
     for mpi in mpis:
         there = {_key(cell.point.get(other)): cell for cell in cells if cell.point.get(MPI) == mpi}
         found = [there.get(_key(value)) for value in values]
-        groups[_title(mpi)] = [point(cell) if cell else Point("", state="") for cell in found]
+        groups[_mpi_title(mpi)] = [point(cell) if cell else Point("", state="") for cell in found]
         picks += [pick(cell, unit) if cell else {} for cell in found]
     drawn = grouped([setting_words(other, value) for value in values], groups, axis_words(other), unit)
     return (figure(drawn, picks=picks),)
@@ -180,8 +181,13 @@ def _number(value: Any) -> Any:
 
 def _bar(axis: str, value: Any) -> str:
     if axis == MPI:
-        return _title(value)
+        return _mpi_title(value)
     return f"{axis_words(axis)} {setting_words(axis, value)}"
+
+
+def _mpi_title(name: str) -> str:
+    known = registry.mpis().get(name)
+    return known.title if known else str(name)  # of a package that is gone
 
 
 def _key(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from workshop.core.placement import POLLING, Host, Placement
@@ -12,9 +12,9 @@ BLOBS: Mapping[str, Any] = {"data": "blobs", "points": 2_000_000, "clusters": 32
 LEFT = "node-that-left"
 
 
-def failures(cores: int, hosts: Sequence[Host], mpich: bool) -> Sequence[Failure]:
+def failures(cores: int, hosts: Sequence[Host], mpis: Collection[str]) -> Sequence[Failure]:
     """Those for a machine, or for each of several hosts, with so many cores."""
-    return _shared_core(cores), _too_many_threads(cores), _polling(cores, mpich), _stale_hosts(hosts)
+    return _shared_core(cores), _too_many_threads(cores), _polling(cores, "mpich" in mpis), _stale_hosts(hosts)
 
 
 def _shared_core(cores: int) -> Failure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from workshop.core.placement import Host, Placement
@@ -11,7 +11,7 @@ from workshop.extension import Failure
 TRAINING: Mapping[str, Any] = {"data": "digits", "epochs": 6}
 
 
-def failures(cores: int, hosts: Sequence[Host], mpich: bool) -> Sequence[Failure]:
+def failures(cores: int, hosts: Sequence[Host], mpis: Collection[str]) -> Sequence[Failure]:
     """Those for a machine, or for each of several hosts, with so many cores."""
     return _one_core_two_threads(), _first_host(cores, hosts)
 
