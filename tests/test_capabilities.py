@@ -32,7 +32,7 @@ ALLOWED = {
     "workshop/engine/data/images.py": DATA,
     "workshop/engine/data/places.py": DATA,
     "workshop/engine/fields.py": DATA,
-    "workshop/notebook/planning.py": EXAMPLE,
+    "workshop/notebook/study_plan.py": EXAMPLE,
     "workshop/study/grid/command.py": EXAMPLE,
     "workshop/study/grid/file.py": EXAMPLE,
     "workshop/study/scaling/command.py": EXAMPLE,

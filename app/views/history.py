@@ -7,7 +7,7 @@ import streamlit as st
 from workshop.core.errors import WorkshopError
 from workshop.pages import blocks, frame, run_list
 from workshop.pages.comparison import compare
-from workshop.report.wording import dumps, seen
+from workshop.report.sentences import dumps, seen
 from workshop.server.numbers import number
 from workshop.store.records import RunRecord
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from workshop.pages import frame, links
-from workshop.report.wording import state_words
+from workshop.report.sentences import state_words
 from workshop.store.records import Identity, SessionRecord
 
 WORDS = """

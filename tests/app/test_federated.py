@@ -12,8 +12,8 @@ from tests.app.test_pages import labels
 from tests.app.test_studies import plain, tables
 from tests.app.test_tuning import click
 from tests.server import seed as class_seed
-from tests.server import test_segmentation as segmentation
 from tests.workloads.federated.study import seed
+from tests.workloads.segmentation import test_panels as segmentation
 from workshop.registry import workload
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store

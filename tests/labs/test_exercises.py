@@ -86,7 +86,7 @@ def test_what_is_wrong_is_told_though_another_rank_waits_for_ever(tmp_path: Path
     told = tmp_path / "told.json"
     command = [openmpi.launcher(), "-n", "2", "--map-by", ":OVERSUBSCRIBE", *openmpi.MCA]
     with subprocess.Popen(
-        [*command, sys.executable, "-m", "tests.labs.waiting", str(told)],
+        [*command, sys.executable, "-m", "tests.labs.waits", str(told)],
         cwd=ROOT,
         env=os.environ | openmpi.environment(),
         stdout=subprocess.PIPE,

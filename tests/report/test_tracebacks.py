@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import workshop
-from workshop.report.wording import short_traceback
+from workshop.report.sentences import short_traceback
 
 HERE = Path(workshop.__file__).parent.parent
 

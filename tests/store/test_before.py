@@ -34,7 +34,7 @@ from workshop.report.snapshot import Snapshot
 from workshop.runtime.launchers import site
 from workshop.runtime.replay import replayed
 from workshop.server.class_sections import ClassLook
-from workshop.store.recorded import recorded
+from workshop.store.read_only import recorded
 from workshop.store.store import Store
 from workshop.study import cards, export, terminal
 from workshop.study.kinds import report, title

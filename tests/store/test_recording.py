@@ -24,7 +24,7 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.runtime import client, lifecycle
 from workshop.store import recording, recording_file, tables
-from workshop.store.recorded import now, recorded
+from workshop.store.read_only import now, recorded
 from workshop.store.records import Trial
 from workshop.store.store import Store
 

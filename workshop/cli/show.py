@@ -14,7 +14,7 @@ from rich.text import Text
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.report import terminal
-from workshop.report.wording import metrics_of
+from workshop.report.sentences import metrics_of
 from workshop.runtime import client
 from workshop.store.records import Lease, RunRecord, SessionRecord
 from workshop.store.store import Store

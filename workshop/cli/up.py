@@ -37,7 +37,7 @@ def show_recording(context: typer.Context, file: str | None, host: str, port: st
     from workshop.runtime import replay
     from workshop.runtime.supervisor import check_port
     from workshop.server.child import Dashboard
-    from workshop.store.recorded import recorded
+    from workshop.store.read_only import recorded
 
     if file == "":
         raise BadInput(f"{context.params['recording']} is given without --replay, which shows a recording.")

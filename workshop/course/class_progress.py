@@ -10,7 +10,7 @@ from typing import Any
 from workshop.core.errors import BadInput
 from workshop.course import catalogue, description
 from workshop.course.progress import Class, Outline, QuizProgress, standing
-from workshop.store.recorded import now
+from workshop.store.read_only import now
 from workshop.store.store import Store
 
 SAME = 10.0  # seconds for which the labs' descriptions are taken for the same

@@ -12,7 +12,7 @@ from workshop.core.errors import BadInput
 from workshop.core.words import count, listed
 from workshop.course import catalogue, copies
 from workshop.course import learner as of_this_machine
-from workshop.store.recorded import refuse_in
+from workshop.store.read_only import refuse_in
 from workshop.store.store import Store
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.course.exercise_checks import MISSING
-from workshop.notebook.asking import plain
 from workshop.notebook.boxes import CALM, GOOD, Said
+from workshop.notebook.request import plain
 from workshop.report import html
 
 CLOSE = 0.1  # of what was measured: so far off is a good guess

@@ -19,10 +19,10 @@ from workshop.core.errors import BadInput
 from workshop.course import catalogue, description, exercise_checks, learner, notebook_checks, rank_checks
 from workshop.course.exercise_checks import MISSING, CheckOutcome, Exercise
 from workshop.notebook import guesses, store_access
-from workshop.notebook.asking import unknown
 from workshop.notebook.boxes import CALM, GOOD, NEARLY, Said
 from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown
+from workshop.notebook.request import unknown
 from workshop.report import html
 from workshop.store.records import LabProgress
 from workshop.store.store import Store

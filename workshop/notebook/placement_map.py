@@ -19,9 +19,9 @@ from workshop.mpi import command_lines, mapper
 from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports import masks
 from workshop.mpi.reports.seats import ranges
-from workshop.notebook.asking import ALIASES, FIELDS, in_python, placing, unknown
 from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown
+from workshop.notebook.request import ALIASES, FIELDS, in_python, placing, unknown
 from workshop.report import html, terminal
 from workshop.report.cards import code
 from workshop.report.figures.machine import WIDTH, machine_picture

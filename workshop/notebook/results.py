@@ -8,7 +8,7 @@ from typing import Any
 
 from workshop.core import words as say
 from workshop.core.errors import BadInput
-from workshop.notebook.asking import in_python
+from workshop.notebook.request import in_python
 from workshop.report import html
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord

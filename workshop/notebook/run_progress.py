@@ -14,12 +14,12 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.forms import going_on
 from workshop.core.placement import Placement
 from workshop.extension import Workload
-from workshop.notebook.asking import on_top
 from workshop.notebook.display import StatusLine
+from workshop.notebook.request import on_top
 from workshop.registry import workloads
 from workshop.report import html
 from workshop.report.run_sections import turn
-from workshop.report.wording import STATUS, state_words, value_words
+from workshop.report.sentences import STATUS, state_words, value_words
 from workshop.runtime import client
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.store.store import Store

@@ -13,15 +13,15 @@ from workshop.core import words as say
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import learner
-from workshop.notebook.asking import parted
 from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown, StatusLine, show
+from workshop.notebook.request import parted
 from workshop.notebook.run_progress import AGAIN, follow, submit
 from workshop.notebook.shown import RankMapShown, RunShown
 from workshop.registry import workload as workload_of
 from workshop.report import html
 from workshop.report.analysis.oversubscription import asked_threads
-from workshop.report.wording import SESSION, state_words
+from workshop.report.sentences import SESSION, state_words
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

@@ -27,8 +27,8 @@ from workshop.report.machine_picture import machine_card
 from workshop.report.panels import panels
 from workshop.report.panels.run_metrics import curve_names
 from workshop.report.run_sections import UNREADABLE
+from workshop.report.sentences import LONGEST_VALUE, metrics_of, who
 from workshop.report.snapshot import Snapshot
-from workshop.report.wording import LONGEST_VALUE, metrics_of, who
 from workshop.runtime import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store

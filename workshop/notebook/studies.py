@@ -19,12 +19,12 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.course import learner
 from workshop.extension import load
 from workshop.notebook import cards
-from workshop.notebook.asking import plain
 from workshop.notebook.cards import Piece
 from workshop.notebook.display import Shown, StatusLine, show
-from workshop.notebook.planning import PlannedStudy, check, missing, number
+from workshop.notebook.request import plain
 from workshop.notebook.results import ShownVerdict
 from workshop.notebook.run_progress import CellStopped, dashboard
+from workshop.notebook.study_plan import PlannedStudy, check, missing, number
 from workshop.registry import studies
 from workshop.registry import workload as workload_of
 from workshop.report import html

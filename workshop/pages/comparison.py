@@ -10,8 +10,8 @@ from workshop.pages import blocks, cards, frame, links
 from workshop.report import comparison
 from workshop.report.figures.curves import by_time
 from workshop.report.panels import side_by_side
+from workshop.report.sentences import who
 from workshop.report.snapshot import Snapshot
-from workshop.report.wording import who
 from workshop.store.records import RunRecord
 
 STEP, TIME = "by step", "by time"

@@ -11,8 +11,8 @@ from workshop.report.html import STYLE as CARDS
 from workshop.server import logout
 from workshop.server.auth_middleware import IDENTITY_HEADER
 from workshop.server.page_rewriter import with_notice as mark
-from workshop.store.recorded import RecordingOrigin
-from workshop.store.recorded import recorded as recorded_in
+from workshop.store.read_only import RecordingOrigin
+from workshop.store.read_only import recorded as recorded_in
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
 

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from workshop.pages import frame
-from workshop.report.wording import who
+from workshop.report.sentences import who
 from workshop.store.records import RunRecord
 
 DECLARED = "declared-pages"  # where a visitor's session keeps its pages by name

@@ -9,7 +9,7 @@ import streamlit as st
 from workshop.core import words
 from workshop.core.placement import Placement
 from workshop.pages import blocks, frame
-from workshop.report.wording import STATUS, changed, took, who
+from workshop.report.sentences import STATUS, changed, took, who
 from workshop.store.records import RunRecord
 
 MOST = 300  # runs in the table

@@ -10,7 +10,7 @@ from workshop.core import words
 from workshop.pages import blocks, cards, frame
 from workshop.pages.studies import download, follow
 from workshop.report.cards import Card
-from workshop.report.wording import waiting
+from workshop.report.sentences import waiting
 from workshop.store.records import Identity, StudyRecord
 from workshop.study.cards import cards as cards_of
 from workshop.study.cards import settings, visible

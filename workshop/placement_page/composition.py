@@ -18,7 +18,7 @@ from workshop.mpi import command_lines
 from workshop.mpi.words import parse
 from workshop.pages import frame
 from workshop.pages.fields import choice, model_form
-from workshop.report.wording import dumps
+from workshop.report.sentences import dumps
 
 MACHINE = "2x4x2"
 EXAMPLE = Placement(

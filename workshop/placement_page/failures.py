@@ -12,7 +12,7 @@ from workshop.core.placement import Host, Placement
 from workshop.mpi import inventory
 from workshop.pages import blocks, frame, links
 from workshop.report.failures import Failure, failures
-from workshop.report.wording import STATUS
+from workshop.report.sentences import STATUS
 from workshop.server import actions
 from workshop.store.records import Identity, RunRecord, SessionRecord
 

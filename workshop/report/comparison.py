@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 from workshop.core.placement import Host
 from workshop.report.figures.curves import overlay
 from workshop.report.panels.run_metrics import HELD_OUT, curve_names
+from workshop.report.sentences import metrics_of, seen
 from workshop.report.snapshot import Snapshot
-from workshop.report.wording import metrics_of, seen
 from workshop.store.records import RunRecord
 
 Row = tuple[str, ...]  # a name, and a value for each run

@@ -17,7 +17,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from workshop.report.cards import Card, Part
-from workshop.report.wording import dumps
+from workshop.report.sentences import dumps
 
 STYLE = Path(__file__).with_name("cards.css").read_text(encoding="utf-8")
 SENTENCE = 40  # characters from which a cell holds a sentence

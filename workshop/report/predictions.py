@@ -21,7 +21,7 @@ from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
 from workshop.mpi import mapper
 from workshop.mpi.mapper import Prediction
-from workshop.report.wording import dumps
+from workshop.report.sentences import dumps
 from workshop.store.records import RunRecord
 
 MOST = 256  # answers to remember

@@ -11,8 +11,8 @@ from workshop.extension import Panel
 from workshop.report import html
 from workshop.report.cards import Card, line, words
 from workshop.report.panels import panels
+from workshop.report.sentences import STATUS, dumps, turn_words, who
 from workshop.report.snapshot import Snapshot
-from workshop.report.wording import STATUS, dumps, turn_words, who
 from workshop.store.queue import expected_wait
 from workshop.store.records import RunRecord
 from workshop.store.store import Store

@@ -10,7 +10,7 @@ from workshop.core.placement import Placement
 from workshop.report import html
 from workshop.report.analysis.oversubscription import asked_threads, threads_of
 from workshop.report.machine_picture import machine_card
-from workshop.report.wording import STATUS, dumps, state_words, waiting, who
+from workshop.report.sentences import STATUS, dumps, state_words, waiting, who
 from workshop.store.queue import expected_wait
 from workshop.store.records import Lease, RunRecord, SessionRecord
 from workshop.store.store import Store

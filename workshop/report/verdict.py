@@ -6,7 +6,7 @@ from workshop.extension import Verdict, load
 from workshop.registry import workloads
 from workshop.report.analysis import placement, timing, training
 from workshop.report.analysis.balance import Totals
-from workshop.report.analysis.diverging import diverged
+from workshop.report.analysis.divergence import diverged
 from workshop.report.analysis.endings import ending
 from workshop.report.analysis.findings import facts
 from workshop.report.analysis.recipe import recipe

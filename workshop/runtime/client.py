@@ -17,7 +17,7 @@ from workshop.extension import Artifacts, Workload
 from workshop.registry import workload
 from workshop.report.verdict import verdict
 from workshop.runtime.launchers import site
-from workshop.store.recorded import refuse_in
+from workshop.store.read_only import refuse_in
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
 

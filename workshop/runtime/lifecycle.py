@@ -20,7 +20,7 @@ from workshop.core.placement import Placement
 from workshop.mpi import REFUSES
 from workshop.runtime import loopback, shared_memory, temporary_folders
 from workshop.runtime.launchers import site
-from workshop.store.recorded import refuse_in
+from workshop.store.read_only import refuse_in
 from workshop.store.records import Limits, SessionRecord, SessionState
 from workshop.store.store import Store
 

@@ -19,8 +19,8 @@ from workshop.course.progress import (
 )
 from workshop.course.stuck import ago
 from workshop.quiz.results.rows import Cell, safe
-from workshop.report.wording import dumps
-from workshop.store.recorded import now as as_of
+from workshop.report.sentences import dumps
+from workshop.store.read_only import now as as_of
 
 EVERY = 1.0  # seconds between looks
 LONGEST = 400  # characters of a hint or value that are shown

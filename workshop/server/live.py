@@ -15,8 +15,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.course.class_progress import Classroom
 from workshop.report.run_sections import RunLook
+from workshop.report.sentences import dumps
 from workshop.report.session_sections import SessionLook
-from workshop.report.wording import dumps
 from workshop.server import class_sections
 from workshop.server.actions import only_instructor
 from workshop.server.class_sections import ClassLook, LearnerLook

@@ -16,7 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from workshop.report.figures import theme
-from workshop.store.recorded import RecordingOrigin
+from workshop.store.read_only import RecordingOrigin
 
 
 def rewrite(send: Send, wanted: Callable[[Headers], bool], change: Callable[[bytes], bytes]) -> Send:

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Protocol
 
 from workshop.core.errors import WorkshopError
-from workshop.report.wording import dumps
+from workshop.report.sentences import dumps
 
 SHARE = 0.25  # of the time that one poller may keep a thread and the database busy
 

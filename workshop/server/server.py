@@ -23,7 +23,7 @@ from workshop.server.limit_middleware import LimitMiddleware
 from workshop.server.login_attempts import Attempts
 from workshop.server.page_rewriter import LoadingScreen, RecordingNotice
 from workshop.server.quiz import routes as quiz
-from workshop.store.recorded import recorded
+from workshop.store.read_only import recorded
 from workshop.store.store import Store
 
 STREAMLIT_SETTINGS: dict[str, Any] = {

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.store.database import Database, inserted
 from workshop.store.identities import numbered
-from workshop.store.recorded import refuse
+from workshop.store.read_only import refuse
 from workshop.store.records import QuizPlayer, QuizRound
 from workshop.store.tables import identities, quiz_answers, quiz_players, quiz_rooms, quiz_rounds
 

@@ -24,7 +24,7 @@ from sqlalchemy.exc import IntegrityError
 from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.store import tables
-from workshop.store.recorded import RecordingOrigin, mark, recorded
+from workshop.store.read_only import RecordingOrigin, mark, recorded
 from workshop.store.recording_file import LONGEST_NOTE, Head, RecordingReader, RecordingWriter, opened
 from workshop.store.recording_selection import LARGEST, RECORDED, RecordingSelection
 from workshop.store.records import ENDED

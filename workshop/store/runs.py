@@ -12,7 +12,7 @@ from workshop.core.errors import BadInput
 from workshop.store.artifacts import put
 from workshop.store.database import Database, inserted
 from workshop.store.queue import owner, turns
-from workshop.store.recorded import refuse
+from workshop.store.read_only import refuse
 from workshop.store.records import RunRecord, RunStatus
 from workshop.store.sessions import SILENT_NOW
 from workshop.store.tables import runs, sessions, trials

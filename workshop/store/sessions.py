@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Double, Row, and_, bindparam, case, func, 
 
 from workshop.core.errors import BadInput
 from workshop.store.database import Database, inserted
-from workshop.store.recorded import refuse
+from workshop.store.read_only import refuse
 from workshop.store.records import Limits, SessionRecord, SessionState
 from workshop.store.tables import sessions
 

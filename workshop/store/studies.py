@@ -10,7 +10,7 @@ from sqlalchemy import Row, Select, and_, case, func, literal, or_, select
 
 from workshop.core.errors import BadInput
 from workshop.store.database import Database, inserted
-from workshop.store.recorded import refuse
+from workshop.store.read_only import refuse
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.runs import MOST_RUNS
 from workshop.store.sessions import SILENT

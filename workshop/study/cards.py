@@ -20,7 +20,7 @@ from workshop.report.cards import Card, Part, line, link, table, words
 from workshop.report.command_line import run_command
 from workshop.report.figures.curves import number
 from workshop.report.figures.points import Point
-from workshop.report.wording import changed
+from workshop.report.sentences import changed
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.kinds import Report

@@ -174,7 +174,10 @@ def test_what_an_mpi_has_no_words_for_is_refused_before_anything_queues(workshop
     ("words", "said"),
     [
         (["--partition", "main"], "--partition is for a session on Slurm; give --slurm, too."),
-        (["--address", "192.0.2.1"], "--address is for a session on several hosts; give --hosts or --slurm, too."),
+        (
+            ["--address", "192.0.2.1"],
+            "--address is for a session on several hosts or Slurm; give --hosts or --slurm, too.",
+        ),
         (["--slurm"], "Slurm's sbatch is not on this machine's PATH"),
     ],
 )

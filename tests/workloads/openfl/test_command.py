@@ -10,8 +10,8 @@ import pytest
 from tests.cli.test_cli import answer, workshop
 from tests.conftest import leftovers
 from tests.server import seed
-from tests.server.test_openfl import KEY, begun
 from tests.support import until
+from tests.workloads.openfl.test_panels import KEY, begun
 from tests.workloads.openfl.test_verdict import certificate
 from workshop.cli.main import run
 from workshop.store.records import SessionRecord

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from workshop.core import words
 from workshop.report.analysis.balance import Totals
-from workshop.report.analysis.diverging import diverging
+from workshop.report.analysis.divergence import diverging
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number, percent
 

@@ -6,7 +6,7 @@ from workshop.core import words
 from workshop.report.analysis.balance import Balance
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.placement import BIND, CHATTY
-from workshop.report.analysis.waiting import WaitingTime, sentence, waiting
+from workshop.report.analysis.waits import WaitingTime, sentence, waiting
 
 STRAGGLER = 0.15  # load imbalance from which one rank holds up the others
 RESTLESS = 0.15  # share of waiting from which it is worth a word although the ranks computed the same

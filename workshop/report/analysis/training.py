@@ -8,7 +8,7 @@ from typing import Any
 from workshop.core import words
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number
-from workshop.report.analysis.spent import evaluation_share
+from workshop.report.analysis.time_use import evaluation_share
 from workshop.report.analysis.timing import shares
 
 BASELINE = "Keep it as the baseline, and compare it with more ranks: how much sooner do they reach the target?"

@@ -9,9 +9,9 @@ from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card, Part, fold, line, link, links, tiles, words
 from workshop.report.machine_picture import machine_card
 from workshop.report.panels import training
+from workshop.report.sentences import LONGEST_VALUE, metrics_of, short_traceback
 from workshop.report.snapshot import Snapshot
 from workshop.report.verdict import verdict as verdict_of
-from workshop.report.wording import LONGEST_VALUE, metrics_of, short_traceback
 
 SETTLED = 3  # steps before a running run's verdict says anything
 CHECKPOINT = "checkpoint.npz"

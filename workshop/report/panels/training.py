@@ -9,9 +9,9 @@ from typing import Any
 
 from workshop.core import words as say
 from workshop.core.words import size
-from workshop.report.analysis.spent import evaluation_share
-from workshop.report.analysis.spent import spent as time_spent
-from workshop.report.analysis.waiting import waiting_sentence
+from workshop.report.analysis.time_use import evaluation_share
+from workshop.report.analysis.time_use import spent as time_spent
+from workshop.report.analysis.waits import waiting_sentence
 from workshop.report.cards import Card, Part, figure, line, link, links, picture, pictures, table, tiles, words
 from workshop.report.figures.curves import number
 from workshop.report.figures.shares import shares

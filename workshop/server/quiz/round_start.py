@@ -11,7 +11,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.quiz.deck import Deck
 from workshop.quiz.live.state import RoundState
 from workshop.server.auth import CODE_LENGTH, LETTERS
-from workshop.store.recorded import refuse_in
+from workshop.store.read_only import refuse_in
 from workshop.store.records import QuizRound
 from workshop.store.store import Store
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.extension import Workload
-from workshop.notebook.asking import on_top
-from workshop.notebook.planning import PlannedStudy, params_of, parted_for, whole
+from workshop.notebook.request import on_top
+from workshop.notebook.study_plan import PlannedStudy, params_of, parted_for, whole
 from workshop.runtime import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from workshop.core import words
-from workshop.report.analysis.spent import as_long_run
+from workshop.report.analysis.time_use import as_long_run
 from workshop.store.records import RunRecord, Trial
 from workshop.study import results
 from workshop.study.guided.chance import Chance, chance

@@ -19,7 +19,7 @@ from typing import Any
 from workshop.report.analysis.balance import PHASES, Balance, Totals
 from workshop.report.analysis.findings import facts
 from workshop.report.analysis.oversubscription import Oversubscription, asked_threads
-from workshop.report.analysis.waiting import sentence, waiting
+from workshop.report.analysis.waits import sentence, waiting
 from workshop.store.records import RunRecord
 
 

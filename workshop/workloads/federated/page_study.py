@@ -13,7 +13,7 @@ from workshop.pages import blocks, cards, frame, studies
 from workshop.pages.studies import begin_another, download, how_far, live, run, stop_button
 from workshop.registry import workloads
 from workshop.report.cards import Card
-from workshop.report.wording import waiting
+from workshop.report.sentences import waiting
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study.kinds import Sofar
 from workshop.study.trials import remaining

@@ -8,7 +8,7 @@ from typing import Any
 
 from workshop.core import words
 from workshop.extension import Verdict
-from workshop.report.analysis.diverging import GUESSING
+from workshop.report.analysis.divergence import GUESSING
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number, percent, points
 from workshop.workloads.federated.report import protection_findings, transmission_findings

@@ -8,7 +8,7 @@ from workshop.report.cards import Card, code, figure, line, table, words
 from workshop.study.cards import about, runs_card, runs_cell, verdict
 from workshop.workloads.federated.report.panels import NAMES
 from workshop.workloads.federated.report.verdict import PUBLISHED
-from workshop.workloads.federated.study import figures, wording
+from workshop.workloads.federated.study import figures, sentences
 from workshop.workloads.federated.study.figures import WayCurve
 from workshop.workloads.federated.study.kind import WaysReport
 from workshop.workloads.federated.study.real_federations import OURS, Peer, start_command
@@ -71,13 +71,13 @@ def _came_to(report: WaysReport) -> list[Card]:
     drawn: list[Card] = []
     for on in ON:
         values = {way: [(one.seed, one.scores[way, on]) for one in report.found] for way in WAYS}
-        made = figures.by_seed(wording.NAMES, values, report.measure)
+        made = figures.by_seed(sentences.NAMES, values, report.measure)
         drawn.append(Card(f"seeds-{on}", f"{TITLES[on]}, seed by seed", (figure(made),), half=True))
     heads = ["Way", "Held-out images", "Institutions' own images"]
-    rows = [[say.capital(NAMES[way]), *(wording.spread(report.found.spread(way, on)) for on in ON)] for way in WAYS]
-    each = ["Seed", "Run", *(f"{say.capital(wording.NAMES[way])}, {on.replace('_', '-')}" for way, on in WAYS_ON)]
+    rows = [[say.capital(NAMES[way]), *(sentences.spread(report.found.spread(way, on)) for on in ON)] for way in WAYS]
+    each = ["Seed", "Run", *(f"{say.capital(sentences.NAMES[way])}, {on.replace('_', '-')}" for way, on in WAYS_ON)]
     seeds = [
-        [str(one.seed), runs_cell([one.run]), *(wording.percent(one.scores[key]) for key in WAYS_ON)]
+        [str(one.seed), runs_cell([one.run]), *(sentences.percent(one.scores[key]) for key in WAYS_ON)]
         for one in report.found
     ]
     parts = (about(SPREAD), table(heads, rows), table(each, seeds))
@@ -89,10 +89,10 @@ def _differences(report: WaysReport) -> list[Card]:
         return []
     rows = [
         [
-            f"{say.capital(wording.NAMES[apart.one])} against {wording.NAMES[apart.other]}",
-            wording.DATA[apart.on],
-            wording.difference(apart),
-            wording.relative(apart),
+            f"{say.capital(sentences.NAMES[apart.one])} against {sentences.NAMES[apart.other]}",
+            sentences.DATA[apart.on],
+            sentences.difference(apart),
+            sentences.relative(apart),
             f"{apart.better} of {len(apart.differences)}",
             say.percent(apart.chance),
         ]
@@ -104,15 +104,15 @@ def _differences(report: WaysReport) -> list[Card]:
 
 def _published(report: WaysReport) -> list[Card]:
     """How much better data-rich models are than those of one's own: here, and as others have found."""
-    heads = ["Better than alone", *(say.capital(wording.DATA[on]) for on in ON)]
+    heads = ["Better than alone", *(say.capital(sentences.DATA[on]) for on in ON)]
     rows = [
-        [f"{say.capital(NAMES[way])}, here", *(wording.relative(report.found.apart(way, ALONE, on)) for on in ON)]
+        [f"{say.capital(NAMES[way])}, here", *(sentences.relative(report.found.apart(way, ALONE, on)) for on in ON)]
         for way in WAYS
         if way != ALONE
     ]
-    rows.append([f"Data of all, {wording.PUBLISHED_BY}", *(f"{100 * wording.PUBLISHED[on]:+.2g} %" for on in ON)])
+    rows.append([f"Data of all, {sentences.PUBLISHED_BY}", *(f"{100 * sentences.PUBLISHED[on]:+.2g} %" for on in ON)])
     said = [line(text) for on in ON if (text := summary(report.found, on))]
-    lines = words(*said, line(PUBLISHED, "Published", "about"), line(wording.APART, tone="about"))
+    lines = words(*said, line(PUBLISHED, "Published", "about"), line(sentences.APART, tone="about"))
     return [Card("published", "Beside what others have found", (table(heads, rows), lines))]
 
 
@@ -123,12 +123,18 @@ def _real(report: WaysReport) -> list[Card]:
     title = "A real federation, over OpenFL"
     if not report.peers:
         return [Card("openfl", title, (about(HOW), code(start_command(report.params))))]
-    heads = ["OpenFL", "Seed", *(say.capital(wording.DATA[on]) for on in ON), "Ours with this seed", "Within our seeds"]
+    heads = [
+        "OpenFL",
+        "Seed",
+        *(say.capital(sentences.DATA[on]) for on in ON),
+        "Ours with this seed",
+        "Within our seeds",
+    ]
     rows = [
         [
             runs_cell([peer.run]),
             str(peer.seed),
-            *(wording.percent(peer.scores[on]) if on in peer.scores else "goes on" for on in ON),
+            *(sentences.percent(peer.scores[on]) if on in peer.scores else "goes on" for on in ON),
             _ours(report.found, peer),
             _within(report, peer),
         ]
@@ -139,14 +145,14 @@ def _real(report: WaysReport) -> list[Card]:
 
 def _ours(found: Seeds, peer: Peer) -> str:
     same = next((one for one in found if one.seed == peer.seed), None)
-    return wording.percent(same.scores[OURS, ON[0]]) if same is not None else wording.NONE
+    return sentences.percent(same.scores[OURS, ON[0]]) if same is not None else sentences.NONE
 
 
 def _within(report: WaysReport, peer: Peer) -> str:
     """Whether it lies between the lowest and the highest of our seeds."""
     ours = report.found.spread(OURS, ON[0])
     if ours is None or len(ours.values) < 2 or ON[0] not in peer.scores:
-        return wording.NONE
+        return sentences.NONE
     low, high = min(ours.values), max(ours.values)
     inside = low <= peer.scores[ON[0]] <= high
-    return f"{'yes' if inside else 'no'}, {wording.percent(low)} to {wording.percent(high)}"
+    return f"{'yes' if inside else 'no'}, {sentences.percent(low)} to {sentences.percent(high)}"

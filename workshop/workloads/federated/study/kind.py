@@ -16,7 +16,7 @@ from workshop.study.report import Report
 from workshop.study.results import failure
 from workshop.study.trials import missing, remaining, status
 from workshop.workloads.federated.report.verdict import PUBLISHED
-from workshop.workloads.federated.study import plan, wording
+from workshop.workloads.federated.study import plan, sentences
 from workshop.workloads.federated.study.real_federations import Peer, peers
 from workshop.workloads.federated.study.results import (
     ON,
@@ -76,7 +76,7 @@ class WaysReport(Report):
             "by_seed": [one.as_json() for one in self.found],
             "now": None if self.now is None else {"seed": self.now.seed, "run": self.now.run, "rounds": _rounds(self)},
             "openfl": [peer.as_json() for peer in self.peers],
-            "published": {**wording.PUBLISHED, "source": PUBLISHED},
+            "published": {**sentences.PUBLISHED, "source": PUBLISHED},
         }
 
 

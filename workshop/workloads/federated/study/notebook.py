@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from workshop.extension import Workload
-from workshop.notebook.asking import on_top
-from workshop.notebook.planning import PlannedStudy, parted_for, whole
+from workshop.notebook.request import on_top
+from workshop.notebook.study_plan import PlannedStudy, parted_for, whole
 from workshop.runtime import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store

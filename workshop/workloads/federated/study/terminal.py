@@ -10,7 +10,7 @@ from workshop.core import words
 from workshop.report import terminal
 from workshop.study.terminal import show_head, show_verdict
 from workshop.workloads.federated.report.verdict import PUBLISHED
-from workshop.workloads.federated.study import wording
+from workshop.workloads.federated.study import sentences
 from workshop.workloads.federated.study.kind import WaysReport
 from workshop.workloads.federated.study.results import ON, WAYS
 
@@ -29,7 +29,7 @@ def show_ways(found: WaysReport) -> None:
     out.print(Text(f"Published: {PUBLISHED}"))
     for peer in found.peers:
         if peer.ended:
-            came = "; ".join(f"{wording.DATA[on]} {wording.percent(peer.scores[on])}" for on in peer.scores)
+            came = "; ".join(f"{sentences.DATA[on]} {sentences.percent(peer.scores[on])}" for on in peer.scores)
             out.print(Text(f"OpenFL, run {peer.run} (seed {peer.seed}): {came}."))
     runs = [str(one.run) for one in found.found]
     if runs:
@@ -38,7 +38,7 @@ def show_ways(found: WaysReport) -> None:
 
 def _came_to(found: WaysReport) -> Table:
     """Held-out and own scores of each way: over the seeds, then of each seed."""
-    scores = [f"{wording.NAMES[way]}\n{on.replace('_', '-')}" for on in ON for way in WAYS]
+    scores = [f"{sentences.NAMES[way]}\n{on.replace('_', '-')}" for on in ON for way in WAYS]
     table = terminal.table([f"{found.measure}, %", *scores], right=scores)
     for column in table.columns[1:]:
         column.no_wrap = True
@@ -59,10 +59,10 @@ def _apart(found: WaysReport) -> Table:
     table = terminal.table(headings, right=headings[2:], no_wrap=True)
     for apart in found.pairs:
         table.add_row(
-            f"{wording.NAMES[apart.one]} - {wording.NAMES[apart.other]}",
+            f"{sentences.NAMES[apart.one]} - {sentences.NAMES[apart.other]}",
             apart.on.replace("_", "-"),
-            wording.difference(apart).removesuffix(" points"),
-            wording.relative(apart),
+            sentences.difference(apart).removesuffix(" points"),
+            sentences.relative(apart),
             f"{apart.better} of {len(apart.differences)}",
             words.percent(apart.chance),
         )

@@ -12,7 +12,7 @@ from workshop.core import words
 from workshop.report.analysis.scores import percent, points
 from workshop.study.grid.seeds import AGREED
 from workshop.workloads.federated.study.results import ON, WAYS, Paired, Seeds
-from workshop.workloads.federated.study.wording import AGAINST, DATA, NAMES, agreement, better, spread
+from workshop.workloads.federated.study.sentences import AGAINST, DATA, NAMES, agreement, better, spread
 
 CLOSE = 0.02  # of a score: two points, within which federated learning counts as close to pooled images
 FEW = ("dirichlet", "label")  # partitions in which institutions have few kinds of image

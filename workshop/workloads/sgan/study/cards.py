@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workshop.core import words as say
-from workshop.report.analysis.spent import as_long_run
 from workshop.report.analysis.threads import KINDS
+from workshop.report.analysis.time_use import as_long_run
 from workshop.report.cards import Card, Part, figure, table
 from workshop.report.figures.line import line as drawn_line
 from workshop.report.figures.memory import memory

@@ -11,7 +11,7 @@ from workshop.core import words
 from workshop.core.errors import WorkshopError
 from workshop.pages import frame, studies
 from workshop.registry import workload
-from workshop.report.wording import waiting
+from workshop.report.sentences import waiting
 from workshop.store.records import Identity, SessionRecord
 from workshop.study.guided import plan, trials
 from workshop.study.trials import remaining

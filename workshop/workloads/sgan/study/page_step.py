@@ -11,7 +11,7 @@ from workshop.core.errors import WorkshopError
 from workshop.pages import cards, frame, studies
 from workshop.pages.cards import FIGURE
 from workshop.report.figures.guesses import guesses as drawn_guesses
-from workshop.report.wording import waiting
+from workshop.report.sentences import waiting
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study.guided import guesses, plan
 from workshop.study.guided.guesses import SHOWN, Ask, ChoiceGuess

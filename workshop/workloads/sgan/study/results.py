@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from workshop.report.analysis.spent import as_long_run
+from workshop.report.analysis.time_use import as_long_run
 from workshop.store.records import RunRecord
 from workshop.study.results import CellResult
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.report.analysis.cases import metrics, run
-from workshop.report.analysis.spent import evaluation_share, spent
+from workshop.report.analysis.time_use import evaluation_share, spent
 
 SECONDS = {"prepare": 1.0, "train": 3.0, "evaluate": 0.5, "checkpoint": 0.2, "earlier": 100.0}
 PHASES = {"compute": [2.0, 2.0], "communicate": [0.1, 0.1], "wait": [0.8, 0.4], "input": [0.1, 0.1]}

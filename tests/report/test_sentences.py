@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.report.analysis.cases import run
 from workshop.core.words import size
-from workshop.report.wording import (
+from workshop.report.sentences import (
     SESSION,
     changed,
     dumps,

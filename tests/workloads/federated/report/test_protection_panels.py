@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from tests.server import seed
-from tests.server.test_federated import begun, figure, part, shown
+from tests.workloads.federated.report.test_panels import begun, figure, part, shown
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.extension import Workload
-from workshop.notebook.asking import parted, plain, unknown
+from workshop.notebook.request import parted, plain, unknown
 from workshop.runtime import client
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tests.server import seed
-from tests.server.test_federated import part, shown
+from tests.workloads.federated.report.test_panels import part, shown
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.workloads.segmentation.scanners import scanner

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.analysis.cases import machine, metrics, rank_map, trained
-from workshop.report.analysis.waiting import waiting, waiting_sentence
+from workshop.report.analysis.waits import waiting, waiting_sentence
 from workshop.store.records import RunRecord
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workshop.notebook.asking import in_python
+from workshop.notebook.request import in_python
 
 
 @pytest.mark.parametrize(

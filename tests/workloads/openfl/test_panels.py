@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.server import seed
-from tests.server.test_federated import FIRST, part, shown, told
+from tests.workloads.federated.report.test_panels import FIRST, part, shown, told
 from tests.workloads.openfl.test_verdict import COMMANDS, SHOWN, certificate, command
 from workshop.report import html
 from workshop.report.predictions import PREDICTIONS

@@ -1,0 +1,5 @@
+"""Runs of capabilities are seeded in a session that is alive."""
+
+from tests.server.conftest import session
+
+__all__ = ["session"]
