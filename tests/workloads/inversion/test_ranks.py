@@ -11,7 +11,7 @@ from PIL import Image
 from tests.ranks import run_ranks
 from tests.support import starts_processes
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.exhaustive]
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from workshop.workloads.segmentation import SegmentationParams
 from workshop.workloads.segmentation.overlays import FOOT, HEAD
 from workshop.workloads.segmentation.patients import scanner_of
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
+pytestmark = [pytest.mark.real, pytest.mark.exhaustive, pytest.mark.timeout(limit(600))]
 
 WAYS = ["federated", "centralised", "alone"]
 SAME = 5e-3  # Dice; the same arithmetic in other processes, some 200 steps on
@@ -109,7 +109,6 @@ def test_one_channel_is_half_of_an_image(found):
     assert {one["institution"] for one in figures(found["ct alone"])["patients"]} <= {1, 2, 3}
 
 
-@pytest.mark.exhaustive
 def test_several_ranks_learn_what_one_does():
     one, two = (at(ranks)["all"]["metrics"] for ranks in (1, 2))
     for way in WAYS:
