@@ -39,7 +39,7 @@ def lose(cluster: Slurm, folder: Path, cause: Callable[[str], object], **options
         (job,) = cluster.jobs()
         cause(job)
         lost = until(lambda: site.lost({"wsn1": math.inf}), 60, "the site to be lost")
-        return lost.replace(job, "N")
+        return lost.replace(f"allocation {job}:", "allocation N:")  # a node's name may have the same number
     finally:
         site.close()
 
