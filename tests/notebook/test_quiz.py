@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -75,7 +76,7 @@ def _letter(notebook: Kernel, text: str) -> str:
     rows = [notebook.models[id]["children"] for id in notebook.kind("HBox")]
     for row in rows:
         ids = [child.removeprefix("IPY_MODEL_") for child in row]
-        if any(text in str(notebook.models[id].get("value", "")) for id in ids[1:]):
+        if any(re.search(rf"\b{re.escape(text)}\b", str(notebook.models[id].get("value", ""))) for id in ids[1:]):
             return ids[0]
     raise AssertionError(f"{text} is not an option of {notebook.text}")
 
