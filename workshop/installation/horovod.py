@@ -17,7 +17,7 @@ import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,16 +70,15 @@ def _alone(file: Path, deadline: float, who: str) -> Iterator[None]:
     """Hold a lock alone. Raises WorkshopError where its folder can't be written, or somebody (`who`, for the sentence)
     holds it too long."""
     folder = file.parent
-    try:
-        folder.mkdir(exist_ok=True)
-        # Opened apart from its block: only here does an error mean that the folder can't be written.
-        lock = open(file, "a")  # noqa: SIM115
-    except OSError as error:
-        raise WorkshopError(
-            f"Horovod can't be built: {folder} can't be written ({error.strerror}); whoever installed this environment "
-            "can build it (workshop horovod install)."
-        ) from None
-    with lock:
+    with ExitStack() as stack:
+        try:
+            folder.mkdir(exist_ok=True)
+            lock = stack.enter_context(open(file, "a"))
+        except OSError as error:
+            raise WorkshopError(
+                f"Horovod can't be built: {folder} can't be written ({error.strerror}); whoever installed this "
+                "environment can build it (workshop horovod install)."
+            ) from None
         if not file_locks.lock(lock, deadline):
             raise WorkshopError(f"Horovod can't be built: {who} holds {file} for too long; end it and try again.")
         yield

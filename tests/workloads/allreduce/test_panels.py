@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import pytest
 
+from tests.report.test_panels import part, shown
 from tests.server import seed
-from workshop.report.cards import Card
-from workshop.report.panels import panels, side_by_side
-from workshop.report.predictions import PREDICTIONS
+from workshop.report.panels import side_by_side
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
@@ -37,17 +35,6 @@ def begun(store: Store, session: SessionRecord, measured: dict[str, tuple[float,
             events.append((at, "time.communicate", number, took))
     store.add_events(run.id, 0, 1, events)
     return store.run(run.id)
-
-
-def shown(store: Store, run: RunRecord) -> dict[str, Card]:
-    snapshot = Snapshot(store, store.run(run.id))
-    PREDICTIONS.of(snapshot.run)
-    PREDICTIONS.settle()
-    return {card.name: card for panel in panels(snapshot) for card in panel.show(snapshot)}
-
-
-def part(card: Card, kind: str) -> Any:
-    return next(part for part in card.parts if part["kind"] == kind)
 
 
 @pytest.mark.real

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.report.test_panels import part, shown
 from tests.server import seed
-from tests.workloads.federated.report.test_panels import FIRST, part, shown, told
+from tests.workloads.federated.report.test_panels import FIRST, told
 from tests.workloads.openfl.test_verdict import COMMANDS, SHOWN, certificate, command
 from workshop.report import html
 from workshop.report.predictions import PREDICTIONS

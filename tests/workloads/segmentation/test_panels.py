@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.report.test_panels import part, shown
 from tests.server import seed
-from tests.workloads.federated.report.test_panels import part, shown
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.workloads.segmentation.scanners import scanner

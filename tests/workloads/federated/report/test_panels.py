@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from tests.report.test_panels import part, shown
 from tests.server import seed
 from workshop.report.cards import Card
-from workshop.report.panels import panels, side_by_side
-from workshop.report.predictions import PREDICTIONS
+from workshop.report.panels import side_by_side
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
@@ -49,17 +49,6 @@ def told(rank: int, number: int) -> list[tuple[float, str, int, float]]:
         values |= {f"institution {one} global accuracy": share for one in (1, 2)}
         values |= {"institution 2 own accuracy": share / 4}  # the first one didn't take part
     return [(time.time(), name, number, float(value)) for name, value in values.items()]
-
-
-def shown(store: Store, run: RunRecord) -> dict[str, Card]:
-    snapshot = Snapshot(store, store.run(run.id))
-    PREDICTIONS.of(snapshot.run)
-    PREDICTIONS.settle()
-    return {card.name: card for panel in panels(snapshot) for card in panel.show(snapshot)}
-
-
-def part(card: Card, kind: str) -> Any:
-    return next(part for part in card.parts if part["kind"] == kind)
 
 
 def figure(card: Card) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from tests.report.test_panels import part, shown
 from tests.server import seed
-from tests.workloads.federated.report.test_panels import begun, figure, part, shown
+from tests.workloads.federated.report.test_panels import begun, figure
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 

@@ -8,6 +8,7 @@ institutions.
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -114,19 +115,19 @@ def arriving(
                 yield sender, parts
 
 
-class Uplink:
+class Uplink(ABC):
     """A way to send updates to the aggregator. Its `sent` knows what was sent so far, on the aggregator's rank."""
 
     def __init__(self, ctx: RankContext, channel: InstitutionChannel, params: Learning) -> None:
         self.ctx, self.channel, self.params = ctx, channel, params
         self.sent = TransmissionLog(ctx, channel, params)
 
+    @abstractmethod
     def gather(
         self, number: int, updates: Mapping[int, Vector], images: Mapping[int, int], chosen: Sequence[int]
     ) -> GatheredUpdates:
         """A round's updates, empty on other ranks than the aggregator's. Collective; `updates` and `images` are those
         of this rank's institutions, `chosen` are all that learn in the round."""
-        raise NotImplementedError
 
 
 class PlainUplink(Uplink):
